@@ -323,6 +323,18 @@ class Output(NamedTuple):
         with open(self.file, encoding="utf-8") as file:
             return file.read()
 
+    def first_line(self) -> str:
+        """The first line of the text."""
+        if not self.file:
+            return self.text.partition("\n")[0]
+        with open(self.file, encoding="utf-8") as file:
+            return file.readline().rstrip("\n")
+
+    @property
+    def size(self) -> int:
+        """How many bytes the text has."""
+        return os.path.getsize(self.file) if self.file else len(self.text.encode())
+
 
 class Build:
     """The objects of a build, and where they come from. It can be pickled."""
@@ -336,9 +348,8 @@ class Build:
         self.reads = frozenset(reads)
         """The real paths of all files that it is built of."""
         self._output = output
-        text = output.read()
-        self.size = len(text)
-        self._folder = text.partition("\n")[0].removeprefix("# ")
+        self.size = output.size
+        self._folder = output.first_line().removeprefix("# ")
         self._shown = shown
         """Real path -> the path as users name it."""
 
@@ -363,9 +374,7 @@ class Build:
     def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> Document:
         origin, changes = annotations
         changed_in = [self._path(each) for each in dict.fromkeys(_CHANGED_IN.findall(changes))]
-        source = _ORIGIN.search(origin)
-        place = self._path(source[2]) if source else self.path
-        marks = _TracedMarks(data, place, [*changed_in[::-1], self.path], shared=data if is_shared else None)
+        marks = _TracedMarks(data, self._source(origin), [*changed_in[::-1], self.path], shared=data if is_shared else None)
         return Document(data, marks, file=self.path, index=index)
 
     def _path(self, written: str) -> str:
@@ -374,31 +383,41 @@ class Build:
 
     def sources(self) -> list[str]:
         """The file that each document was written in, or the kustomization that generates it."""
-        found = []
-        for part in self.text.split("\n---\n"):
-            source = re.search(rf"^    {_ANNOTATIONS[0]}: \|\n      (path|configuredIn): (.*)$", part, re.MULTILINE)
-            found.append(self._path(source[2]) if source else self.path)
-        return found
+        return [self._source(_without_annotations(piece)[1][0]) for piece in self.text.split("\n---\n")]
+
+    def _source(self, origin: str) -> str:
+        """The file of an object that has this annotation, or the kustomization that generates it."""
+        found = _ORIGIN.search(origin)
+        return self._path(found[2]) if found else self.path
 
 
 #: Where an object comes from, and what changed it, as the annotations say.
 Annotations = tuple[str, str]
-#: The annotations of an object, which a builder writes at the beginning of its metadata; and those of them that are the builder's own.
-_NOTED = re.compile(r"^metadata:\n(?P<all>  annotations:\n(?P<each>(?:    .*\n)*))", re.MULTILINE)
-_NOTES = [re.compile(rf"^    {re.escape(name)}: \|\n(?P<text>(?:      .*\n)*)", re.MULTILINE) for name in _ANNOTATIONS]
+#: What is before the annotations of an object, which a builder sorts.
+_BEFORE = "\nmetadata:\n  annotations:\n"
+_INDENTED = [re.compile(rf"(?: {{{width}}}.*\n)*") for width in (4, 6)]
 
 
 def _without_annotations(text: str) -> tuple[str, Annotations]:
     """The text of an object without the annotations of its builder, and these."""
-    found = _NOTED.search(text)
-    if not found:
+    before, found, after = text.partition(_BEFORE)
+    written, after = _split(after, _INDENTED[0])
+    notes = []
+    for name in _ANNOTATIONS if written else ():
+        earlier, is_there, later = f"\n{written}".partition(f"\n    {name}: |\n")
+        note, later = _split(later, _INDENTED[1])
+        notes.append(note)
+        written = f"{earlier}\n{later}"[1:] if is_there else written
+    if not notes:
         return text, ("", "")
-    written = found["each"]
-    origin, changes = (note["text"] if (note := each.search(written)) else "" for each in _NOTES)
-    for each in _NOTES:
-        written = each.sub("", written)
-    start, end = (found.start("each") if written else found.start("all")), found.end("all")
-    return text[:start] + written + text[end:], (origin, changes)
+    return before + (found + written if written else "\nmetadata:\n") + after, (notes[0], notes[1])
+
+
+def _split(text: str, beginning: re.Pattern[str]) -> tuple[str, str]:
+    """The beginning of a text that matches, and the rest."""
+    found = beginning.match(text)
+    end = found.end() if found else 0
+    return text[:end], text[end:]
 
 
 @lru_cache(maxsize=4096)

@@ -397,13 +397,18 @@ def parts_of(found: Found) -> list[Found]:
     return [found.piece(number, line, (start, end)) for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))]
 
 
-def parts_with(found: Found, kinds: Collection[str]) -> list[Found]:
-    """The parts of a file that seem to be documents of some kinds: each has its name and a `kind` before it. They are not parsed."""
+def parts_with(found: Found, kinds: Collection[str], names: Collection[str] = ()) -> list[Found]:
+    """The parts of a file that seem to be documents of some kinds, with one of some *names* unless there are none. They are not parsed.
+
+    A part that seems so has the kind with `kind` before it, and the name somewhere.
+    """
     build = found.in_build
-    if (build and build.role) or not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
+    if build and (build.role or build.is_built):
+        return []
+    if not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
         return []  # what comes through a pipe cannot be read twice
     content = content_of(found)
-    if not any(each.encode() in content for each in kinds):
+    if not all(any(word.encode() in content for word in words) for words in (kinds, names) if words):
         return []
     import re
 
@@ -419,7 +424,7 @@ def parts_with(found: Found, kinds: Collection[str]) -> list[Found]:
     at = found.span[0] if found.span else 0
     for piece, line in cut(text):
         end = at + len(piece.encode())
-        if is_of_kind(piece):
+        if is_of_kind(piece) and (not names or any(name in piece for name in names)):
             parts.append(found.piece(found.part, found.first_line + line, (at, end)))
         at = end
     return parts

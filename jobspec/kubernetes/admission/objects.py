@@ -159,17 +159,26 @@ def parameter_kinds(policies: Iterable[Document]) -> set[GroupKind]:
     return {kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind"))) for each in found if each}
 
 
-def may_be_parameter(policies: Iterable[Document]) -> Callable[[GroupKind, str, Any], bool]:
+def may_be_parameter(policies: Sequence[Document]) -> Callable[[GroupKind, str, Any], bool]:
     """Whether an object of a kind, a name and labels may be a parameter of policies: a binding names it, or selects it by its labels."""
     from jobspec.kubernetes.metadata import selects
 
-    policies = list(policies)
-    wanted = parameter_kinds(policies)
+    wanted, names, selectors = parameter_kinds(policies), *_named_and_selected(policies)
+    return lambda kind, name, labels: kind in wanted and (name in names or any(selects(each, mapping(labels)) for each in selectors))
+
+
+def parameter_names(policies: Iterable[Document]) -> set[str]:
+    """The names that the parameters of policies have; empty where a binding selects some by their labels."""
+    names, selectors = _named_and_selected(policies)
+    return set() if selectors else names
+
+
+def _named_and_selected(policies: Iterable[Document]) -> tuple[set[str], list[Any]]:
+    """The names by which bindings refer to parameters, and the selectors by which they do."""
     bindings = [each for each in policies if each.group_kind == kinds.VALIDATING_POLICY_BINDING]
     references = [each for each in (mapping(one.data, "spec", "paramRef") for one in bindings) if each]
     names = {str(each["name"]) for each in references if each.get("name")}
-    selectors = [each.get("selector") for each in references if not each.get("name")]
-    return lambda kind, name, labels: kind in wanted and (name in names or any(selects(each, mapping(labels)) for each in selectors))
+    return names, [each.get("selector") for each in references if not each.get("name")]
 
 
 def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
