@@ -227,7 +227,7 @@ def check_files(
     *folders*: of each file, the folder whose files are applied together: quotas and limits without a namespace reach no further.
     *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked. *is_left_out*: whether nobody applies
     a file with the others, for which its quotas, limits and policies then do not count. *kept* checks a file, or knows its result by itself
-    already. *parts_with*: the parts of a file that seem to have objects of some kinds, with one of some names unless there are none; where
+    already. *parts_with*: the parts of a file that seem to have objects of some kinds, with one of some words unless there are none; where
     policies are found by it, files need not be checked once more.
     """
 
@@ -753,8 +753,8 @@ def _expected_policies(
     if len(files) < 2:
         return []
 
-    def seeming(kinds: Collection[GroupKind], is_wanted: IsWanted, names: Collection[str] = ()) -> list[Document]:
-        return read_again([part for each in files for part in parts_with(each, kinds, names)] if kinds else [], is_wanted)
+    def seeming(kinds: Collection[GroupKind], is_wanted: IsWanted, words: Collection[str] = ()) -> list[Document]:
+        return read_again([part for each in files for part in parts_with(each, kinds, words)] if kinds else [], is_wanted)
 
     def accepted(kinds: Collection[GroupKind]) -> list[Document]:
         return [each for each in seeming(kinds, lambda kind, *_: kind in kinds) if can_be_looked_up(each, cluster)]
@@ -762,10 +762,10 @@ def _expected_policies(
     found = accepted(ADMISSION_POLICIES)
     if not found and not cluster.has_policies:
         return []
-    from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_names
+    from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
 
     policies = [*cluster.rules, *found]
-    parameters = seeming(parameter_kinds(policies), may_be_parameter(policies), parameter_names(policies))
+    parameters = seeming(parameter_kinds(policies), may_be_parameter(policies), parameter_words(policies))
     return [*found, *accepted([NAMESPACE]), *parameters]
 
 

@@ -397,10 +397,10 @@ def parts_of(found: Found) -> list[Found]:
     return [found.piece(number, line, (start, end)) for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))]
 
 
-def parts_with(found: Found, kinds: Collection[str], names: Collection[str] = ()) -> list[Found]:
-    """The parts of a file that seem to be documents of some kinds, with one of some *names* unless there are none. They are not parsed.
+def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()) -> list[Found]:
+    """The parts of a file that seem to be documents of some kinds, with one of some *words* unless there are none. They are not parsed.
 
-    A part that seems so has the kind with `kind` before it, and the name somewhere.
+    A part that seems so has the kind with `kind` before it, and the word somewhere.
     """
     build = found.in_build
     if build and (build.role or build.is_built):
@@ -408,7 +408,7 @@ def parts_with(found: Found, kinds: Collection[str], names: Collection[str] = ()
     if not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
         return []  # what comes through a pipe cannot be read twice
     content = content_of(found)
-    if not all(any(word.encode() in content for word in words) for words in (kinds, names) if words):
+    if not all(any(word.encode() in content for word in those) for those in (kinds, words) if those):
         return []
     import re
 
@@ -424,7 +424,7 @@ def parts_with(found: Found, kinds: Collection[str], names: Collection[str] = ()
     at = found.span[0] if found.span else 0
     for piece, line in cut(text):
         end = at + len(piece.encode())
-        if is_of_kind(piece) and (not names or any(name in piece for name in names)):
+        if is_of_kind(piece) and (not words or any(word in piece for word in words)):
             parts.append(found.piece(found.part, found.first_line + line, (at, end)))
         at = end
     return parts

@@ -272,7 +272,7 @@ def check_files(
         has_placeholders=has_placeholders,
         kept=kept,
         is_left_out=lambda each: each.in_build is not None and each.in_build.is_left_out,
-        parts_with=lambda each, kinds, names: () if kept else parts_with(each, {kind for _, kind in kinds}, names),
+        parts_with=lambda each, kinds, words: () if kept else parts_with(each, {kind for _, kind in kinds}, words),
     )
 
 

@@ -167,10 +167,11 @@ def may_be_parameter(policies: Sequence[Document]) -> Callable[[GroupKind, str, 
     return lambda kind, name, labels: kind in wanted and (name in names or any(selects(each, mapping(labels)) for each in selectors))
 
 
-def parameter_names(policies: Iterable[Document]) -> set[str]:
-    """The names that the parameters of policies have; empty where a binding selects some by their labels."""
+def parameter_words(policies: Iterable[Document]) -> set[str]:
+    """Texts of which each parameter has one, its name or the value of a label; empty where a binding selects by anything else."""
     names, selectors = _named_and_selected(policies)
-    return set() if selectors else names
+    values = [next(iter(mapping(each, "matchLabels").values()), None) for each in selectors]
+    return {*names, *map(str, values)} if None not in values else set()
 
 
 def _named_and_selected(policies: Iterable[Document]) -> tuple[set[str], list[Any]]:

@@ -47,9 +47,9 @@ def test_each_document_may_stand_in_a_file_of_its_own(path: Path) -> None:
     cluster = _cluster(path)
     together = result(path, cluster)
 
-    def with_words(file: Source, kinds: Collection[GroupKind], names: Collection[str]) -> list[Source]:
+    def with_words(file: Source, kinds: Collection[GroupKind], words: Collection[str]) -> list[Source]:
         text = str(file.content)
-        return [file] if any(kind in text for _, kind in kinds) and (not names or any(name in text for name in names)) else []
+        return [file] if any(kind in text for _, kind in kinds) and (not words or any(word in text for word in words)) else []
 
     ways: list[dict[str, Any]] = [{"parts_with": with_words}, {}]
     for known in ways:
@@ -74,8 +74,8 @@ def test_files_are_checked_once_where_their_policies_are_found_before_and_else_t
         loaded.append(Path(each.path).stem)
         return load(source_of(each, skip_unknown=False), (), cluster)
 
-    def with_words(each: Found, kinds: Collection[GroupKind], names: Collection[str]) -> list[Found]:
-        return parts_with(each, {kind for _, kind in kinds}, names)
+    def with_words(each: Found, kinds: Collection[GroupKind], words: Collection[str]) -> list[Found]:
+        return parts_with(each, {kind for _, kind in kinds}, words)
 
     def checked(**known: Any) -> list[list[str]]:
         loaded.clear()
