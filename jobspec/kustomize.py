@@ -249,42 +249,68 @@ def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) ->
     }
     first = [folder for folder, (_, data) in kustomizations.items() if folder not in used and data.get("kind") != "Component"]
     real = cache(os.path.realpath)
-    return [_root(folder, kustomizations, top, real) for folder in first]
+    references = cache(lambda folder: _references(*kustomizations[folder], kustomizations.keys(), top, real))  # many roots refer to a base
+    return [_root(folder, kustomizations[folder][1], references) for folder in first]
 
 
-def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str, real: Callable[[str], str]) -> RootKustomization:
+class _References(NamedTuple):
+    """What one kustomization refers to."""
+
+    path: str
+    has_changes: bool
+    obstacles: list[str]
+    missing: list[tuple[str, str]]
+    folders: list[str]
+    """Those of other kustomizations."""
+    files: list[str]
+    manifests: list[str]
+    """Those of the files that it lists as resources."""
+
+
+def _references(path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str]) -> _References:
+    has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
+    found = _References(path, has_changes, list(_obstacles(path, data)), [], [], [], [])
+    listed = [name for field in LISTS for name in texts(data, field)]
+    others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
+    for name in (*listed, *others):
+        around, last = os.path.split(os.path.join(os.path.dirname(path), name))
+        place = os.path.join(real_folder(around), last)
+        if last in ("", os.curdir, os.pardir) or os.path.islink(place):
+            place = os.path.realpath(place)
+        if _REMOTE.search(name):
+            found.obstacles.append("needs the network")
+        elif not place.startswith(os.path.join(top, "")):
+            found.obstacles.append("reads outside of the repository")
+        elif not os.path.exists(place) or (name in listed and os.path.isdir(place) and place not in folders):
+            found.missing.append((name, path))
+        elif name in listed and place in folders:
+            found.folders.append(place)
+        else:
+            found.files.append(place)
+            found.manifests.extend([place] if name in listed else [])
+    return found
+
+
+def _root(folder: str, data: dict[str, Any], references: Callable[[str], _References]) -> RootKustomization:
     """What the build of a folder reads, from its kustomization to those that it lists."""
-    read: dict[str, None] = {}
-    manifests: list[str] = []
-    obstacles: list[str] = []
-    missing: list[tuple[str, str]] = []
-    left, has_changes = [folder], False
+    found: dict[str, _References] = {}
+    left = [folder]
     while left:
-        path, data = kustomizations[left.pop()]
-        if path in read:
-            continue
-        read[path] = None
-        has_changes |= any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
-        obstacles += _obstacles(path, data)
-        listed = [name for field in LISTS for name in texts(data, field)]
-        others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
-        for name in (*listed, *others):
-            place = real(os.path.join(os.path.dirname(path), name))
-            if _REMOTE.search(name):
-                obstacles.append("needs the network")
-            elif not place.startswith(os.path.join(top, "")):
-                obstacles.append("reads outside of the repository")
-            elif not os.path.exists(place) or (name in listed and os.path.isdir(place) and place not in kustomizations):
-                missing.append((name, path))
-            elif name in listed and place in kustomizations:
-                left.append(place)
-            else:
-                read[place] = None
-                manifests += [place] if name in listed else []
-    own, data = kustomizations[folder]
+        each = references(left.pop())
+        if each.path not in found:
+            found[each.path] = each
+            left += each.folders
+    obstacles = [obstacle for each in found.values() for obstacle in each.obstacles]
     if not any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS)):
         obstacles.append("lists no manifests")
-    return RootKustomization(own, frozenset(manifests), tuple(read), has_changes, next(iter(obstacles), ""), next(iter(missing), None))
+    return RootKustomization(
+        references(folder).path,
+        frozenset(manifest for each in found.values() for manifest in each.manifests),
+        tuple(dict.fromkeys(read for each in found.values() for read in (each.path, *each.files))),
+        any(each.has_changes for each in found.values()),
+        next(iter(obstacles), ""),
+        next((missing for each in found.values() for missing in each.missing), None),
+    )
 
 
 def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:

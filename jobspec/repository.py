@@ -158,14 +158,14 @@ def _filled_in_by(data: dict[str, Any]) -> frozenset[str]:
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:
     """The paths of the patches of a kustomization."""
-    for field in _PATCHES:
+    for field in filter(data.__contains__, _PATCHES):
         yield from (name for name in texts(data, field) if "\n" not in name)  # others are patches themselves
         yield from (str(each.get("path") or "") for each in structs(data, field))
 
 
 def inputs_of(data: dict[str, Any]) -> Iterator[str]:
     """The paths of what a kustomization reads besides manifests and patches."""
-    for field in _INPUTS:
+    for field in filter(data.__contains__, _INPUTS):
         yield from texts(data, field)
         yield from (str(each.get("path") or "") for each in structs(data, field))
     for generator in (each for field in GENERATORS for each in structs(data, field)):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,7 +88,7 @@ def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> li
 
 def _innermost(here: str, folders: Collection[str]) -> str:
     """A folder, or the innermost one around it that is among some folders; empty where none is."""
-    while here not in folders and here != os.path.dirname(here):
+    while folders and here not in folders and here != os.path.dirname(here):
         here = os.path.dirname(here)
     return here if here in folders else ""
 
@@ -100,8 +101,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
     roots = [each for each in kustomize.roots(known, top) if each.has_changes and not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}
-    for path in (path for root in roots for path in root.read):
-        shown.setdefault(path, os.path.relpath(path))
+    shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
     command = _builder()
     if command and anywhere:
         command += ["--load-restrictor", "LoadRestrictionsNone"]
@@ -183,14 +183,17 @@ def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
     with tempfile.TemporaryDirectory(prefix="jobspec-") as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(to_build))]
-        answers = list(pool.map(lambda root, work: _output(root, work, cache, command), to_build, places))
+        known = functools.cache(_digest)  # builds share what they read
+        answers = list(pool.map(lambda root, work: _output(root, work, cache, command, known), to_build, places))
     if answers:
         _forget(cache)
     return answers
 
 
-def _output(root: kustomize.RootKustomization, work: str, cache: str, command: Sequence[str]) -> kustomize.Output | BuildFailure:
-    fingerprint = _fingerprint(root, command)
+def _output(
+    root: kustomize.RootKustomization, work: str, cache: str, command: Sequence[str], digest: Callable[[str], bytes]
+) -> kustomize.Output | BuildFailure:
+    fingerprint = _fingerprint(root, command, digest)
     kept = os.path.join(cache, f"{fingerprint}.yaml")
     try:
         os.utime(kept)
@@ -201,7 +204,7 @@ def _output(root: kustomize.RootKustomization, work: str, cache: str, command: S
         text = f"# {work}\n{_printed(root, work, command)}"
     except BuildFailure as failure:
         return failure
-    if _fingerprint(root, command) != fingerprint:  # somebody has written a file meanwhile
+    if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
         return kustomize.Output(text=text)
     try:
         os.makedirs(cache, exist_ok=True)
@@ -281,18 +284,25 @@ def _cause(printed: str) -> str:
     return re.sub(r": node contents: .*|map\[string\]interface \{\}\(nil\): ", "", text)[:_LONGEST]
 
 
-def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str]) -> str:
+def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str], digest: Callable[[str], bytes]) -> str:
     """A hash of the builder and of all files that a build reads: it changes when one of them does."""
     from hashlib import sha256
 
     program = os.stat(command[0])
-    digest = sha256(repr((root.path, command, program.st_size, program.st_mtime_ns)).encode())
+    found = sha256(repr((root.path, command, program.st_size, program.st_mtime_ns)).encode())
     for path in root.read:
-        digest.update(repr(path).encode())
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                digest.update(sha256(file.read()).digest())
-    return digest.hexdigest()
+        found.update(repr(path).encode() + digest(path))
+    return found.hexdigest()
+
+
+def _digest(path: str) -> bytes:
+    """A hash of what a file holds; empty where there is no file."""
+    from hashlib import sha256
+
+    if not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as file:
+        return sha256(file.read()).digest()
 
 
 def _forget(cache: str) -> None:
