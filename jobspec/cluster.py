@@ -290,12 +290,15 @@ class Judged:
         return Judged(self.document, self.by_server, seen=seen, old=old, by_webhooks=diagnostics, wanted=wanted, before=self.before)
 
 
-def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
+def judge(
+    documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = (), skip_unknown: bool = False
+) -> list[Judged]:
     """The judgement of each document of a file; documents with a *broken* index are invalid, since decoding them found an error.
 
+    *skip_unknown*: the problem of an unknown kind is not wanted, unless one of ours was probably meant.
     What refers to others is reviewed last, since only accepted objects can be referred to.
     """
-    judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
+    judged = [_by_server(each, cluster, broken=each.index in broken, skip_unknown=skip_unknown) for each in documents]
     if has_policies(documents) or cluster.has_policies:
         objects = objects_for(judged, cluster)
         policies = policies_for(objects, cluster)
@@ -364,31 +367,31 @@ def parameters_in(documents: Iterable[Document], policies: Sequence[Document], o
     return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 
-def _verdict(document: Document, cluster: Cluster, old: Document | None) -> Verdict:
+def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
     """The server's verdict on a document. One on data that several documents share is kept, where there is nothing to report."""
     if old or not document.is_shared:
-        return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+        return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
     none: dict[int, tuple[Any, Verdict]] = {}
     known = cluster.once("verdicts", lambda: none)
     data, found = known.get(id(document.data), (None, None))
     if found is None or data is not document.data:
-        found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds)
-        if not found.diagnostics:
+        found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, skip_unknown=skip_unknown)
+        if not found.diagnostics and found.status != "unknown":
             known[id(document.data)] = document.data, found
     return found
 
 
 def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
     """Whether the server's own checks accept a document of a kind that webhooks, plugins or policies look up."""
-    return _by_server(document, cluster, broken=False).can_be_looked_up
+    return _by_server(document, cluster).can_be_looked_up
 
 
-def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
+def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, skip_unknown: bool = False) -> Judged:
     old = cluster.stored.of(document) if cluster.stored else None
     if cluster.later and (unknown := _of_later_release(document, cluster)):
         return Judged(document, unknown, old=old)
     seen = document
-    found = _verdict(document, cluster, old)
+    found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
     if cluster.webhooks and (found.status == "invalid" or document.group_kind == JOBSET):
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:

@@ -445,7 +445,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         return Checked(result, manifests.documents, generating, comments=manifests.comments)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
-    judged = judge(manifests.documents, cluster, broken=broken)
+    judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
     documents = []
     rows: dict[int, list[DocumentResult]] = {}
     pending = []

@@ -58,8 +58,13 @@ class AdmissionAnswer:
         self.wanted = wanted
 
 
-def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
-    """The verdict on a document, as an update of *old* if that is there; *custom_kinds* come before our own and built-in kinds."""
+def verdict(
+    document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None, skip_unknown: bool = False
+) -> Verdict:
+    """The verdict on a document, as an update of *old* if that is there; *custom_kinds* come before our own and built-in kinds.
+
+    *skip_unknown*: the problem of an unknown kind is not wanted, unless one of ours was probably meant.
+    """
     custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
     if custom is not None:
         return _by_custom_kind(document, custom, old)
@@ -70,7 +75,9 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
         if common := common_kinds.find(document, target):
             return _by_common_kind(document, common)
         problem, is_near = unknown(document, target)
-        return Verdict("unknown", [problem], near_miss=is_near)
+        return Verdict(
+            "unknown", [] if skip_unknown and not is_near else _verdict(document, [problem], "unknown").diagnostics, near_miss=is_near
+        )
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:
@@ -246,7 +253,7 @@ def _say(release: str) -> str:
     return f"if the cluster is of that release, pass `--target kubernetes={release}`"
 
 
-def unknown(document: Document, target: Target) -> tuple[Diagnostic, bool]:
+def unknown(document: Document, target: Target) -> tuple[Problem, bool]:
     """The problem of a document of an unknown kind, or without a kind, and whether a known kind was probably meant."""
     if not document.api_version or not document.kind:
         return _not_a_manifest(document), False
@@ -256,23 +263,23 @@ def unknown(document: Document, target: Target) -> tuple[Diagnostic, bool]:
         alike = sorted((kind for kind in kinds.built_in() if kind.name == name), key=lambda kind: kind.group != document.group_kind[0])
         stable = [each for each in alike[0].api_versions if "beta" not in each] if alike else []
         hint = f"write `apiVersion: {stable[-1]}`" if stable else "it has no replacement"
-        return document.problem("unknown-kind", _not_any_more(name, version, target, last), ("apiVersion",), hint=hint), True
+        return Problem("unknown-kind", ("apiVersion",), _not_any_more(name, version, target, last), hint), True
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
     at_version = any(kind.name == document.kind for kind in kinds.every())
     hint, is_meant = _near_kind(document)
-    return document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=hint), is_meant
+    return Problem("unknown-kind", ("apiVersion",) if at_version else ("kind",), message, hint), is_meant
 
 
-def _not_a_manifest(document: Document) -> Diagnostic:
+def _not_a_manifest(document: Document) -> Problem:
     data = document.data
     if not isinstance(data, dict):
         what = "a list" if isinstance(data, list) else "a single value"
-        return document.problem("not-a-manifest", f"not a Kubernetes manifest: expected an object, got {what}")
+        return Problem("not-a-manifest", (), f"not a Kubernetes manifest: expected an object, got {what}")
     for key in ("apiVersion", "kind"):
         if not isinstance(data.get(key), str) and data.get(key) is not None:
-            return document.problem("not-a-manifest", f"`{key}` must be a string", (key,), hint="put it in quotes")
+            return Problem("not-a-manifest", (key,), f"`{key}` must be a string", "put it in quotes")
     missing = " and ".join(f"`{key}`" for key in ("apiVersion", "kind") if not data.get(key))
-    return document.problem("not-a-manifest", f"not a Kubernetes manifest: no {missing}", hint=_near_key(data))
+    return Problem("not-a-manifest", (), f"not a Kubernetes manifest: no {missing}", _near_key(data))
 
 
 def _near_key(data: dict[str, object]) -> str:
