@@ -409,7 +409,7 @@ class Build:
 
     def sources(self) -> list[str]:
         """The file that each document was written in, or the kustomization that generates it."""
-        return [self._source(_without_annotations(piece)[1][0]) for piece in self.text.split("\n---\n")]
+        return [self._source(_note(_annotations_in(piece)[1], _ANNOTATIONS[0])[0]) for piece in self.text.split("\n---\n")]
 
     def _source(self, origin: str) -> str:
         """The file of an object that has this annotation, or the kustomization that generates it."""
@@ -426,17 +426,25 @@ _INDENTED = [re.compile(rf"(?: {{{width}}}.*\n)*") for width in (4, 6)]
 
 def _without_annotations(text: str) -> tuple[str, Annotations]:
     """The text of an object without the annotations of its builder, and these."""
-    before, found, after = text.partition(_BEFORE)
-    written, after = _split(after, _INDENTED[0])
-    notes = []
-    for name in _ANNOTATIONS if written else ():
-        earlier, is_there, later = f"\n{written}".partition(f"\n    {name}: |\n")
-        note, later = _split(later, _INDENTED[1])
-        notes.append(note)
-        written = f"{earlier}\n{later}"[1:] if is_there else written
-    if not notes:
+    before, written, after = _annotations_in(text)
+    if not written:
         return text, ("", "")
-    return before + (found + written if written else "\nmetadata:\n") + after, (notes[0], notes[1])
+    origin, written = _note(written, _ANNOTATIONS[0])
+    changes, written = _note(written, _ANNOTATIONS[1])
+    return before + (_BEFORE + written if written else "\nmetadata:\n") + after, (origin, changes)
+
+
+def _annotations_in(text: str) -> tuple[str, str, str]:
+    """What is before the annotations of an object, the lines of these, and what is behind them."""
+    before, _, after = text.partition(_BEFORE)
+    return before, *_split(after, _INDENTED[0])
+
+
+def _note(written: str, name: str) -> tuple[str, str]:
+    """The text of one of some annotations, empty where it is not among them, and the lines of the others."""
+    earlier, is_there, later = f"\n{written}".partition(f"\n    {name}: |\n")
+    note, later = _split(later, _INDENTED[1])
+    return note, f"{earlier}\n{later}"[1:] if is_there else written
 
 
 def _split(text: str, beginning: re.Pattern[str]) -> tuple[str, str]:
@@ -690,10 +698,11 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
 
 def _place_of(row: DocumentResult, rows: list[DocumentResult], *, is_generated: bool) -> int:
     """The place among the rows of a file of the document that an object is built of; what is generated gets a new row."""
-    alike = [at for at, each in enumerate(rows) if (each.api_version, each.kind) == (row.api_version, row.kind)]
+    kind = row.api_version, row.kind
+    alike = [] if is_generated else [at for at, each in enumerate(rows) if each.kind == row.kind and (each.api_version, each.kind) == kind]
     if len(alike) != 1:  # a patch may have renamed it
         alike = [at for at in alike if rows[at].name in row.name]
-    if alike and not is_generated:
+    if alike:
         return max(alike, key=lambda at: len(rows[at].name))
     rows.append(DocumentResult(len(rows), "skipped", api_version=row.api_version, kind=row.kind, name=row.name))
     return len(rows) - 1

@@ -341,7 +341,7 @@ def read(source: Source, target: Target) -> Manifests:
 def may_ignore(content: bytes) -> bool:
     """Whether a file may have comments that ignore findings."""
     lowered = content.lower()
-    return any(each in lowered for each in (b"jobspec:", b"# jobspec", b"#jobspec"))
+    return b"jobspec" in lowered and any(each in lowered for each in (b"jobspec:", b"# jobspec", b"#jobspec"))
 
 
 def _skipped(source: Source, build: InBuild) -> Manifests:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -297,10 +298,14 @@ _FIELDS = {
 
 def _types() -> tuple[dict[str, CelType], dict[str, dict[str, CelType]]]:
     """The types of what any expression of a policy reads, and the fields of objects among them."""
-    rows = {name: (each.split(maxsplit=1) for each in split_types(fields)) for name, fields in _FIELDS.items()}
-    fields = {f"kubernetes.{name}": {field: parsed_type(kind) for field, kind in row} for name, row in rows.items()}
     namespace, request = CelType("kubernetes.Namespace"), CelType("kubernetes.AdmissionRequest")
-    return {"object": DYN, "oldObject": DYN, "namespaceObject": namespace, "request": request}, fields
+    return {"object": DYN, "oldObject": DYN, "namespaceObject": namespace, "request": request}, dict(_fields_of_objects())
+
+
+@cache
+def _fields_of_objects() -> dict[str, dict[str, CelType]]:
+    rows = {name: (each.split(maxsplit=1) for each in split_types(fields)) for name, fields in _FIELDS.items()}
+    return {f"kubernetes.{name}": {field: parsed_type(kind) for field, kind in row} for name, row in rows.items()}
 
 
 _VARIABLES = "kubernetes.variables"

@@ -6,7 +6,7 @@ Follows the node kinds of `Expr`, cel/expr/syntax.proto of github.com/google/cel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from cel_expr_python import cel
@@ -117,8 +117,9 @@ class SyntaxTree(NamedTuple):
         return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str, within: cel.Env | None = None) -> SyntaxTree:
-    """Parse an expression with the macros of Kubernetes, or with those of another environment.
+    """Parse an expression with the macros of Kubernetes, or with those of another environment. Folders repeat CRDs and policies.
 
     Raises RuntimeError with the library's message for a syntax error, or an expression too deep for the library.
     """
