@@ -250,9 +250,9 @@ def check_files(
     def check_in(those: Sequence[T], clusters: Sequence[Cluster]) -> list[Checked]:
         return run(list(zip(those, clusters, strict=True)), check_kept)
 
-    def read_again(those: Sequence[T], is_wanted: IsWanted) -> list[Document]:
-        """The wanted documents in some files, which are read once more."""
-        found = run(those, lambda each: _read_only(load(each, cluster), is_wanted))
+    def read_again(those: Sequence[T], is_wanted: IsWanted, parts_of: Callable[[T], Sequence[T]] = lambda each: [each]) -> list[Document]:
+        """The wanted documents in some files, or in parts of these, which are read for that alone."""
+        found = run(those, lambda each: _read_only([load(part, cluster) for part in parts_of(each)], is_wanted))
         return [each for file in found for each in file.documents]
 
     folders = folders or [""] * len(files)
@@ -722,10 +722,11 @@ def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
     return policies_among(file.objects, there, complete=cluster.complete)
 
 
-def _read_only(manifests: Manifests, is_wanted: IsWanted) -> Checked:
-    """A file's wanted documents, by kind, name and labels, which are not checked."""
-    wanted = [each for each in manifests.documents if not each.is_held and is_wanted(each.group_kind, each.name, each.labels)]
-    return Checked(FileResult(manifests.name, (), ()), wanted)
+def _read_only(several: Sequence[Manifests], is_wanted: IsWanted) -> Checked:
+    """The wanted documents of a file's parts, by kind, name and labels, which are not checked."""
+    documents = [each for manifests in several for each in manifests.documents]
+    wanted = [each for each in documents if not each.is_held and is_wanted(each.group_kind, each.name, each.labels)]
+    return Checked(FileResult("", (), ()), wanted)
 
 
 def _kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> set[GroupKind]:
@@ -746,7 +747,7 @@ def _is_concerned(file: Checked, kinds: Collection[GroupKind]) -> bool:
 def _expected_policies(
     files: Sequence[T],
     parts_with: Callable[[T, Collection[GroupKind], Collection[str]], Sequence[T]],
-    read_again: Callable[[Sequence[T], IsWanted], list[Document]],
+    read_again: Callable[[Sequence[T], IsWanted, Callable[[T], Sequence[T]]], list[Document]],
     cluster: Cluster,
 ) -> list[Document]:
     """The policies that the files seem to have, and what they need, as `_policies_of_files` is likely to give them later."""
@@ -754,7 +755,7 @@ def _expected_policies(
         return []
 
     def seeming(kinds: Collection[GroupKind], is_wanted: IsWanted, words: Collection[str] = ()) -> list[Document]:
-        return read_again([part for each in files for part in parts_with(each, kinds, words)] if kinds else [], is_wanted)
+        return read_again(files, is_wanted, lambda each: parts_with(each, kinds, words)) if kinds else []
 
     def accepted(kinds: Collection[GroupKind]) -> list[Document]:
         return [each for each in seeming(kinds, lambda kind, *_: kind in kinds) if can_be_looked_up(each, cluster)]

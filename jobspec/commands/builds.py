@@ -201,7 +201,7 @@ def _output(
     except OSError:
         pass
     try:
-        text = f"# {work}\n{_printed(root, work, command)}"
+        text = f"# {work}\n{kustomize.as_json(_printed(root, work, command))}"
     except BuildFailure as failure:
         return failure
     if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
@@ -289,7 +289,7 @@ def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str], dige
     from hashlib import sha256
 
     program = os.stat(command[0])
-    found = sha256(repr((root.path, command, program.st_size, program.st_mtime_ns)).encode())
+    found = sha256(repr(("JSON", root.path, command, program.st_size, program.st_mtime_ns)).encode())
     for path in root.read:
         found.update(repr(path).encode() + digest(path))
     return found.hexdigest()

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import Verdict, verdict
-from jobspec.kustomize import Build, InBuild, Output
+from jobspec.kustomize import Build, InBuild, Output, as_json
 from jobspec.pipeline import Source, check_files, load
 from jobspec.placeholders import without_placeholders
 from jobspec.targets import complete
@@ -759,10 +760,12 @@ def _built(path: str, objects: str) -> Build:
     return Build(f"{path}/kustomization.yaml", Output(text=f"# {ROOT}\n{objects}"), {}, ())
 
 
+@pytest.mark.parametrize("kept", [as_json, str])
 @pytest.mark.parametrize(("own", "data"), _UNUSUAL)
-def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, data: str) -> None:
+def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, data: str, kept: Callable[[str], str]) -> None:
     text = _NOTED % (own, "overlay", data)
-    (document,), problems = _built("overlay", text).read(text)
+    build = _built("overlay", kept(text))
+    (document,), problems = build.read(build.text)
     wanted = yaml.safe_load(text)
     for name in list(wanted["metadata"]["annotations"]):
         if name.startswith(("config.", "alpha.config.")):
@@ -770,6 +773,7 @@ def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, d
     wanted["metadata"] = {field: value for field, value in wanted["metadata"].items() if value}
     assert (document.data, problems) == (wanted, [])
     assert document.marks.nearest(("metadata", "name")).place().file == os.path.relpath(ROOT / "overlay" / "kustomization.yaml")
+    assert build.sources() == [os.path.relpath(ROOT / "base" / "config.yaml")]
 
 
 def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -781,7 +785,7 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
 
     monkeypatch.setattr("jobspec.cluster.verdict", counted)
     objects = ["data: {alike: 'true'}\n", "data: {alike: true}\n"]
-    builds = [_built(each, "---\n".join(_NOTED % ("", each, data) for data in objects)) for each in ("one", "two")]
+    builds = [_built(each, as_json("---\n".join(_NOTED % ("", each, data) for data in objects))) for each in ("one", "two")]
     files = [Source(each.path, each.text, in_build=InBuild(build=each), skip_unknown=True) for each in builds]
     one, two = check_files(files, lambda each, cluster: load(each, (), cluster), Cluster(), outcome=False)
     assert one.documents[0].data is two.documents[0].data
@@ -791,6 +795,7 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
 
 def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> None:
     text = "# only a comment\n---\n" + _NOTED % ("", "overlay", "") + "---\n- a list\n---\nkind: *none\n"
+    assert as_json(text) == text
     documents, problems = _built("overlay", text).read(text, 7)
     assert [each.data if isinstance(each.data, list) else each.name for each in documents] == ["a", ["a list"]]
     assert [(each.rule, each.mark.line) for each in problems] == [("yaml-syntax", 25)]
