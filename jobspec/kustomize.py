@@ -400,7 +400,7 @@ class Build:
         return Document(data, marks, file=self.path, index=index)
 
     def _path(self, written: str) -> str:
-        real = os.path.normpath(os.path.join(self._folder, written.strip("\"'")))
+        real = _joined(self._folder, written.strip("\"'"))
         return self._shown.get(real) or os.path.relpath(real)
 
     def sources(self) -> list[str]:
@@ -413,6 +413,11 @@ class Build:
         """The file of an object that has this annotation, or the kustomization that generates it."""
         found = _ORIGIN.search(origin)
         return self._path(found[2]) if found else self.path
+
+
+@lru_cache(maxsize=4096)
+def _joined(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))
 
 
 #: Where an object comes from, and what changed it, as the annotations say.

@@ -50,12 +50,11 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     real |= {name: path for path, name in shown.items()}
     homes = {name: os.path.dirname(path) for name, path in real.items()}
     decrypting = {os.path.dirname(path) for path, data in roles.kustomizations.items() if data.get("generators")}
-    around = {home: _innermost(home, applied) for home in set(homes.values())}
-    decrypted = {home for home in around if _innermost(home, decrypting)}
+    around, decrypted = _innermost(applied), _innermost(decrypting)
 
     def in_folder(each: InBuild, home: str) -> InBuild:
-        folder = around[home]
-        return each.applied(applied.get(folder), folder, decrypts=home in decrypted, is_below=home != folder)
+        folder = around(home)
+        return each.applied(applied.get(folder), folder, decrypts=bool(decrypted(home)), is_below=home != folder)
 
     return {name: in_folder(each, homes[name]) for name, each in found.items()}
 
@@ -86,11 +85,17 @@ def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> li
     return [each for piece in wanted for each in read(piece, file=path)[0]]
 
 
-def _innermost(here: str, folders: Collection[str]) -> str:
-    """A folder, or the innermost one around it that is among some folders; empty where none is."""
-    while folders and here not in folders and here != os.path.dirname(here):
-        here = os.path.dirname(here)
-    return here if here in folders else ""
+def _innermost(folders: Collection[str]) -> Callable[[str], str]:
+    """What gives a folder, or the innermost one around it, that is among some folders; empty where none is."""
+
+    @functools.cache
+    def around(here: str) -> str:
+        if here in folders:
+            return here
+        above = os.path.dirname(here)
+        return around(above) if above != here else ""
+
+    return around
 
 
 def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str, *, anywhere: bool) -> dict[str, InBuild]:
