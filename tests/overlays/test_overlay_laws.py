@@ -295,7 +295,9 @@ def nodes_changes(release: str) -> Maker:
     )
     metadata = some({"labels": or_null(some({"x": or_null(text), "y": text})), "annotations": {"x": "${cpus}x"}}, share=0.2)
     template = some(of_release({"metadata": metadata, "spec": some(pod, share=0.25)}))
-    entry = some({"flags": flags, "template": template})
+    volume = one_of("v", "w")
+    removal = {"template": {"spec": {"volumes": [{"name": volume, "$remove": True}]}}}  # alone: a job can follow few other removals
+    entry = one_of(*[some({"flags": flags, "template": template})] * 7, removal)
     entries = several(entry, lambda r: {"roles": several("master", "worker")(r), **entry(r)})
     job = some({"trainer": some({"numNodes": or_null(number), "image": text, "args": words}), "suspend": boolean}, share=0.3)
     return one_of({"pods": entries}, {"pods": entries}, {"pods": entries, "job": {"TrainJob": {"spec": job}}})
@@ -642,4 +644,4 @@ def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
     assert shares["applies and both change something"] > least / 2, shares
     assert shares["conflicts"] > 0.1, shares
     assert shares["flags"] > 0.3, shares
-    assert shares["removals"] > 0.01, shares
+    assert shares["removals"] > 0.03, shares
