@@ -13,8 +13,8 @@ from jobspec import kustomize
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode, read
-from jobspec.documents.syntax import cut
-from jobspec.kinds import CONFIG_MAP, SECRET
+from jobspec.documents.syntax import cut_of_kinds
+from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind
 from jobspec.kustomize import InBuild
 from jobspec.repository import Builds
 
@@ -62,27 +62,20 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
 def _of_engines(paths: Iterable[str]) -> list[Document]:
     """The documents of files that say how folders are applied, and the ConfigMaps and Secrets that they take values from."""
     paths = list(paths)
-    found = [each for path in paths for each in _with_words(path, (*ENGINES, b"argocd-cm"), _APPLYING)]
-    names = tuple({name.encode() for each in found for name in kustomize.sources_of_values(each)})
-    sources = [each for path in paths for each in _with_words(path, names, _SOURCES)] if names else []
-    applying = [each for each in found if each.group_kind in kustomize.APPLYING_KINDS]
-    return applying + [each for each in sources if each.group_kind in (CONFIG_MAP, SECRET)]
+    applying = [each for path in paths for each in _with_words(path, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS)]
+    names = tuple({name.encode() for each in applying for name in kustomize.sources_of_values(each)})
+    return applying + [each for path in paths for each in _with_words(path, names, (CONFIG_MAP, SECRET))] if names else applying
 
 
-_APPLYING = re.compile(r"kind\W+(?:Kustomization|Application|Project|ConfigMap)\b")
-_SOURCES = re.compile(r"kind\W+(?:ConfigMap|Secret)\b")
-
-
-def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> list[Document]:
-    """The documents of a file that contain one of some words and a kind; the others are not parsed, which would be slow."""
+def _with_words(path: str, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:
+    """The documents of a file of some kinds that contain one of some words; the others are not parsed, which would be slow."""
     with open(path, "rb") as file:
         content = file.read()
-    if not any(word in content for word in words):
+    text = decode(content, path) if any(word in content for word in words) else ""
+    if not isinstance(text, str):
         return []
-    text = decode(content, path)
-    pieces = [piece for piece, _ in cut(text)] if isinstance(text, str) else []
-    wanted = [piece for piece in pieces if any(word.decode() in piece for word in words) and kinds.search(piece)]
-    return [each for piece in wanted for each in read(piece, file=path)[0]]
+    pieces = cut_of_kinds(text, [kind for _, kind in kinds], [word.decode() for word in words])
+    return [each for piece, *_ in pieces for each in read(piece, file=path)[0] if each.group_kind in kinds]
 
 
 def _innermost(folders: Collection[str]) -> Callable[[str], str]:

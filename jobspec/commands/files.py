@@ -398,10 +398,7 @@ def parts_of(found: Found) -> list[Found]:
 
 
 def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()) -> list[Found]:
-    """The parts of a file that seem to be documents of some kinds, with one of some *words* unless there are none. They are not parsed.
-
-    A part that seems so has the kind with `kind` before it, and the word somewhere.
-    """
+    """The parts of a file that seem to be documents of some kinds, with one of some *words* unless there are none. They are not parsed."""
     build = found.in_build
     if build and (build.role or build.is_built):
         return []
@@ -410,24 +407,16 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
     content = content_of(found)
     if not all(any(word.encode() in content for word in those) for those in (kinds, words) if those):
         return []
-    import re
-
-    from jobspec.documents.syntax import cut
+    from jobspec.documents.syntax import cut_of_kinds
 
     text = decode(content, found.path)
     if found.path.endswith(PAGES) or not isinstance(text, str) or len(text.encode()) != len(content):
         return [found]
-    is_of_kind = re.compile(rf"kind\W+(?:{'|'.join(kinds)})\b").search
-    if not is_of_kind(text):
-        return []
-    parts = []
-    at = found.span[0] if found.span else 0
-    for piece, line in cut(text):
-        end = at + len(piece.encode())
-        if is_of_kind(piece) and (not words or any(word in piece for word in words)):
-            parts.append(found.piece(found.part, found.first_line + line, (at, end)))
-        at = end
-    return parts
+    start = found.span[0] if found.span else 0
+    return [
+        found.piece(found.part, found.first_line + line, (start + at, start + at + len(piece.encode())))
+        for piece, line, at in cut_of_kinds(text, kinds, words)
+    ]
 
 
 def _size(found: Found) -> int:

@@ -9,7 +9,7 @@ from jobspec.documents.libyaml import CParser, MarkedYAMLError, events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Any
 
 
@@ -133,6 +133,23 @@ def cut(text: str) -> Iterator[tuple[str, int]]:
         line += text.count("\n", start, end)
         start = end
     yield text[start:], line
+
+
+def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    """Each piece that seems to be a document of one of some kinds, with the lines and bytes before it.
+
+    It has the name of the kind behind `kind`, and one of some *words* unless there are none.
+    """
+    import re
+
+    is_of_kind = re.compile(rf"kind\W+(?:{'|'.join(kinds)})\b").search
+    if not is_of_kind(text):
+        return
+    at = 0
+    for piece, line in cut(text):
+        if is_of_kind(piece) and (not words or any(word in piece for word in words)):
+            yield piece, line, at
+        at += len(piece.encode())
 
 
 def _next_start(text: str, start: int) -> int:
