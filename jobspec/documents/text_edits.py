@@ -63,7 +63,7 @@ def unquoted(places: TextPlaces, document: Document, change: Change) -> Change:
     """The same change; `quote` becomes a `set` to the text as it is written."""
     if change.action != "quote":
         return change
-    if isinstance(value_at(document.data, change.path), dict | list):
+    if isinstance(_existing_at(document.data, change.path), dict | list):
         raise Uncuttable
     target = document.marks.nearest(change.path)
     start, end = places.value_start(target), places.end(target)
@@ -502,13 +502,13 @@ def all_applied(data: Any, changes: Sequence[Change]) -> Any:
 
 def widened(data: Any, path: Path) -> Path:
     """The path to remove for the value at *path*: that of the outermost mapping or list of which it is the only value. Raises Unfit."""
-    value_at(data, path)
-    while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
+    _existing_at(data, path)
+    while len(path) > 1 and len(_existing_at(data, path[:-1])) == 1:
         path = path[:-1]
     return path
 
 
-def value_at(data: Any, path: Path) -> Any:
+def _existing_at(data: Any, path: Path) -> Any:
     """The value at a path. Raises Unfit where there is none."""
     for step in path:
         if not has(data, step):
@@ -539,7 +539,7 @@ def _set_in(data: Any, path: Path, value: Any) -> Any:
 
 
 def _changed_in(data: Any, path: Path, changed: Callable[[Any], Any]) -> Any:
-    return with_value_at(data, path, changed(value_at(data, path)))
+    return with_value_at(data, path, changed(_existing_at(data, path)))
 
 
 def _renamed_in(around: Any, old: str | int, new: str) -> Any:

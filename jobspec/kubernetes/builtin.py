@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from importlib import import_module
 from itertools import chain, pairwise
+from operator import getitem
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Diagnostic, Mark, Problem, Problems
@@ -15,7 +16,7 @@ from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
-from jobspec.kubernetes.problems import merged, value_at
+from jobspec.kubernetes.problems import merged
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -192,7 +193,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     known = {release: shape for release, root in roots.items() if root and (shape := root.at(problem.path))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
-    value = value_at(data, problem.path)
+    value = reduce(getitem, problem.path, data)
     problems_at = structural.typed_problems_at if component == "kubernetes" else structural.schema_problems_at
     accepting = [release for release, shape in known.items() if not problems_at(value, shape, problem.path)]
     if not accepting or problem.hint:
@@ -237,7 +238,7 @@ def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | N
     empty: dict[int, list[str]] = {}  # the keys without a value, by the mapping around them
     for problem in found:
         if problem.rule in ("unknown-field", "wrong-type") and problem.path and isinstance(problem.path[-1], str):
-            name, around = str(problem.path[-1]), value_at(data, problem.path[:-1])
+            name, around = str(problem.path[-1]), reduce(getitem, problem.path[:-1], data)
             if id(around) not in empty:
                 empty[id(around)] = [key for key, value in around.items() if value is None]
             parent = empty[id(around)] and _parent_above(name, around, empty[id(around)], root.at(problem.path[:-1]), problem.rule)

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from jobspec.schemas.shapes import Shape
 
 
-def value_at(data: Any, path: Path) -> Any:
-    """The value at a path that exists."""
-    for step in path:
-        data = data[step]
-    return data
-
-
 def items_at(around: Data, field: str, path: Path) -> Iterator[tuple[Path, Any]]:
     """The items of a list in an object at *path*, each with its own path; none where there is no list."""
     for index, item in enumerate(around.get(field) or ()):

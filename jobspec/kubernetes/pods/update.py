@@ -8,11 +8,14 @@ account and the token.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import getitem
+
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import comparable
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
 from jobspec.kubernetes.pods.scheduling import APP_ARMOR, MIRROR, REQUIRED
-from jobspec.kubernetes.problems import describe, fixed, value_at
+from jobspec.kubernetes.problems import describe, fixed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,10 +170,10 @@ def _described_change(path: Path, now: Data, was: Data) -> str:
     return f"{name} of a pod cannot {'change' if after is not None else 'be removed'}{value}"
 
 
-def _at(path: Path, spec: Data) -> Any:
+def _at(path: Path, spec: Any) -> Any:
     """What a spec says at a path; None where it says nothing, as of what the server fills in."""
     try:
-        return value_at(spec, path)
+        return reduce(getitem, path, spec)
     except (KeyError, IndexError):
         return None
 
