@@ -122,10 +122,10 @@ def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Coll
 
 def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, paths: Sequence[str]) -> Iterator[str]:
     """What Kueue does with a changed variant otherwise than before, and which quota all variants exceed together."""
-    from jobspec.commands.queue import answer_of, world_for
+    from jobspec.commands.queue import answer_of, queue_documents, world_for
     from jobspec.reports.queue import Asked, beyond, verdict_text
 
-    world = world_for(paths, (), Cluster())
+    world = world_for(queue_documents(paths), (), Cluster())
 
     def asked(state: ProjectState, name: str) -> Asked | None:
         documents = state.documents(name)

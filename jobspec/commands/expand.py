@@ -65,10 +65,12 @@ def run(options: Options) -> int:
     if options.origin and form != "yaml":
         raise JobspecError("--origin is for YAML: remove `-o`, or write `-o yaml`")
     run_context = load_run_context(options)
+    queues: list[Document] = []
     if options.queued:
-        from jobspec.commands.queue import with_lookups
+        from jobspec.commands.queue import queue_documents, with_lookups
 
-        run_context = with_lookups(run_context, options.queues)
+        queues = queue_documents(options.queues)
+        run_context = with_lookups(run_context, queues)
     given = applied(options, run_context)
     results = [*run_context.remarks, *given.results]
     accepted = given.files if all(each.valid for each in results) else []
@@ -80,7 +82,7 @@ def run(options: Options) -> int:
     if options.queued:
         from jobspec.commands.queue import world_for
 
-        world = world_for(options.queues, documents, next((each.cluster for each in accepted), run_context.cluster))
+        world = world_for(queues, documents, next((each.cluster for each in accepted), run_context.cluster))
     expanded, reported = _expanded(accepted, options, world)
     _write_expansion(expanded, form, run_context.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]

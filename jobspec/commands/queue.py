@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jobspec.cluster import Cluster
@@ -71,7 +71,9 @@ def answers(options: Options, given: Found | None = None) -> Answers:
 
     Raises JobspecError where there are no queues or no jobs, and for jobs that meet several clusters, each of which has its own queues.
     """
-    run_context = with_lookups(load_run_context(options), options.queues)
+    run_context = load_run_context(options)
+    queues = queue_documents(options.queues)
+    run_context = with_lookups(run_context, queues)
     if given:
         checked = check_files([given], run_context, skip_unknown=options.skip_unknown)
         files = [AppliedFile(each, run_context.cluster, checked) for each in checked]
@@ -87,7 +89,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     if not all(each.valid for each in results):
         return Answers(results, cluster, read)
     jobs = [(job, file.context) for file in files for job in file.checked.documents]
-    world = world_for(options.queues, [document for document, _ in jobs], cluster)
+    world = world_for(queues, [document for document, _ in jobs], cluster)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
     asked = asked_of(jobs, cluster.target, world)
@@ -111,25 +113,28 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
     return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
 
 
-def with_lookups(run_context: RunContext, paths: Sequence[str]) -> RunContext:
-    """The same, with the runtimes and priority classes in the files of queues, which jobs may refer to."""
+def queue_documents(paths: Iterable[str]) -> list[Document]:
+    """The documents in the files and folders that `--queues` names."""
+    return [document for path in paths for document in documents_in(path, option="--queues")]
+
+
+def with_lookups(run_context: RunContext, given: Iterable[Document]) -> RunContext:
+    """The same, with the runtimes and priority classes beside given queues, which jobs may refer to."""
     target = run_context.cluster.target
-    found = [each for path in paths for each in documents_in(path, option="--queues") if each.group_kind in WEBHOOK_LOOKUPS]
-    accepted = [each for each in found if verdict(each, target).status == "valid"]
+    accepted = [each for each in given if each.group_kind in WEBHOOK_LOOKUPS and verdict(each, target).status == "valid"]
     return run_context.with_cluster(run_context.cluster.with_objects(accepted)) if accepted else run_context
 
 
-def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
-    """The queues in the files at some paths, among documents and in a cluster. *closed*: there are no others.
+def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
+    """The queues *given* by `--queues`, among documents and in a cluster. *closed*: there are no others.
 
-    Raises JobspecError where a server refuses one of a file.
+    Raises JobspecError where a server refuses a given one.
     """
-    given = [document for path in paths for document in documents_in(path, option="--queues")]
     wrong = [problem for each in given if each.group_kind[0] == QUEUE_GROUP for problem in verdict(each, choose(())).diagnostics]
     if has_error(wrong):
         raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
-    given += [*(each for document in documents for each in items_of(document)), *cluster.objects]
-    kept = (each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
+    objects = [*given, *(each for document in documents for each in items_of(document)), *cluster.objects]
+    kept = (each.data for each in objects if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
     return world_of(kept, closed=closed)
 
 
