@@ -104,9 +104,9 @@ def find(
         raise JobspecError("\n".join(wrong))
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
-    vendored = [skipped(each.path, "vendored file") for each in found if _is_vendored(each)]
-    found = _with_roles([each for each in found if not _is_vendored(each)] if vendored else found, skip_unknown=skip_unknown, build=build)
-    found += vendored
+    vendored = dict.fromkeys(filter(_is_vendored, found))
+    found = _with_roles([each for each in found if each not in vendored], skip_unknown=skip_unknown, build=build)
+    found += (skipped(each.path, "vendored file") for each in vendored)
     return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
 
 
