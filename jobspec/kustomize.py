@@ -573,7 +573,7 @@ def documents_in(path: str) -> Sequence[Document]:
 
 
 def _documents_read(path: str, _folder: str, _changed: int) -> Sequence[Document]:
-    return read(_text_of(path), file=path)[0]
+    return read(text_of(path), file=path)[0]
 
 
 _LARGE = 1 << 18  # bytes; read, a file needs some twenty times as many
@@ -581,7 +581,8 @@ _documents_kept = lru_cache(maxsize=256)(_documents_read)
 _large_kept = lru_cache(maxsize=2)(_documents_read)
 
 
-def _text_of(path: str) -> str:
+def text_of(path: str) -> str:
+    """The text of a file; empty where it cannot be decoded."""
     with open(path, "rb") as file:
         text = decode(file.read(), path)
     return text if isinstance(text, str) else ""
@@ -603,7 +604,7 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                 if not _targets(mapping(each, "target"), data):
                     continue
                 if isinstance(inline, str) and "\n" in inline.strip():
-                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), _text_of(path))
+                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), text_of(path))
                 else:
                     found = list(documents_in(_named_path(path, str(name)))) if name else []
                 for one in found:

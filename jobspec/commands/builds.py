@@ -32,7 +32,7 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths)
-    texts = {path: _text(path) for path in kustomize.kustomizations_below(top)}
+    texts = {path: kustomize.text_of(path) for path in kustomize.kustomizations_below(top)}
     roles = Builds(texts, map(os.path.realpath, charts))
     found = {}
     for name, path in real.items():
@@ -125,7 +125,7 @@ def _failure(root: kustomize.RootKustomization, failure: BuildFailure | kustomiz
         message = f"kustomize cannot build this: {failure}"
         return Diagnostic("broken-kustomization", message, Mark(shown[root.path], 1, 1), severity="warning")
     name, path = root.missing
-    line, column = _place_of(name, _text(path))
+    line, column = _place_of(name, kustomize.text_of(path))
     mark = Mark(shown[path], line, column, line, column + len(name))
     return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
 
@@ -145,12 +145,6 @@ def _top_of(paths: Sequence[str]) -> str:
     around = os.getcwd()
     is_narrow = around not in (os.sep, os.path.expanduser("~"))
     return around if is_narrow and os.path.commonpath([around, common]) == around else common
-
-
-def _text(path: str) -> str:
-    with open(path, "rb") as file:
-        text = decode(file.read(), path)
-    return text if isinstance(text, str) else ""
 
 
 # Run the builder.
