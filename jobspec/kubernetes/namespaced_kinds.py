@@ -16,7 +16,7 @@ from jobspec.kubernetes.metadata import (
     bad_subdomain,
     selector_problems,
 )
-from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
+from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_data_key, bad_port_name, number_problems
 from jobspec.kubernetes.pods.resources import COUNTED, OF_CONTAINERS, allows_overcommit, bad_container_resource, is_extended
 from jobspec.kubernetes.pods.scheduling import PREEMPTIONS
 from jobspec.kubernetes.problems import (
@@ -625,17 +625,6 @@ def decoded(value: Any) -> bytes:
         return b64decode(value)
     except ValueError:
         return b""
-
-
-def bad_data_key(key: str) -> str:
-    """Why a text cannot be a key of a ConfigMap or a Secret (`IsConfigMapKey`); empty if it can."""
-    import re
-
-    if len(key) > 253:
-        return f"it has {len(key)} characters, more than 253"
-    if not re.fullmatch(r"[-._a-zA-Z0-9]+", key):
-        return "use letters, digits, `-`, `_` and `.`"
-    return "it cannot be `.`, nor start with `..`" if key == "." or key.startswith("..") else ""
 
 
 def share_problems(value: Any, path: Path) -> Problems:

@@ -182,7 +182,7 @@ def _value_source(name: str, source: Data, path: Path) -> Problems:
     else:
         what = "a ConfigMap" if name == "configMapKeyRef" else "a Secret"
         yield from required_name(source, "name", what, bad_subdomain, path, f"name {what}")
-        yield from required_name(source, "key", f"a key of {what}", _bad_key, path)
+        yield from required_name(source, "key", f"a key of {what}", bad_data_key, path)
 
 
 def _file_key(source: Data, path: Path) -> Problems:
@@ -240,13 +240,13 @@ def _bad_strict_variable(name: str) -> str:
     return "it cannot be `.`, nor start with `..`" if name == "." or name.startswith("..") else ""
 
 
-def _bad_key(name: str) -> str:
-    """Why a text cannot be a key of a ConfigMap or Secret; empty if it can."""
-    if len(name) > 253:
-        return f"it has {len(name)} characters, more than 253"
-    if not _KEY.issuperset(name):
+def bad_data_key(key: str) -> str:
+    """Why a text cannot be a key of a ConfigMap or Secret (`IsConfigMapKey`); empty if it can."""
+    if len(key) > 253:
+        return f"it has {len(key)} characters, more than 253"
+    if not key or not _KEY.issuperset(key):
         return "it must consist of letters, digits, `-`, `_` and `.`"
-    return "it cannot be `.`, nor start with `..`" if name == "." or name.startswith("..") else ""
+    return "it cannot be `.`, nor start with `..`" if key == "." or key.startswith("..") else ""
 
 
 # The downward API: fields of the pod, and resources of a container.
