@@ -67,7 +67,9 @@ class Record:
     """A value with the attributes that its class names: a data class, without the milliseconds that a start takes to load these."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.__dict__.update(zip(self.__annotations__, values, strict=False), **named)
+        if values:
+            named.update(zip(self.__annotations__, values, strict=False))
+        self.__dict__ = named
 
     def changed(self, **named: Any) -> Self:
         """The same with other values of some attributes."""
