@@ -274,13 +274,13 @@ def _references(path: str, data: dict[str, Any], folders: Collection[str], top: 
     for name in (*listed, *others):
         around, last = os.path.split(os.path.join(os.path.dirname(path), name))
         place = os.path.join(real_folder(around), last)
-        if last in ("", os.curdir, os.pardir) or os.path.islink(place):
+        if place not in folders and (last in ("", os.curdir, os.pardir) or os.path.islink(place)):
             place = os.path.realpath(place)
         if _REMOTE.search(name):
             found.obstacles.append("needs the network")
         elif not place.startswith(os.path.join(top, "")):
             found.obstacles.append("reads outside of the repository")
-        elif not os.path.exists(place) or (name in listed and os.path.isdir(place) and place not in folders):
+        elif place not in folders and (not os.path.exists(place) or (name in listed and os.path.isdir(place))):
             found.missing.append((name, path))
         elif name in listed and place in folders:
             found.folders.append(place)
