@@ -37,7 +37,7 @@ class LintedDocument:
     def __init__(self, given: Document, documents: Documents) -> None:
         self.given = given
         self.documents = documents
-        self.seen_as: Sequence[Sees] = ("document", "runtime") if given.group_kind in kinds.RUNTIMES else ("document",)
+        self.seen_as: tuple[Sees, ...] = ("document", "runtime") if given.group_kind in kinds.RUNTIMES else ("document",)
         """What it is to rules."""
         self.all_text = ""
         """Of a job: all keys and texts of it and its runtime, in small letters."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from jobspec.diagnostics import Change, Diagnostic, FileResult, Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
 from jobspec.kinds import find, group_kind, is_unknown_version
@@ -66,9 +68,11 @@ def lint(
     documents = Documents([each for file in once for each in seen(file)], cluster, further=further, syncs=syncs)
     once = once if only is None else [each for each in once if each.result.path in only]
 
+    for_what = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
+
     def of_file(file: Checked) -> list[Diagnostic]:
         paths: Paths = {}
-        found = [each for linted in linted_in(file, documents) for each in _findings(linted, rules, paths)]
+        found = [each for linted in linted_in(file, documents) for each in _findings(linted, for_what(linted.seen_as), paths)]
         bypassing = {each.document for each in file.result.diagnostics if each.rule == "kind-not-queued"}
         return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # which says why, and as much
 
@@ -112,10 +116,10 @@ def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
 
 
 def _findings(linted: LintedDocument, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
-    """What the rules find in a document, or in the pods of a job, each at the line that wrote its cause."""
+    """What rules for it find in a document, or in the pods of a job, each at the line that wrote its cause."""
     found: list[Diagnostic] = []
     for rule in rules:
-        if rule.sees not in linted.seen_as or not can_find(rule, linted):
+        if not can_find(rule, linted):
             continue
         known: set[str] = set()
         for finding in rule.check(linted):
