@@ -116,13 +116,14 @@ _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _ARGO_CD: GroupKind = ("argoproj.io", "Application")
 #: The kinds that say how folders are applied, Argo CD's ConfigMap among them.
 APPLYING_KINDS = (_FLUX, _ARGO_CD, PROJECT, CONFIG_MAP)
-_UNRESTRICTED = "LoadRestrictionsNone"
+#: What lets a builder read files outside of a kustomization's folder.
+UNRESTRICTED = "LoadRestrictionsNone"
 
 
 def builds_anywhere(document: Document) -> bool:
     """Whether an engine that builds without kustomize's restriction to the folder is there: Flux, or Argo CD with that build option."""
     options = mapping(document.data, "data").get("kustomize.buildOptions") if document.name == "argocd-cm" else ""
-    return document.group_kind == _FLUX or _UNRESTRICTED in str(options)
+    return document.group_kind == _FLUX or UNRESTRICTED in str(options)
 
 
 def applied_folders(documents: Sequence[Document], top: str) -> dict[str, AppliedFolder]:
@@ -236,6 +237,8 @@ class RootKustomization:
     """Why it is not built; empty where it can be."""
     missing: tuple[str, str] | None
     """A path that it names and that does not exist, and the kustomization that names it."""
+    reads_around: bool
+    """Whether it reads a file that is not in or below the folder of its kustomization, which builders refuse by default."""
 
 
 def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[RootKustomization]:
@@ -309,6 +312,7 @@ def _root(folder: str, data: dict[str, Any], references: Callable[[str], _Refere
         any(each.has_changes for each in found.values()),
         next(iter(obstacles), ""),
         next((missing for each in found.values() for missing in each.missing), None),
+        any(not read.startswith(os.path.join(os.path.dirname(path), "")) for path, each in found.items() for read in each.files),
     )
 
 

@@ -101,8 +101,8 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
         return {}
     shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
     command = _builder()
-    if command and anywhere:
-        command += ["--load-restrictor", "LoadRestrictionsNone"]
+    if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
+        command += ["--load-restrictor", kustomize.UNRESTRICTED]
     to_build = [each for each in roots if command and not each.obstacle and not each.missing]
     outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
     found: dict[str, InBuild] = {}
@@ -117,6 +117,17 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
             why, note = "fails" if output else "a file is missing", _failure(root, output, shown)
         found[path] = InBuild(f"unbuilt kustomization: {why}", note=note)
     return found
+
+
+def _is_built_anywhere(top: str) -> bool:
+    """Whether a program of the repository, such as a Makefile, lets kustomize read all of its files."""
+    import shutil
+
+    git = shutil.which("git")
+    try:
+        return bool(git and _run([git, "-C", top, "grep", "-lIF", kustomize.UNRESTRICTED, "--", ":!*.go"], top))
+    except BuildFailure:  # none has it, or this is no repository
+        return False
 
 
 def _failure(root: kustomize.RootKustomization, failure: BuildFailure | kustomize.Output | None, shown: Mapping[str, str]) -> Diagnostic:

@@ -575,6 +575,7 @@ def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_coun
 @pytest.mark.parametrize(
     ("engine", "errors"),
     [
+        ("build: # of a Makefile\n\tkustomize build --load-restrictor LoadRestrictionsNone app\n", ["wrong-type"]),
         (
             "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: all}\n"
             "spec: {path: ./, interval: 1h, prune: true, sourceRef: {kind: GitRepository, name: jobs}}\n",
@@ -588,10 +589,11 @@ def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_coun
         ("", []),
     ],
 )
-def test_flux_reads_files_of_other_folders_and_kustomize_by_itself_does_not(engine: str, errors: list[str], tmp_path: Path) -> None:
+def test_builds_read_other_folders_where_flux_argo_cd_or_a_makefile_let_them(engine: str, errors: list[str], tmp_path: Path) -> None:
     kustomization = "resources: [job.yaml]\npatches: [{path: ../shared/size.yaml}]\n"
     patch = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\nspec: {runPolicy: {backoffLimit: many}}\n"
-    write(tmp_path, {"app/kustomization.yaml": kustomization, "app/job.yaml": JOB, "shared/size.yaml": patch, "engine.yaml": engine})
+    name = "Makefile" if "Makefile" in engine else "engine.yaml"
+    committed(tmp_path, {"app/kustomization.yaml": kustomization, "app/job.yaml": JOB, "shared/size.yaml": patch, name: engine})
     found = [
         one for file in json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["files"] for one in file["diagnostics"]
     ]
