@@ -66,6 +66,8 @@ class InBuild:
     """What kustomize makes of it, where it is a kustomization that is built."""
     is_built: bool = False
     """Whether it is a manifest that is judged by what is built of it."""
+    documents: Sequence[DocumentResult] = ()
+    """Of such a manifest, its documents where they are known without reading it."""
     note: Diagnostic | None = None
     """What is reported of a kustomization that is not built."""
     values: Mapping[str, str] | None = None
@@ -80,6 +82,11 @@ class InBuild:
     """The placeholders for which several Kustomizations of Flux have different values."""
     sync: str = ""
     """The folder with whose files an engine applies it, where no kustomization lists it; empty where none does."""
+
+    @staticmethod
+    def dropped(documents: Iterable[Document]) -> list[DocumentResult]:
+        """The results of the documents of a manifest that is judged by what is built of it, where nothing is built of them."""
+        return [result_of(each, "skipped", reason="manifest: dropped by its builds") for each in documents]
 
     def applied(self, how: AppliedFolder | None, folder: str, *, decrypts: bool, is_below: bool) -> InBuild:
         """The same in a *folder* that an engine applies, or *is_below* that; *decrypts*: a generator, such as KSOPS, may decrypt files."""
@@ -352,12 +359,16 @@ class Output(NamedTuple):
         with open(self.file, encoding="utf-8") as file:
             return file.read()
 
-    def first_line(self) -> str:
-        """The first line of the text."""
-        if not self.file:
-            return self.text.partition("\n")[0]
-        with open(self.file, encoding="utf-8") as file:
-            return file.readline().rstrip("\n")
+    def header(self) -> tuple[str, dict[str, Any]]:
+        """The folder that its paths begin at, and what `documents_listed` gives of the manifests it is built of, by their real paths."""
+        import json
+
+        line = self.text.partition("\n")[0]
+        if self.file:
+            with open(self.file, encoding="utf-8") as file:
+                line = file.readline().rstrip("\n")
+        folder, start, rest = line.removeprefix("# ").partition(" {")
+        return folder, json.loads(f"{{{rest}") if start else {}
 
     @property
     def size(self) -> int:
@@ -378,7 +389,7 @@ class Build:
         """The real paths of all files that it is built of."""
         self._output = output
         self.size = output.size
-        self._folder = output.first_line().removeprefix("# ")
+        self._folder = output.header()[0]
         self._shown = shown
         """Real path -> the path as users name it."""
 
@@ -445,6 +456,14 @@ def as_json(text: str) -> str:
         return "---\n".join(f"# {json.dumps(notes)}\n{json.dumps(data, allow_nan=False)}\n" for data, notes in objects)
     except ValueError:  # a number that JSON does not have
         return text
+
+
+def documents_listed(path: str) -> list[dict[str, Any]]:
+    """The attributes of what `InBuild.dropped` gives of a manifest; none where there are problems in it, or more than objects."""
+    text = text_of(path)
+    documents, problems = read(text, file="")
+    are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and each.kind != "List" for each in documents)
+    return list(map(vars, InBuild.dropped(documents))) if are_plain else []
 
 
 def _objects_in(text: str) -> list[tuple[Annotations, str]]:

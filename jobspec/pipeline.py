@@ -298,9 +298,9 @@ def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) ->
 def read(source: Source, target: Target) -> Manifests:
     """The documents of a file, with the items of a `v1` List in its place, and the mistakes in its YAML."""
     build = source.in_build
-    if build and build.role:
-        return _skipped(source, build)
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
+    if build and (build.role or build.documents):
+        return _skipped(source, build, comments=may_ignore(raw))
     is_no_manifest = source.skip_unknown and b"apiVersion" not in raw
     if is_no_manifest and len(raw) > MAX_BYTES:  # large data of programs
         return Manifests(source.key, (), settled=[DocumentResult(0, "skipped")])
@@ -330,8 +330,7 @@ def read(source: Source, target: Target) -> Manifests:
         return Manifests(source.key, (), settled=[result_of(each, "skipped", reason="kustomize patch") for each in documents])
     documents = [item for document in documents for item in items_of(document)]
     if build and build.is_built:
-        rows = [result_of(each, "skipped", reason="manifest: dropped by its builds") for each in documents]
-        return Manifests(source.key, (), problems, settled=rows, comments=comments)
+        return Manifests(source.key, (), problems, settled=build.dropped(documents), comments=comments)
     written = "" if build and build.build else text
     documents = [inside for each in _completed(documents, source, target) for inside in _with_wrapped(each, written, target)]
     sync = build.sync if build else ""
@@ -344,8 +343,10 @@ def may_ignore(content: bytes) -> bool:
     return b"jobspec" in lowered and any(each in lowered for each in (b"jobspec:", b"# jobspec", b"#jobspec"))
 
 
-def _skipped(source: Source, build: InBuild) -> Manifests:
-    """A file that is no manifest; of a kustomization lint reads what it generates."""
+def _skipped(source: Source, build: InBuild, *, comments: bool) -> Manifests:
+    """A file that is no manifest, or is known to be judged by its builds; of a kustomization lint reads what it generates."""
+    if build.documents:
+        return Manifests(source.key, (), settled=build.documents, comments=comments)
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
     notes, rows = [build.note] if build.note else [], [DocumentResult(0, "skipped", reason=build.role)]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from jobspec import kustomize
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, DocumentResult, JobspecError, Mark
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut_of_kinds
@@ -109,7 +109,8 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, kustomize.Output):
-            found |= {shown[each]: InBuild(is_built=True) for each in root.manifests}
+            listed = {each: [DocumentResult(**row) for row in rows] for each, rows in output.header()[1].items()}
+            found |= {shown[each]: InBuild(is_built=True, documents=listed.get(each, ())) for each in root.manifests}
             found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read))
             continue
         why, note = root.obstacle or "no kustomize or kubectl", None
@@ -196,6 +197,8 @@ def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[
 def _output(
     root: kustomize.RootKustomization, work: str, cache: str, command: Sequence[str], digest: Callable[[str], bytes]
 ) -> kustomize.Output | BuildFailure:
+    import json
+
     fingerprint = _fingerprint(root, command, digest)
     kept = os.path.join(cache, f"{fingerprint}.yaml")
     try:
@@ -204,9 +207,10 @@ def _output(
     except OSError:
         pass
     try:
-        text = f"# {work}\n{kustomize.as_json(_printed(root, work, command))}"
+        objects = kustomize.as_json(_printed(root, work, command))
     except BuildFailure as failure:
         return failure
+    text = f"# {work} {json.dumps({each: kustomize.documents_listed(each) for each in sorted(root.manifests)})}\n{objects}"
     if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
         return kustomize.Output(text=text)
     try:
@@ -292,7 +296,7 @@ def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str], dige
     from hashlib import sha256
 
     program = os.stat(command[0])
-    found = sha256(repr(("JSON", root.path, command, program.st_size, program.st_mtime_ns)).encode())
+    found = sha256(repr(("objects as JSON", root.path, command, program.st_size, program.st_mtime_ns)).encode())
     for path in root.read:
         found.update(repr(path).encode() + digest(path))
     return found.hexdigest()

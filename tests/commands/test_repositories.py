@@ -659,6 +659,29 @@ def test_a_build_is_kept_until_what_it_reads_changes(tmp_path: Path) -> None:
 
 
 @builder
+def test_what_an_overlay_deletes_is_counted_as_dropped_and_all_else_as_it_is_built(tmp_path: Path) -> None:
+    config = "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}"
+    delete = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, $patch: delete}"
+    folder = tmp_path / "repository"
+    write(
+        folder,
+        {
+            "kustomization.yaml": f"resources: [two.yaml, list.yaml]\nnamePrefix: my-\npatches: [{{patch: '{delete}'}}]\n",
+            "two.yaml": f"{config.format('a')}\n---\n{config.format('b')}\n",
+            "list.yaml": f"{{apiVersion: v1, kind: List, items: [{config.format('c')}, {config.format('d')}]}}\n",
+        },
+    )
+    for _ in range(2):  # built, and kept
+        files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+        rows = {file["path"]: [(each["index"], each["name"], each["status"]) for each in file["documents"]] for file in files}
+        assert rows == {
+            "kustomization.yaml": [(0, "", "skipped")],
+            "list.yaml": [(0, "c", "valid"), (0, "d", "valid")],
+            "two.yaml": [(0, "a", "skipped"), (1, "b", "valid")],
+        }
+
+
+@builder
 def test_what_fixes_a_repository_sees_its_files_as_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "repository"
     shutil.copytree(BUILDS, folder)
