@@ -1,6 +1,5 @@
 """Whatever `jobspec lint` reports of a file of any case, an editor shows, and nothing else."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from jobspec.kinds import MANIFEST_ENDINGS
-from tests.support.editor import editor, uris
+from tests.support.editor import Editor, Session, editor, uris
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -84,47 +83,61 @@ def _span(place: Any) -> tuple[int, int, int, int]:
     return place.start.line + 1, place.start.character + 1, place.end.line + 1, place.end.character + 1
 
 
-async def _compare(group: Path, folder: Path) -> tuple[int, int]:
+async def _compare(group: Path, client: Editor) -> tuple[int, int]:
     compared = number = 0
-    async with editor(folder, encoding="utf-32") as client:
-        for case in _cases(group):
-            for each in case:
-                (shutil.copytree if each.is_dir() else shutil.copy)(each, folder / each.name)
-            expected = _expected(folder)
-            client.changed_on_disk()
-            names = [
-                path.relative_to(folder).as_posix()
-                for path in sorted(folder.rglob("*"))
-                if path.is_file() and path.suffix in MANIFEST_ENDINGS
-            ]
-            for name in names:
-                client.open(name)
-            shown: set[Place] = set()
-            findings: Counter[tuple[Place, str]] = Counter()
-            for name in names if expected else ():
-                assert expected
-                for each in await client.asked(name):
-                    message = each.message.partition("\nhint: ")[0]
-                    assert any(one in message for one in expected.messages.get(each.code, ())), f"{case[0].name}: {name}: {message}"
-                    first, *further = _shown(each, name, folder, expected.places)
-                    shown.update((first, *further))
-                    findings.update([(first, each.message)] if first[2] != "info" else ())
-                    number += 1
-                compared += 1
-            if expected:
-                assert sorted(shown) == sorted(each for each in expected.places if each[0] in names), case[0].relative_to(CASES)
-                in_names = {key: count for key, count in expected.findings.items() if key[0][0] in names}
-                assert sorted(findings.items()) == sorted(in_names.items()), case[0].relative_to(CASES)
-            for name in names:
-                client.close(name)
-            for path in folder.iterdir():
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    folder = client.folder
+    for case in _cases(group):
+        for each in case:
+            (shutil.copytree if each.is_dir() else shutil.copy)(each, folder / each.name)
+        expected = _expected(folder)
+        client.changed_on_disk()
+        names = [
+            path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in MANIFEST_ENDINGS
+        ]
+        for name in names:
+            client.open(name)
+        shown: set[Place] = set()
+        findings: Counter[tuple[Place, str]] = Counter()
+        for name in names if expected else ():
+            assert expected
+            for each in await client.asked(name):
+                message = each.message.partition("\nhint: ")[0]
+                assert any(one in message for one in expected.messages.get(each.code, ())), f"{case[0].name}: {name}: {message}"
+                first, *further = _shown(each, name, folder, expected.places)
+                shown.update((first, *further))
+                findings.update([(first, each.message)] if first[2] != "info" else ())
+                number += 1
+            compared += 1
+        if expected:
+            assert sorted(shown) == sorted(each for each in expected.places if each[0] in names), case[0].relative_to(CASES)
+            in_names = {key: count for key, count in expected.findings.items() if key[0][0] in names}
+            assert sorted(findings.items()) == sorted(in_names.items()), case[0].relative_to(CASES)
         assert client.messages == [] or expected is None
+        await _clear(client)
     return compared, number
 
 
+async def _clear(client: Editor) -> None:
+    """Close and remove all files."""
+    for name in list(client.texts):
+        client.close(name)
+    for path in client.folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    client.messages.clear()
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """One server for all groups: to start one takes as long as most of them."""
+    with Session(editor(tmp_path_factory.mktemp("cases"), encoding="utf-32")) as made:
+        yield made
+
+
 @pytest.mark.parametrize("group", sorted(each.name for each in CASES.iterdir() if any(_cases(each))))
-def test_every_case(group: str, tmp_path: Path) -> None:
-    compared, number = asyncio.run(_compare(CASES / group, tmp_path))
+def test_every_case(group: str, session: Session) -> None:
+    try:
+        compared, number = session.run(_compare(CASES / group, session.client))
+    finally:
+        session.run(_clear(session.client))
     print(f"{group}: {compared} files, {number} findings")  # noqa: T201 (how much is compared)
     assert compared

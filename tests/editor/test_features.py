@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.support.editor import Editor, editor, lsp
+from tests.support.editor import Editor, Session, editor, lsp
 from tests.support.manifests import write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -120,22 +120,14 @@ FILES = {
 }
 
 
-class Session:
+class ExampleSession(Session):
     """An editor with all files of the example open, which many tests ask, each for what does not change it for others."""
 
-    def __init__(self, folder: Path) -> None:
-        self._runner = asyncio.Runner()
-        self._folder = folder
-        write(folder, FILES)
-        self._ends = editor(folder)
-        self.client = self._runner.run(self._begin())
-
-    async def _begin(self) -> Editor:
-        client = await self._ends.__aenter__()
+    async def begin(self) -> None:
+        """Open the files."""
         for name in FILES:
-            client.open(name)
-        await client.asked("job.yaml")
-        return client
+            self.client.open(name)
+        await self.client.asked("job.yaml")
 
     def __call__(self, ask: Callable[[Editor], Awaitable[T]]) -> T:
         """The answer to a question, before which and behind which the files are as they are in the example."""
@@ -147,19 +139,16 @@ class Session:
                     self.client.write(name, text)
             return found
 
-        return self._runner.run(answer())
-
-    def end(self) -> None:
-        """End the server."""
-        self._runner.run(self._ends.__aexit__(None, None, None))
-        self._runner.close()
+        return self.run(answer())
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    made = Session(tmp_path_factory.mktemp("repository"))
-    yield made
-    made.end()
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleSession]:
+    folder = tmp_path_factory.mktemp("repository")
+    write(folder, FILES)
+    with ExampleSession(editor(folder)) as made:
+        made.run(made.begin())
+        yield made
 
 
 def _places(locations: Any) -> list[tuple[str, int]]:
@@ -180,7 +169,7 @@ def _places(locations: Any) -> list[tuple[str, int]]:
         ("job.yaml", "numNodes", []),
     ],
 )
-def test_definition(file: str, words: str, places: list[tuple[str, int]], session: Session) -> None:
+def test_definition(file: str, words: str, places: list[tuple[str, int]], session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         return await client.client.text_document_definition_async(lsp.DefinitionParams(**client.at(file, words)))
 
@@ -202,7 +191,7 @@ def test_definition(file: str, words: str, places: list[tuple[str, int]], sessio
         ("jobspec.yaml", "job.yaml", [("jobspec.yaml", 6), ("jobspec.yaml", 10)]),
     ],
 )
-def test_references(file: str, words: str, places: list[tuple[str, int]], session: Session) -> None:
+def test_references(file: str, words: str, places: list[tuple[str, int]], session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         context = lsp.ReferenceContext(include_declaration=False)
         return await client.client.text_document_references_async(lsp.ReferenceParams(context, **client.at(file, words)))
@@ -224,7 +213,7 @@ def test_references(file: str, words: str, places: list[tuple[str, int]], sessio
         ("overlays/longer.yaml", "description: train", ["**Overlay.spec.description** `string`"]),
     ],
 )
-def test_hover(file: str, words: str, said: list[str], session: Session) -> None:
+def test_hover(file: str, words: str, said: list[str], session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         return await client.client.text_document_hover_async(lsp.HoverParams(**client.at(file, words)))
 
@@ -285,7 +274,7 @@ def test_hover(file: str, words: str, said: list[str], session: Session) -> None
     ],
 )
 def test_completion_while_a_line_is_written(
-    file: str, before: str, typed: str, offered: list[str], missing: list[str], session: Session
+    file: str, before: str, typed: str, offered: list[str], missing: list[str], session: ExampleSession
 ) -> None:
     async def ask(client: Editor) -> Any:
         text = client.texts[file]
@@ -300,7 +289,7 @@ def test_completion_while_a_line_is_written(
     assert [each for each in missing if each in labels] == []
 
 
-def test_a_completion_is_written_where_the_word_begins(session: Session) -> None:
+def test_a_completion_is_written_where_the_word_begins(session: ExampleSession) -> None:
     async def ask(client: Editor) -> str:
         client.insert("job.yaml", len(JOB), "    arg")
         place = client.at("job.yaml", client.texts["job.yaml"], end=True)
@@ -314,7 +303,7 @@ def test_a_completion_is_written_where_the_word_begins(session: Session) -> None
     assert session(ask) == JOB + "    args:\n      - "
 
 
-def test_a_completion_keeps_the_quote_before_it(session: Session) -> None:
+def test_a_completion_keeps_the_quote_before_it(session: ExampleSession) -> None:
     async def ask(client: Editor) -> str:
         client.write("job.yaml", JOB.replace("name: torch-distributed", 'name: "tor"'))
         place = client.at("job.yaml", 'name: "tor', end=True)
@@ -339,7 +328,7 @@ def test_a_completion_keeps_the_quote_before_it(session: Session) -> None:
         ("claim.yaml", {}, []),
     ],
 )
-def test_lenses(file: str, changes: dict[str, str], titles: list[str], session: Session) -> None:
+def test_lenses(file: str, changes: dict[str, str], titles: list[str], session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         for old, new in changes.items():
             client.write(file, client.texts[file].replace(old, new))
@@ -357,7 +346,7 @@ def test_lenses(file: str, changes: dict[str, str], titles: list[str], session: 
         ("jobspec.queue", "jobspec.yaml", ["TrainJob ml/a-", "never in queue gpus", "TrainJob ml/b-"]),
     ],
 )
-def test_commands_of_lenses(command: str, name: str, words: list[str], session: Session) -> None:
+def test_commands_of_lenses(command: str, name: str, words: list[str], session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         params = lsp.ExecuteCommandParams(command, [name])
         return await client.client.workspace_execute_command_async(params)
@@ -406,7 +395,7 @@ def test_what_the_server_shows_is_not_judged() -> None:
     assert made.files.open_names == []
 
 
-def test_hints_say_what_the_operator_and_the_api_fill_in(session: Session) -> None:
+def test_hints_say_what_the_operator_and_the_api_fill_in(session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         whole = lsp.Range(lsp.Position(0, 0), lsp.Position(100, 0))
         return await client.client.text_document_inlay_hint_async(lsp.InlayHintParams(client.document("job.yaml"), whole))
@@ -416,7 +405,7 @@ def test_hints_say_what_the_operator_and_the_api_fill_in(session: Session) -> No
     assert "env: PET_NNODES" in hints[8]
 
 
-def test_symbols(session: Session) -> None:
+def test_symbols(session: ExampleSession) -> None:
     async def ask(client: Editor) -> Any:
         return await client.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(client.document("jobspec.yaml")))
 
@@ -488,7 +477,7 @@ def test_a_client_that_does_not_ask_for_edits_gets_them_with_each_fix(tmp_path: 
     assert asyncio.run(ask()) == JOB
 
 
-def test_one_fix_and_a_comment_that_ignores(session: Session) -> None:
+def test_one_fix_and_a_comment_that_ignores(session: ExampleSession) -> None:
     text = JOB.replace("numNodes", "numNodez").replace("  runtimeRef", "  runtimeReff")
 
     async def actions(client: Editor, one: Any) -> Any:

@@ -2,10 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import pytest
 
@@ -13,6 +13,7 @@ lsp = pytest.importorskip("lsprotocol.types", reason="pygls is not installed")
 from pygls import uris  # noqa: E402
 from pygls.lsp.client import LanguageClient  # noqa: E402
 
+T = TypeVar("T")
 LIMIT = 120  # seconds to wait for an answer, on a machine that does much else
 _REFRESHED = {
     "diagnostics": lsp.WORKSPACE_DIAGNOSTIC_REFRESH,
@@ -146,6 +147,26 @@ class Editor:
             self._waiting.clear()
             await asyncio.wait_for(self._waiting.wait(), LIMIT)
         return self._published[key]
+
+
+class Session:
+    """A client that several tests ask, with a loop of its own."""
+
+    def __init__(self, client: AbstractAsyncContextManager[Editor]) -> None:
+        self._runner = asyncio.Runner()
+        self._ends = client
+
+    def __enter__(self) -> Self:
+        self.client = self.run(self._ends.__aenter__())
+        return self
+
+    def run(self, answer: Coroutine[Any, Any, T]) -> T:
+        """The answer to a question."""
+        return self._runner.run(answer)
+
+    def __exit__(self, *error: object) -> None:
+        self.run(self._ends.__aexit__(None, None, None))
+        self._runner.close()
 
 
 @asynccontextmanager
