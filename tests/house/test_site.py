@@ -1,11 +1,14 @@
 """The documentation site: it builds without a broken link, has a page a rule and a command, and its pictures are what is printed now."""
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
 from jobspec.commands import COMMANDS
 from jobspec.rules.catalogue import rules
+from tests.support import quick_yaml
+from tests.support.manifests import write
 from tests.support.processes import program
 from tests.support.reference import ROOT
 
@@ -20,7 +23,7 @@ def _make() -> ModuleType:
 
 
 def test_the_site_builds_with_a_page_for_each_rule_and_command(tmp_path: Path) -> None:
-    done = program(_make().sys.executable, ROOT / "docs" / "make.py", tmp_path / "site")
+    done = program(sys.executable, ROOT / "docs" / "make.py", tmp_path / "site")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {path.parent.name for path in (tmp_path / "site" / "rules").glob("*/index.html")} == set(rules())
     assert {path.parent.name for path in (tmp_path / "site" / "commands").glob("*/index.html")} == set(COMMANDS)
@@ -28,11 +31,13 @@ def test_the_site_builds_with_a_page_for_each_rule_and_command(tmp_path: Path) -
 
 
 def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
-    make = _make()
-    make.write_sources(tmp_path)
-    page = tmp_path / "docs" / "tutorial.md"
-    page.write_text(page.read_text() + "\n[nowhere](nowhere.md)\n")
-    assert program(make.sys.executable, "-m", "zensical", "build", "--strict", cwd=tmp_path).returncode != 0
+    """A site of one page, by the settings of ours."""
+    settings = {**quick_yaml.load((ROOT / "mkdocs.yml").read_text()), "nav": ["index.md"]}
+    write(tmp_path, {"mkdocs.yml": quick_yaml.dump(settings)})
+    for place, code in (("index.md", 0), ("nowhere.md", 1)):
+        write(tmp_path, {"docs/index.md": f"# A page\n\n[there]({place})\n"})
+        done = program(sys.executable, "-m", "zensical", "build", "--strict", cwd=tmp_path)
+        assert done.returncode == code, done.stdout + done.stderr
 
 
 def test_the_pictures_are_fresh() -> None:

@@ -26,18 +26,17 @@ def _examples() -> str:
     return GIVEN + "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
 
 
-def _script(folder: Path, text: str) -> Path:
-    path = folder / "example.py"
-    path.write_text(text)
-    return path
+def _scripts(folder: Path) -> None:
+    """The examples, and the same with mistakes: type checkers read what both import once."""
+    (folder / "example.py").write_text(_examples())
+    (folder / "wrong.py").write_text(_examples() + WRONG)
 
 
 def test_mypy_is_content_with_the_examples(tmp_path: Path) -> None:
     words = (sys.executable, "-m", "mypy", "--strict", "--config-file", "", "--cache-dir", tmp_path / "cache")
-    done = program(*words, _script(tmp_path, _examples()), cwd=ROOT)
-    assert done.returncode == 0, done.stdout
-    wrong = program(*words, _script(tmp_path, _examples() + WRONG), cwd=ROOT).stdout
-    assert wrong.count(": error: ") == 3, wrong
+    _scripts(tmp_path)
+    said = program(*words, tmp_path / "example.py", tmp_path / "wrong.py", cwd=ROOT).stdout
+    assert re.findall(r"(\w+)\.py:\d+: error: ", said) == ["wrong"] * 3, said
 
 
 def test_pyright_is_content_with_the_examples(tmp_path: Path) -> None:
@@ -46,9 +45,9 @@ def test_pyright_is_content_with_the_examples(tmp_path: Path) -> None:
         pytest.skip("pyright is not installed")
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}))
     words = (pyright, "--pythonpath", sys.executable, "--project", tmp_path)
-    _script(tmp_path, _examples())
-    done = program(*words, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
-    _script(tmp_path, _examples() + WRONG)
-    wrong = program(*words, cwd=tmp_path).stdout
-    assert all(f"({rule})" in wrong for rule in ("reportArgumentType", "reportCallIssue", "reportAttributeAccessIssue")), wrong
+    _scripts(tmp_path)
+    said = program(*words, "--outputjson", cwd=tmp_path).stdout
+    found = [(Path(each["file"]).name, each["rule"]) for each in json.loads(said)["generalDiagnostics"]]
+    rules = ("reportArgumentType", "reportCallIssue", "reportAttributeAccessIssue")
+    assert {name for name, _ in found} == {"wrong.py"}, said
+    assert {rule for _, rule in found} >= set(rules), said
