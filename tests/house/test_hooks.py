@@ -151,7 +151,7 @@ def test_another_repository_runs_the_hooks(ours: Ours, tmp_path: Path) -> None:
 
     # schemas for editors, where there are any
     assert theirs.results("jobspec-schema-check") == {"jobspec schema check": "Failed"}
-    assert program(jobspec, "schema", "export", "schemas", cwd=theirs.folder, env=dict(os.environ)).returncode == 0
+    shutil.copytree(ROOT / "schemas", theirs.folder / "schemas")  # as `jobspec schema export schemas` writes them
     assert theirs.results("jobspec-schema-check") == {"jobspec schema check": "Passed"}
     with (theirs.folder / "schemas" / "trainer-2.3.0" / "trainer.kubeflow.org" / "trainjob_v1alpha1.json").open("a") as file:
         file.write(" ")
