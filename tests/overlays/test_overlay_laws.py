@@ -24,7 +24,7 @@ from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.targets import choose
-from tests.support.seeds import seed
+from tests.support.seeds import examples, seed
 
 TARGET = choose([])
 pytestmark = pytest.mark.slow
@@ -420,7 +420,9 @@ def in_every_world(law: Callable[[World, st.DataObject], None]) -> Callable[[Wor
 
     @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
     def test(world: World) -> None:
-        @world.law
+        wanted = world.law.max_examples
+
+        @settings(world.law, max_examples=examples(settled=wanted * 2 // 5, fresh=wanted))  # the hunt `laws` draws others
         @given(st.data())
         def holds(drawing: st.DataObject) -> None:
             law(world, drawing)
