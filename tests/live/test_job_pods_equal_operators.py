@@ -9,7 +9,7 @@ import pytest
 from tests.hunt import job_pods, trainjob_pods
 from tests.hunt.finds import Find, report
 from tests.support.reference import folder
-from tests.support.seeds import seed
+from tests.support.seeds import examples, seed
 from tests.support.server import WITH_OPERATORS, Server, server_at
 
 
@@ -23,7 +23,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("finds", [job_pods.finds, trainjob_pods.finds], ids=["PyTorchJob", "TrainJob"])
-def test_random_jobs(server: Server, finds: Callable[[Server, Random, Counter[str]], Iterator[Find]]) -> None:
+def test_random_jobs(server: Server, finds: Callable[..., Iterator[Find]]) -> None:
     tally: Counter[str] = Counter()
-    assert report(finds(server, Random(seed()), tally)) == ""
+    assert report(finds(server, Random(seed()), tally, jobs=examples(settled=20, fresh=40))) == ""
     assert min(tally[each] for each in ("came", "refused")) > 5, tally

@@ -9,7 +9,7 @@ import pytest
 from tests.hunt import pod_surroundings, pods
 from tests.hunt.finds import report
 from tests.support.reference import ROOT
-from tests.support.seeds import seed
+from tests.support.seeds import examples, seed
 from tests.support.server import Server, kubeconfig
 
 
@@ -21,7 +21,7 @@ def server() -> Iterator[Server]:
 
 
 def test_generated_pods(server: Server) -> None:
-    assert report(pod_surroundings.finds(server, Random(seed()), count=500)) == ""
+    assert report(pod_surroundings.finds(server, Random(seed()), count=examples(settled=250, fresh=500))) == ""
 
 
 def test_our_own_cases(server: Server) -> None:

@@ -11,7 +11,7 @@ from tests.hunt import pods
 from tests.hunt.finds import report
 from tests.support.long_pods import long_pods
 from tests.support.reference import ROOT
-from tests.support.seeds import seed
+from tests.support.seeds import examples, seed
 from tests.support.server import Server, kubeconfig
 
 
@@ -23,7 +23,7 @@ def server() -> Iterator[Server]:
 
 
 def test_generated_pods(server: Server) -> None:
-    assert report(pods.finds(server, Random(seed()), count=300)) == ""
+    assert report(pods.finds(server, Random(seed()), count=examples(settled=150, fresh=300))) == ""
 
 
 def test_cases(server: Server) -> None:

@@ -15,11 +15,11 @@ from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.trainer.objects import expand_trainjob
 from tests.agreement.created import differing
 from tests.support import server as servers
-from tests.support.seeds import seed
+from tests.support.seeds import examples, seed
 from tests.support.server import PLURALS, WITH_OPERATORS, Server
 from tests.support.trainjob_growth import renewed, trainjob
 
-_JOBS = 40
+_JOBS = examples(settled=24, fresh=40)
 _SECONDS = 60
 _LISTS = {
     "Pod": "/api/v1/namespaces/{}/pods",

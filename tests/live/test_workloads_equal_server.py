@@ -15,7 +15,7 @@ from tests.hunt.updates import OnServer, documents, json_of
 from tests.support import server as servers
 from tests.support.cases import states
 from tests.support.reference import ROOT
-from tests.support.seeds import seed
+from tests.support.seeds import examples, seed
 from tests.support.server import WORKLOADS, Server
 
 CASES = [
@@ -48,12 +48,12 @@ def test_a_server_says_the_same_to_each_update(name: str, server: Server, tmp_pa
 
 
 def test_workloads_at_random(server: Server, tmp_path: Path) -> None:
-    assert report(workloads.finds(server, Random(seed()), tmp_path, count=400)) == ""
+    assert report(workloads.finds(server, Random(seed()), tmp_path, count=examples(settled=200, fresh=400))) == ""
 
 
 @pytest.mark.slow
 def test_updates_of_workloads_at_random(server: Server, tmp_path: Path) -> None:
-    assert report(workloads.update_finds(server, Random(seed()), tmp_path, count=250)) == ""
+    assert report(workloads.update_finds(server, Random(seed()), tmp_path, count=examples(settled=120, fresh=250))) == ""
 
 
 def test_a_create_refuses_the_node_port_that_a_dry_run_takes(server: Server, tmp_path: Path) -> None:
