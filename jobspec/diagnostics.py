@@ -477,7 +477,7 @@ class FileResult:
         return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
 
 
-def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool = False) -> list[FileResult]:
+def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[FileResult]:
     """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone.
 
     *for_people*: so is what one missing object, one policy or one Pod Security level causes in several files, whose documents may be

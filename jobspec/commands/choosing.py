@@ -103,7 +103,7 @@ def verdict_of(
     *,
     marked: Collection[str],
     read: Mapping[str, Sequence[Found]],
-    lint: bool = False,
+    lint: bool,
 ) -> tuple[list[FileResult], bool]:
     """The results that are reported, and whether they fail.
 

@@ -145,7 +145,7 @@ class LateTree(_UnreadTree):
 
     __slots__ = ("_make",)
 
-    def __init__(self, make: Callable[[], str], mark: Mark, key: Mark | None = None) -> None:  # its value is made later
+    def __init__(self, make: Callable[[], str], mark: Mark, key: Mark | None) -> None:  # its value is made later
         self._make = make
         self._data = None
         self.mark = mark

@@ -435,7 +435,7 @@ def required_terms(spec: Data) -> list[Data] | None:
     return structs(wanted, "nodeSelectorTerms") if isinstance(wanted, dict) else None
 
 
-def matches_term(term: Data, labels: Mapping[str, str], name: str = "") -> bool:
+def matches_term(term: Data, labels: Mapping[str, str], name: str) -> bool:
     """Whether a node matches a term, which matches none where it is empty."""
     expressions, fields = structs(term, "matchExpressions"), structs(term, "matchFields")
     right = all(meets(labels, each) for each in expressions)
