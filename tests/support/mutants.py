@@ -42,10 +42,15 @@ def _read(text: str) -> Any:
 
 def _tree(node: Any) -> Any:
     if isinstance(node, yaml.MappingNode):
-        return Map([_scalar(key), _tree(value)] for key, value in node.value)
+        return Map([_key(key), _tree(value)] for key, value in node.value)
     if isinstance(node, yaml.SequenceNode):
         return [_tree(item) for item in node.value]
     return _scalar(node)
+
+
+def _key(node: Any) -> str:
+    """A key, which one of our cases writes as a list."""
+    return f"[{', '.join(map(_scalar, node.value))}]" if isinstance(node, yaml.SequenceNode) else _scalar(node)
 
 
 def _scalar(node: Any) -> str:
