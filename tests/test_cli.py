@@ -338,7 +338,7 @@ BROKEN: dict[str, str | bytes] = {
     "mkdocs.yml": "site_name: a\nextensions:\n- emoji: !!python/name:material.emoji\n",
     "twice.yaml": "on: push\non: pull\n",
     "latin.yaml": b"name: \xe9\n",
-    "large.json": b"[" + b"1," * 2_000_000 + b"1]",
+    "large.json": b'["' + b"a" * 3_200_000 + b'"]',
 }
 
 
