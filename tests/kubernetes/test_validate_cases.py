@@ -5,11 +5,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-import yaml
 
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import MAX_BYTES
+from tests.support import quick_yaml
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
 from tests.support.reference import ROOT, folder
@@ -117,7 +117,7 @@ def test_three_mebibytes_are_the_most(size: int, rules: list[str], tmp_path: Pat
     roles = {"Master": {"template": {"spec": {"containers": [container]}}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": {"pytorchReplicaSpecs": roles}}
     container["args"] = ["<" * 6 + "a" * (size - len(json.dumps(job, separators=(",", ":"))) - 36)]  # Go writes `<` as \\u003c
-    file.write_text(yaml.safe_dump(job) + "# a comment, which nobody sends")
+    file.write_text(quick_yaml.dump(job) + "# a comment, which nobody sends")
     assert [each.rule for each in _diagnostics(file)] == rules
 
 
