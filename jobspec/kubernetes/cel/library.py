@@ -18,7 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields, is_patch_type
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
 from jobspec.kubernetes.cel.signatures import DYN, CelType
-from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, names_of, parse, walk
+from jobspec.kubernetes.cel.syntax import EXTENSIONS, Constant, Expr, Name, ParsedExpr, Select, SyntaxTree, names_of, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
 _TYPES = {
@@ -148,7 +148,8 @@ _RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
 
 
 _UNKNOWN = "@unknown"
-_VARIABLE = "@variable"
+_VARIABLE, _BOUND = "@variable", "@bound_"
+_FALSE = Constant(bool_value=False)
 
 
 VARIABLES = "variables"
@@ -175,6 +176,8 @@ def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tu
             _adapt_call(expr, checked)
         elif expr.HasField("struct_expr") and is_patch_type(expr.struct_expr.message_name):
             _as_map(expr.struct_expr)
+        elif expr.HasField("comprehension_expr") and expr.comprehension_expr.loop_condition.const_expr == _FALSE:
+            _as_loop(expr.comprehension_expr)
     packed = Packed(type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString())
     return packed.SerializeToString()
 
@@ -198,12 +201,19 @@ def _expressions(message: Any) -> Iterator[Any]:
 
 
 def _read_variable(expr: Any, name: str) -> None:
-    if expr.HasField("select_expr") and expr.select_expr.test_only:
-        expr.const_expr.bool_value = True
-        return
-    expr.call_expr.Clear()
+    """Make a call of `variables.name`; `has(variables.name)` is true, or the error of the variable."""
+    at, is_test, is_optional = expr.id, expr.select_expr.test_only, expr.call_expr.function == "_?._"
+    expr.Clear()
+    expr.id = at
     expr.call_expr.function = _VARIABLE
     expr.call_expr.args.add().const_expr.string_value = name
+    if is_optional:
+        _wrap(expr, "optional.of")
+    if is_test:
+        value = Expr()
+        value.CopyFrom(expr)
+        expr.ClearField("call_expr")
+        _bind(expr.comprehension_expr, _BOUND + name, value, Expr(const_expr=Constant(bool_value=True)))
 
 
 PATCH_TYPE = "@type"
@@ -218,6 +228,25 @@ def _as_map(struct: Any) -> None:
     own = struct.entries.add()
     own.map_key.const_expr.string_value, own.value.const_expr.string_value = PATCH_TYPE, struct.message_name
     struct.ClearField("message_name")
+
+
+def _as_loop(binding: Any) -> None:
+    """Make a loop over one value of what `optMap` is expanded to: there the library takes an item of an earlier loop that ended early."""
+    name, value, within = binding.accu_var, Expr(), Expr()
+    value.CopyFrom(binding.accu_init)
+    within.CopyFrom(binding.result)
+    binding.Clear()
+    _bind(binding, name, value, within)
+
+
+def _bind(loop: Any, name: str, value: Any, within: Any) -> None:
+    """Let a name in an expression stand for a value, by a loop over that alone."""
+    loop.iter_var, loop.accu_var = name, _BOUND
+    loop.iter_range.list_expr.elements.append(value)
+    loop.accu_init.list_expr.SetInParent()
+    loop.loop_condition.const_expr.bool_value = True
+    loop.loop_step.CopyFrom(within)
+    loop.result.ident_expr.name = _BOUND
 
 
 def _adapt_call(expr: Any, checked: CheckedExpression) -> None:

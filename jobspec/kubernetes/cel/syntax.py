@@ -260,4 +260,4 @@ def _file() -> FileDescriptorProto:
 
 
 _classes: dict[str, Any] = message_factory.GetMessages([_file()])
-ParsedExpr, Expr = _classes["cel.expr.ParsedExpr"], _classes["cel.expr.Expr"]
+ParsedExpr, Expr, Constant = (_classes[f"cel.expr.{name}"] for name in ("ParsedExpr", "Expr", "Constant"))
