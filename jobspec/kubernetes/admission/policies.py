@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from jobspec import kinds
@@ -28,7 +28,7 @@ from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, sel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Severity
-    from jobspec.kubernetes.cel.library import Program
+    from jobspec.kubernetes.cel.library import ExpressionGroup, Program
     from jobspec.schemas.shapes import Shape
 
 Operation = Literal["CREATE", "UPDATE"]
@@ -90,6 +90,11 @@ class Request(NamedTuple):
         return self._replace(object=sides[0], old=sides[1], sent_version=self.version)
 
     @property
+    def of_resource(self) -> tuple[GroupKind, str, Operation, str]:
+        """What is done to which resource."""
+        return self.kind, self.version, self.operation, self.plural
+
+    @property
     def is_namespaced(self) -> bool:
         """Whether the object is in a namespace."""
         return not is_cluster_scoped(self.object["apiVersion"], self.object["kind"])
@@ -132,7 +137,16 @@ def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     if not policies:
         return []
     inputs = Inputs(request._replace(plural=request.resource), objects)
-    return list(dict.fromkeys(found for each in inputs.invocations(policies) for found in _of_invocation(each, inputs)))
+    together = objects.prepared(kinds.VALIDATING_POLICY, _prepared).together
+    silent = _silent(together, inputs)
+    said: dict[Policy, list[Decision]] = {}
+    for each in inputs.invocations([each for each in policies if each.is_selective or each not in silent]):
+        if each.failure or each.policy not in silent or each.version != request.version:
+            said.setdefault(each.policy, []).extend(_of_invocation(each, inputs))
+    if inputs.like not in together:
+        met = [each for each, found in said.items() if not found and each.constraints.may_match_in(request.version, request)]
+        together[inputs.like] = _Together(met, inputs)
+    return list(dict.fromkeys(each for found in said.values() for each in found))
 
 
 class Match(NamedTuple):
@@ -159,18 +173,16 @@ def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Itera
 
 def concerned(request: Request, objects: PolicyObjects, kind: GroupKind) -> list[Policy]:
     """The policies of a kind, with bindings, that may be for a request, in the order of their names."""
-    policies, by_resource = objects.prepared(kind, _policies)
-    key = (request.kind, request.version, request.operation, request.plural)
-    if key not in by_resource:
-        by_resource[key] = [each for each in policies if each.constraints.may_match(request)]
-    found: list[Policy] = by_resource[key]
-    return found
+    prepared = objects.prepared(kind, _prepared)
+    if request.of_resource not in prepared.by_resource:
+        prepared.by_resource[request.of_resource] = [each for each in prepared.policies if each.constraints.may_match(request)]
+    return prepared.by_resource[request.of_resource]
 
 
 class Policy:
     """A policy, with its bindings."""
 
-    __slots__ = ("bindings", "constraints", "expressions", "fails", "is_mutating", "name", "spec")
+    __slots__ = ("_expressions", "bindings", "constraints", "fails", "is_mutating", "is_selective", "name", "spec")
 
     def __init__(self, name: str, spec: Data, bindings: Sequence[Binding]) -> None:
         self.name = name
@@ -178,10 +190,18 @@ class Policy:
         self.bindings = bindings
         self.constraints = _Constraints(mapping(spec, "matchConstraints"))
         self.is_mutating = "mutations" in spec
-        self.expressions: dict[frozenset[Names], _PolicyExpressions] = {}
-        """Compiled, by what nobody knows."""
+        constraints = (self.constraints, *(each.constraints for each in bindings))
+        self.is_selective = any(each.is_selective for each in constraints if each)
+        """Whether it, or one of its bindings, is for some objects of a resource alone."""
+        self._expressions: dict[frozenset[Names], _PolicyExpressions] = {}
         self.fails = spec.get("failurePolicy") != "Ignore"
         """Whether an error refuses a request."""
+
+    def expressions(self, unknown: frozenset[Names]) -> _PolicyExpressions:
+        """Its expressions, compiled, by what nobody knows."""
+        if unknown not in self._expressions:
+            self._expressions[unknown] = _PolicyExpressions(self, unknown)
+        return self._expressions[unknown]
 
 
 class Binding:
@@ -197,8 +217,17 @@ class Binding:
         self.severity: Severity = "error" if "Deny" in actions or not actions else "warning" if "Warn" in actions else "info"
 
 
-def _policies(objects: PolicyObjects, kind: GroupKind) -> tuple[list[Policy], dict[Any, list[Policy]]]:
-    """The policies of a kind that have bindings; and a cache of those that concern a resource."""
+class _Prepared(NamedTuple):
+    """The policies of a kind that have bindings."""
+
+    policies: Sequence[Policy]
+    by_resource: dict[Any, list[Policy]]
+    """Those that may be for what is done to a resource."""
+    together: dict[Any, _Together]
+    """Those that are evaluated with each other, by `Inputs.like`."""
+
+
+def _prepared(objects: PolicyObjects, kind: GroupKind) -> _Prepared:
     bindings: dict[str, list[Binding]] = {}
     for name, binding in objects.in_namespace((kind[0], f"{kind[1]}Binding"), ""):
         spec = mapping(binding, "spec")
@@ -206,7 +235,8 @@ def _policies(objects: PolicyObjects, kind: GroupKind) -> tuple[list[Policy], di
     found = [(name, mapping(each, "spec")) for name, each in objects.in_namespace(kind, "")]
     policies = [Policy(name, spec, bindings[name]) for name, spec in found if name in bindings]
     of_kyverno = objects.in_namespace(kinds.KYVERNO_POLICY, "") if kind == kinds.VALIDATING_POLICY else ()
-    return [*policies, *(_of_kyverno(name, mapping(each, "spec")) for name, each in of_kyverno if is_in_force(each))], {}
+    policies += [_of_kyverno(name, mapping(each, "spec")) for name, each in of_kyverno if is_in_force(each)]
+    return _Prepared(policies, {}, {})
 
 
 # Policies of Kyverno that are written in the same language.
@@ -332,11 +362,17 @@ class _Constraints:
         self._is_exact = spec.get("matchPolicy") == "Exact"
         self._of_object = mapping(spec, "objectSelector")
         self._of_namespace = mapping(spec, "namespaceSelector")
+        rules = (*self._rules, *self._excluded)
+        self.is_selective = bool(self._of_object or self._of_namespace or any(each.names for each in rules))
+        """Whether they are for some objects of a resource alone."""
 
     def may_match(self, request: Request) -> bool:
         """Whether a rule is for what is done to the resource of a request, in any version."""
-        versions = (request.version, *request.equivalent_versions)
-        return not self._rules or any(rule.is_for(request, version) for rule in self._rules for version in versions)
+        return any(self.may_match_in(version, request) for version in (request.version, *request.equivalent_versions))
+
+    def may_match_in(self, version: str, request: Request) -> bool:
+        """Whether a rule is for what is done to the resource of a request in a version."""
+        return not self._rules or any(rule.is_for(request, version) for rule in self._rules)
 
     def version_for(self, request: Request, objects: PolicyObjects) -> str:
         """The version in which they are for a request, its own before others; empty where they are not for it.
@@ -366,12 +402,12 @@ class _Rule:
         self._operations, self._groups, self._versions = named("operations"), named("apiGroups"), named("apiVersions")
         parts = [each.partition("/") for each in named("resources")]
         self._resources = frozenset(own for own, _, sub in parts if sub in ("", "*"))  # we are asked of no subresource
-        self._names = named("resourceNames")
+        self.names = named("resourceNames")
         self._scope = rule.get("scope") or "*"
 
     def matches(self, request: Request, version: str) -> bool:
         """Whether it is for a request, if that is made in a version."""
-        return self.is_for(request, version) and (not self._names or request.name in self._names)
+        return self.is_for(request, version) and (not self.names or request.name in self.names)
 
     def is_for(self, request: Request, version: str) -> bool:
         """Whether it is for what is done to a resource, of whatever name."""
@@ -485,6 +521,16 @@ class Inputs:
         self._given: dict[tuple[int, bool], tuple[Any, Data, int]] = {}
         self._in_versions: dict[str, Inputs] = {request.version: self}
 
+    @property
+    def bits(self) -> int:
+        """Of the size of the largest value, rounded up."""
+        return _rounded(self._largest)
+
+    @property
+    def like(self) -> tuple[Any, ...]:
+        """What requests have in common for which policies are evaluated with each other."""
+        return self.request.of_resource, self.request.namespace, self.unknown, self.bits
+
     def in_version(self, version: str) -> Inputs:
         """What those of a policy read whose rules are for another version."""
         if version not in self._in_versions:
@@ -530,10 +576,15 @@ class _PolicyExpression(NamedTuple):
 
     def at_most(self, largest: int) -> int:
         """The most that it costs where no value is larger; sizes are rounded up, so that few costs are estimated."""
-        bits = -(-largest.bit_length() // _FEW_BITS) * _FEW_BITS
+        bits = _rounded(largest)
         if bits not in self.costs:
             self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
         return self.costs[bits]
+
+
+def _rounded(largest: int) -> int:
+    """The bits of a size, rounded up to one of few numbers."""
+    return -(-largest.bit_length() // _FEW_BITS) * _FEW_BITS
 
 
 class _PolicyExpressions:
@@ -541,6 +592,7 @@ class _PolicyExpressions:
 
     def __init__(self, policy: Policy, unknown: frozenset[Names]) -> None:
         self.of_variables = {each["name"]: each["expression"] for each in sequence(policy.spec, "variables")}
+        self._spec = policy.spec
         self._unknown = unknown
         self._patches = policy.is_mutating
         self._types: dict[str, CelType] = {}
@@ -571,6 +623,79 @@ class _PolicyExpressions:
         is_part = bool(names_of(program.tree.root))
         return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used], {}, is_part)
 
+    def group(self, most: int) -> ExpressionGroup | None:
+        """All that decides on a request, to be evaluated at once where no value is larger than *most*; None where that is no use.
+
+        It must surely not cost too much. Match conditions must not read the namespace, which a server does not give to them.
+        """
+        conditions, validations = (
+            [each["expression"] for each in sequence(self._spec, field)] for field in ("matchConditions", "validations")
+        )
+        texts = [*conditions, *validations]
+        names = [name for name in self.of_variables if any(name in each.variables for each in self._all_compiled(texts))]
+        every = self._all_compiled([*texts, *(self.of_variables[name] for name in names)])
+        costs = [each.at_most(most) for each in every]
+        has_unseen = bool(conditions) and any(path[0] == "namespaceObject" for each in every for path in each.reads)
+        is_whole = len(every) == len(texts) + len(names) and not self._spec.get("paramKind")
+        if not is_whole or has_unseen or max(costs, default=0) > _LIMIT or sum(costs) > _BUDGET_OF_CONDITIONS:
+            return None
+        from jobspec.kubernetes.cel.library import ExpressionGroup
+
+        programs = [each.program for each in every]
+        variables = dict(zip(names, programs[len(texts) :], strict=True))
+        shown = [name for name in names if name not in self.parts]
+        return ExpressionGroup(programs[len(conditions) : len(texts)], programs[: len(conditions)], variables, shown)
+
+    def _all_compiled(self, texts: Sequence[str]) -> list[_PolicyExpression]:
+        """Those of some expressions that can be compiled."""
+        return [each for each in map(self.compiled, texts) if not isinstance(each, str)]
+
+
+# Evaluate policies with each other: those that say nothing of one request say nothing of most requests.
+
+
+class _Together:
+    """Policies whose expressions are evaluated at once, for requests that are alike in what is not known and in the sizes of values."""
+
+    def __init__(self, policies: Sequence[Policy], inputs: Inputs) -> None:
+        self.most = (1 << inputs.bits) - 1
+        """The size that no value of such a request exceeds."""
+        self.groups = {each: group for each in policies if (group := each.expressions(inputs.unknown).group(self.most))}
+
+    @cached_property
+    def values(self) -> Callable[[Any], list[list[Any]]]:
+        """Gives the values of all groups."""
+        from jobspec.kubernetes.cel.library import evaluator
+
+        return evaluator([*self.groups.values()], _NAMES)
+
+    def is_silent(self, group: ExpressionGroup, values: list[Any]) -> bool:
+        """Whether all validations of a policy hold, and its variables are no larger than other values."""
+        ahead = len(group.expressions)
+        return all(each is True for each in values[:ahead]) and all(largest_in(each) <= self.most for each in values[ahead:])
+
+
+def _silent(known: dict[Any, _Together], inputs: Inputs) -> Collection[Policy]:
+    """The policies that say nothing of a request in its own version, whether they are for it or not, as far as it is easily known."""
+    together = known.get(inputs.like)
+    if not together or not together.groups:
+        return ()
+    given = inputs.values(None, has_namespace=True).given
+    try:
+        found = together.values(given)
+    except ValueError:  # of a policy that has no value, which is evaluated by itself from now on
+        sound = [each for each in together.groups if _has_value(_Together([each], inputs), given)]
+        known[inputs.like] = _Together(sound if len(sound) < len(together.groups) else (), inputs)
+        return ()
+    return {policy for (policy, group), values in zip(together.groups.items(), found, strict=True) if together.is_silent(group, values)}
+
+
+def _has_value(together: _Together, given: Any) -> bool:
+    try:
+        return bool(together.values(given))
+    except ValueError:
+        return False
+
 
 class Evaluation:
     """The evaluation of a policy on a request with one parameter."""
@@ -579,9 +704,7 @@ class Evaluation:
         self._policy = policy
         self._inputs = inputs
         self._params = params
-        if inputs.unknown not in policy.expressions:
-            policy.expressions[inputs.unknown] = _PolicyExpressions(policy, inputs.unknown)
-        self._expressions = policy.expressions[inputs.unknown]
+        self._expressions = policy.expressions(inputs.unknown)
 
     @property
     def values(self) -> Values:

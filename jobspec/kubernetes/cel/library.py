@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from threading import local
-from typing import Any
+from typing import Any, NamedTuple
 
 from cel_expr_python import cel
 from google.protobuf.any_pb2 import Any as Packed
@@ -114,7 +114,9 @@ class Program:
             raise RuntimeError(f"{self.tree.position(error.at)}: {error}") from None
         self.checked = checked
         """The types of its parts."""
-        self._expression = within.deserialize(adapted(self.tree, checked, unknown, composed=VARIABLES in variables))
+        self.adapted = adapted(self.tree, checked, unknown, composed=VARIABLES in variables)
+        """The message of the expression, with functions of the library only."""
+        self._expression = within.deserialize(_packed(self.adapted))
 
     def run(self, given: Mapping[str, Any] | cel.Activation, variables: Callable[[str], Any] | None = None) -> Any:
         """The value of the expression. Raises ValueError with the library's message where the evaluation fails.
@@ -122,14 +124,70 @@ class Program:
         *given*: the values of what it reads. *variables*: gives that of `variables.name` by `as_returned`, or raises ValueError.
         """
         _current.variables = variables
-        try:
-            answer = self._expression.eval(given) if isinstance(given, cel.Activation) else self._expression.eval(data=given)
-            value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
-        except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
-            raise ValueError(str(error)) from None
-        if answer.type() == cel.Type.ERROR:
-            raise ValueError(str(value))
-        return value
+        return _value_of(self._expression, given)
+
+
+def _value_of(expression: cel.Expression, given: Mapping[str, Any] | cel.Activation) -> Any:
+    try:
+        answer = expression.eval(given) if isinstance(given, cel.Activation) else expression.eval(data=given)
+        value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
+    except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
+        raise ValueError(str(error)) from None
+    if answer.type() == cel.Type.ERROR:
+        raise ValueError(str(value))
+    return value
+
+
+# Evaluate the expressions of many policies at once, which takes a tenth of the time that it takes one by one.
+
+
+class ExpressionGroup(NamedTuple):
+    """Expressions that are evaluated with each other, where the *conditions* before them hold."""
+
+    expressions: Sequence[Program]
+    conditions: Sequence[Program]
+    variables: dict[str, Program]
+    """Those of the policy that they use; each can use those before it."""
+    shown: Sequence[str]
+    """The variables whose values are given, too."""
+
+
+def evaluator(groups: Sequence[ExpressionGroup], names: tuple[str, ...]) -> Callable[[cel.Activation], list[list[Any]]]:
+    """Gives a function of what the *names* stand for, whose value has those of each group: none where a condition does not hold.
+
+    It raises ValueError where one of all expressions or variables has no value.
+    """
+    message = ParsedExpr()
+    message.expr.list_expr.elements.extend(map(_as_list, groups))
+    return partial(_value_of, environment(names).deserialize(_packed(message)))
+
+
+def _as_list(group: ExpressionGroup) -> Any:
+    made = Expr()
+    made.list_expr.elements.extend(map(_with_bound_variables, group.expressions))
+    for name in group.shown:
+        made.list_expr.elements.add().ident_expr.name = _BOUND + name
+    for each in group.conditions:
+        inner, made = made, Expr()
+        made.call_expr.function = "_?_:_"
+        made.call_expr.args.extend((_with_bound_variables(each), inner))
+        made.call_expr.args.add().list_expr.SetInParent()
+    for name, each in reversed(group.variables.items()):
+        inner, made = made, Expr()
+        _bind(made.comprehension_expr, _BOUND + name, _with_bound_variables(each), inner)
+    return made
+
+
+def _with_bound_variables(program: Program) -> Any:
+    """The message of an expression in which the variables of the policy are bound names."""
+    made = Expr()
+    made.CopyFrom(program.adapted.expr)
+    for expr in _expressions(made):
+        if expr.call_expr.function == _VARIABLE:
+            name = expr.call_expr.args[0].const_expr.string_value
+            expr.ClearField("call_expr")
+            expr.ident_expr.name = _BOUND + name
+    return made
 
 
 # Adapt a parsed expression to the CEL library: rename the functions of Kubernetes that cannot be added to it.
@@ -156,8 +214,8 @@ VARIABLES = "variables"
 """What policies name their variables by, as in `variables.name`."""
 
 
-def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tuple[str, ...]] = (), *, composed: bool = False) -> bytes:
-    """The serialized expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one.
+def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tuple[str, ...]] = (), *, composed: bool = False) -> Any:
+    """The message of the expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one.
 
     *composed*: `variables.name` stands for an expression of its own.
     """
@@ -178,6 +236,11 @@ def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tu
             _as_map(expr.struct_expr)
         elif expr.HasField("comprehension_expr") and expr.comprehension_expr.loop_condition.const_expr == _FALSE:
             _as_loop(expr.comprehension_expr)
+    return message
+
+
+def _packed(message: Any) -> bytes:
+    """A message as the library takes it."""
     packed = Packed(type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString())
     return packed.SerializeToString()
 

@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from jobspec.commands.files import Found, parts_with, source_of
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds, GroupKind
+from jobspec.kubernetes.admission import policies
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.custom_kinds import CustomKinds
@@ -20,6 +22,7 @@ from jobspec.pipeline import Manifests, Source, check_files, load
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
 from tests.support.reference import ROOT
+from tests.support.seeds import seed
 
 CASES = sorted((ROOT / "tests" / "cases" / "policies").glob("*.yaml"))
 
@@ -89,6 +92,65 @@ def test_files_are_checked_once_where_their_policies_are_found_before_and_else_t
     assert [loaded.count(each) for each in "34"] == [2, 1]
     paths[0].write_text(paths[0].read_text().replace("kind: ValidatingAdmissionPolicy\n", 'kind: "\\x56alidatingAdmissionPolicy"\n'))
     assert checked(parts_with=with_words) == once, "one whose kind is written with an escape counts, too"
+
+
+#: Expressions about ConfigMaps, which mostly hold, are false, or have no value; a policy has variables of these names.
+_VARIABLES = {"all": "object.data", "last": "object.data.c", "twice": "variables.all.a + variables.all.a", "long": "size(variables.twice)"}
+_EXPRESSIONS = (
+    "object.data.a != 'a'",
+    "!has(object.data.c) || object.data.c == 'b' || variables.last == 'a'",
+    "variables.all.a in ['a', 'b', 'c'] || request.operation == 'UPDATE'",
+    "variables.long < 30 && variables.twice != 'bb'",
+    "variables.all.all(name, name != 'd') && has(variables.twice)",
+    "object.data.map(name, object.data[name]).join('').size() < 40",
+    "request.namespace != 'other' || request.userInfo.username == 'me'",
+    "object.data.c.size() > 0",
+)
+
+
+def _policy(number: int, random: Random) -> Iterator[dict[str, Any]]:
+    """A policy for ConfigMaps, of some of them for some alone, and its binding."""
+    group = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": f"p{number}"}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
+    spec: dict[str, Any] = {
+        "failurePolicy": random.choice(("Fail", "Ignore")),
+        "matchConstraints": {"resourceRules": [rule]},
+        "variables": [{"name": name, "expression": text} for name, text in _VARIABLES.items()],
+        "validations": [{"expression": each} for each in random.sample(_EXPRESSIONS, random.choice((1, 1, 2)))],
+    }
+    if random.random() < 0.3:
+        spec["matchConditions"] = [{"name": "c", "expression": random.choice((*_EXPRESSIONS, "namespaceObject == null"))}]
+    if random.random() < 0.3:
+        spec["matchConstraints"]["objectSelector"] = {"matchLabels": {"is": "seen"}}
+    if random.random() < 0.2:
+        spec["matchConstraints"]["namespaceSelector"] = {"matchLabels": {"is": "seen"}}
+    yield {**group, "kind": "ValidatingAdmissionPolicy", "spec": spec}
+    yield {**group, "kind": "ValidatingAdmissionPolicyBinding", "spec": {"policyName": f"p{number}", "validationActions": ["Deny"]}}
+
+
+def test_policies_that_are_evaluated_with_each_other_say_what_each_says_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    random, silent = Random(seed()), [0]
+    find_silent = policies._silent
+
+    def counted(known: Any, inputs: policies.Inputs) -> Collection[policies.Policy]:
+        found = find_silent(known, inputs)
+        silent[0] += len(found)
+        return found
+
+    for _ in range(5):
+        objects = PolicyObjects([each for number in range(20) for each in _policy(number, random)])
+        requests = []
+        for _ in range(60):
+            data = {name: random.choice(("a", "b", "c", "b" * 20)) for name in random.sample("abcd", random.choice((2, 3, 3, 4)))}
+            metadata = {"name": "c", "labels": {"is": random.choice(("seen", "hidden"))}}
+            data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "c", **data}}
+            requests.append(Request(data, namespace=random.choice(("own", "own", "other"))))
+        with monkeypatch.context() as patched:
+            patched.setattr(policies, "_silent", counted)
+            together = [decisions(each, objects) for each in requests]
+            patched.setattr(policies, "_silent", lambda *_: ())
+            assert [decisions(each, objects) for each in requests] == together
+    assert silent[0] > 100
 
 
 def test_what_a_server_only_warns_of_is_a_warning() -> None:
