@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Finding, Key, Mark, Path, Problem, Reasons, reasons_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
-from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB, CompleteKinds
+from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB, VALIDATING_POLICY, CompleteKinds
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.life import makes_again
@@ -336,7 +336,7 @@ def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
 def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complete: CompleteKinds) -> Iterator[Finding]:
     """What the server's plugins say of a job's pods, by the *policies* of its cluster, which lists all objects of the *complete* kinds."""
     namespace = job.job.namespace
-    concerned = policies is not None and policies.apply_to(namespace)
+    concerned = policies is not None and policies.are_looked_up(namespace)
     if not concerned and not complete and not any(role.sets_own_priority() for role in job.roles):
         return
     from jobspec.kubernetes.admission.objects import PolicyObjects
@@ -424,12 +424,16 @@ REFUSED = {
 
 def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Iterator[Finding]:
     """What admission policies in CEL say of the objects of a job: one of all pods of a role, and all others but ConfigMaps and the like."""
-    from jobspec.kubernetes.admission.policies import decisions
+    from jobspec.kubernetes.admission.policies import Request, concerned, decisions
     from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.policies import request_for
 
+    def is_met(made: MarkedTree) -> bool:
+        """Whether a policy may be for objects of its kind."""
+        return bool(concerned(Request({name: text(made, name) for name in ("apiVersion", "kind")}), policies, VALIDATING_POLICY))
+
     others = [each for each in job.objects if text(each, "kind") in REFUSED and text(each, "kind") != "Pod"]
-    for stored in with_api_defaults([*others, *(role.pod_tree for role in job.roles)], context, job.target):
+    for stored in with_api_defaults([*filter(is_met, [*others, *(role.pod_tree for role in job.roles)])], context, job.target):
         yield from (decided(each, stored) for each in decisions(request_for(stored, job, policies), policies))
 
 

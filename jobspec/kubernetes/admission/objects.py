@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: The kinds of objects that put policies with rules in CEL in force.
 _IN_FORCE = (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING, kinds.KYVERNO_POLICY)
 _CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
-_KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
+_LOOKED_UP = {*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS} - {kinds.NAMESPACE, *kinds.ADMISSION_POLICIES}
 
 
 class PolicyObjects:
@@ -81,7 +81,11 @@ class PolicyObjects:
 
     def apply_to(self, namespace: str) -> bool:
         """Whether there are objects that decide on the pods of a namespace, or that these can wait for."""
-        places = [(kind, "" if kind in _CLUSTER_WIDE else namespace) for kind in _KINDS if kind != kinds.NAMESPACE]
+        return any((kind, "") in self._by_place for kind in kinds.ADMISSION_POLICIES) or self.are_looked_up(namespace)
+
+    def are_looked_up(self, namespace: str) -> bool:
+        """Whether the server's plugins look up some of them for the pods of a namespace."""
+        places = [(kind, "" if kind in _CLUSTER_WIDE else namespace) for kind in _LOOKED_UP]
         return any(place in self._by_place for place in places) or self.find(kinds.NAMESPACE, "", namespace) is not None
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
