@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -44,6 +45,11 @@ class World:
     @property
     def namespaces(self) -> list[str]:
         return [f"{self.prefix}-a", f"{self.prefix}-b"]
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """What all objects meet, as those of a folder do, so that policies are evaluated with each other."""
+        return Cluster(objects=self.objects, webhooks=False, closed=True)
 
 
 #: A policy for nothing, which is left on the server: with the last policy whose parameters are ConfigMaps a server stops watching
@@ -173,12 +179,7 @@ def _find(made: World, request: Request, answer: Answer, tally: Counter[str]) ->
     if not answer.accepted and not denied:
         tally["refused for another reason"] += 1
         return
-    cluster = Cluster(
-        objects=made.objects,
-        webhooks=False,
-        closed=True,
-        stored=StoredObjects(documents_of([request.stored], "")) if request.stored else None,
-    )
+    cluster = made.cluster.updating(StoredObjects(documents_of([request.stored], ""))) if request.stored else made.cluster
     found = check(Manifests("", documents_of([request.data], "object")), cluster).result.diagnostics
     if any(each.rule == "policy-not-evaluated" for each in found):
         tally["not evaluated"] += 1
