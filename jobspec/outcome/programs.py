@@ -12,7 +12,7 @@ from jobspec.operators.life import makes_again
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.programs import command_lines
-from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS, CommandWord, Contract
+from jobspec.programs.command_lines import INDEX, ONE_NODE, PROCESS_WORDS, RANKS_OF_LAUNCHERS, TORCHRUN, CommandWord
 from jobspec.targets import QUEUES
 from jobspec.workloads import JOB_INDEX, QUEUE, value_at
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.admission.policies import Decision
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.operators.kueue.world import World
+    from jobspec.programs.command_lines import Contract
 
     Started = tuple[ExpandedRole, "TrainingProgram"]
     Words = Sequence[MarkedTree]
@@ -60,10 +61,7 @@ class TrainingProgram:
     @property
     def is_plain_python(self) -> bool:
         """Whether the container starts a Python file or module directly, without a launcher."""
-        if not command_lines.starts_python(self.texts) or len(self.texts) == 1:
-            return False
-        first = "".join(self.texts[command_lines.length_of_python(self.texts) :][:1])
-        return first != "-c" and (first != "-m" or "." not in self.texts[-1]) and not self.mentions(*_LAUNCHERS)
+        return command_lines.is_plain_python(self.texts)
 
     def mentions(self, *texts: str) -> bool:
         """Whether one of the words contains one of the texts."""
@@ -90,9 +88,6 @@ class TrainingProgram:
         return bool({command_lines.MASTER_ADDR, command_lines.ENDPOINT} & self.variables.keys()) or self.option(*_PLACES) is not None
 
 
-_LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")
-
-
 def started(job: ExpandedJob) -> list[Started]:
     """The training roles, each with its program; without roles that run the default program of their image."""
     found = [(role, role.training_container()) for role in job.roles]
@@ -103,7 +98,6 @@ def started(job: ExpandedJob) -> list[Started]:
 # Whether the program of a container accepts its arguments: torchrun its options, an image's program the flags of its contract.
 #
 # If not, it exits with 2, and so does every restart.
-_TORCHRUN = Contract({"properties": {**command_lines.OPTIONS, command_lines.OF_LAUNCH: {"type": "boolean"}}}, "torchrun")
 _ENDS = "and exits with 2"
 
 
@@ -128,15 +122,16 @@ def _texts(words: Words) -> list[str]:
 def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: str) -> Iterator[Finding]:
     """What is wrong with the value of a known option; one with `$(NAME)` in it is not known before the pod runs."""
     place, name = words[given.at], given.name
+    if not contract.refuses(given):
+        return
     if given.option in contract.switches:
-        if given.is_joined:
-            message = f"{program} accepts no value for `{name}`, {_ENDS}"
-            yield Finding(place, message, f"write `{name}` alone, or remove it", rule="wrong-flag-value")
+        message = f"{program} accepts no value for `{name}`, {_ENDS}"
+        yield Finding(place, message, f"write `{name}` alone, or remove it", rule="wrong-flag-value")
     elif given.value is None:
         message = f"{program} needs a value for `{name}`, {_ENDS}"
         yield Finding(place, message, f"a value that starts with `-` needs the form `{name}=VALUE`", rule="wrong-flag-value")
-    elif "$(" not in given.value and (expected := contract.expected(given.option, given.value)):
-        message = f"{program} accepts {expected} for `{name}`, not `{given.value}`, {_ENDS}"
+    else:
+        message = f"{program} accepts {contract.expected(given.option, given.value)} for `{name}`, not `{given.value}`, {_ENDS}"
         yield Finding(words[given.value_at], message, rule="wrong-flag-value")
 
 
@@ -152,7 +147,7 @@ def _torchrun_options(program: TrainingProgram) -> Iterator[Finding]:
             return
         if not given.option:
             return  # whether the next word is its value is unknown
-        yield from _wrong_value(given, words, _TORCHRUN, "torchrun")
+        yield from _wrong_value(given, words, TORCHRUN, "torchrun")
 
 
 def _flags(program: TrainingProgram, contract: Contract) -> Words | None:
@@ -204,7 +199,7 @@ def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterato
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """Nothing says where the pods meet: each waits at its own address for the others, forever."""
     for role, program in started:
-        several = text(program.variables.get(command_lines.NNODES), "value") not in ("", "1", "1:1")
+        several = text(program.variables.get(command_lines.NNODES), "value") not in ("", *ONE_NODE)
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
             continue
         message = f"torchrun in {role.name} waits forever: no rendezvous address, each pod uses its own"
@@ -219,7 +214,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
         if pods == 1:
             continue
         nodes = program.option("--nnodes")
-        option = program.option("--standalone") or (nodes if nodes and nodes[1] in ("1", "1:1") else None)
+        option = program.option("--standalone") or (nodes if nodes and nodes[1] in ONE_NODE else None)
         if program.is_torchrun and role.count > 1 and not nodes and command_lines.NNODES not in program.variables:
             message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
             yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
@@ -256,9 +251,9 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
     for _role, program in started:
         variable = program.variables.get(command_lines.NPROC_PER_NODE)
         number = text(variable, "value")
-        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in PROCESS_WORDS:
+        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number:
             continue
-        if not number.isdecimal() or int(number) < 1:
+        if not command_lines.is_process_count(number):
             words = ", ".join(f"`{each}`" for each in PROCESS_WORDS)
             message = f"torchrun exits at once: `{number}` is not a valid number of processes per pod"
             yield Finding(variable.get("value"), message, f"write a number, or one of {words}", rule="wrong-process-count")

@@ -35,6 +35,8 @@ ADDRESSES = (MASTER_ADDR, "MASTER_ADDR")
 PORTS = ("MASTER_PORT", MASTER_PORT)
 #: The words that torchrun takes for the number of processes in a pod, which it then counts itself.
 PROCESS_WORDS = ("auto", "cpu", "gpu", "xpu")
+#: The numbers of nodes with which torchrun has each pod train alone.
+ONE_NODE = ("1", "1:1")
 #: That in which a pod of an indexed Job finds its number.
 INDEX = "JOB_COMPLETION_INDEX"
 #: The variables by which launchers of all kinds pass a program its rank or where to meet; and how these, and others of theirs, begin.
@@ -134,6 +136,8 @@ OF_LAUNCH = "--use-env"
 NAMES = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 _ALL = (*OPTIONS, OF_LAUNCH)
 _SWITCHES = frozenset((*(name for name, each in OPTIONS.items() if each is _SWITCH), OF_LAUNCH))
+#: What the words of those command lines mention that start another launcher with Python.
+_LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")
 #: Python's own switches whose value is the next word.
 _SWITCHES_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
@@ -224,6 +228,15 @@ def starts_python(words: Sequence[str]) -> bool:
     return bool(words) and file_name(words[0]).rstrip("0123456789.") == "python"
 
 
+def is_plain_python(words: Sequence[str]) -> bool:
+    """Whether a command line starts a Python file or module directly, without a launcher."""
+    if not starts_python(words) or len(words) == 1:
+        return False
+    first = "".join(words[length_of_python(words) :][:1])
+    mentions = any(each in word for word in words for each in _LAUNCHERS)
+    return first != "-c" and (first != "-m" or "." not in words[-1]) and not mentions
+
+
 def length_of_python(words: Sequence[str]) -> int:
     """How many words of a command line are Python and its own switches, before `-m`, `-c` or a script; 0 where something else starts."""
     if not starts_python(words):
@@ -237,6 +250,11 @@ def length_of_python(words: Sequence[str]) -> int:
 def file_name(word: str) -> str:
     """The name of a program without its folder."""
     return word.rpartition("/")[2]
+
+
+def is_process_count(text: str) -> bool:
+    """Whether torchrun takes a text as the number of processes in a pod."""
+    return text in PROCESS_WORDS or (text.isdecimal() and int(text) > 0)
 
 
 def is_flag(word: str) -> bool:
@@ -274,10 +292,20 @@ class Contract:
         self.program = str(data.get("title", ""))
         """The module that takes the flags, as in `python -m trainer`."""
 
+    def refuses(self, given: CommandWord) -> bool:
+        """Whether the program refuses a known flag for its value, or for none; a value with `$(NAME)` is not known yet."""
+        if given.option in self.switches:
+            return given.is_joined
+        return given.value is None or ("$(" not in given.value and bool(self.expected(given.option, given.value)))
+
     def expected(self, flag: str, text: str) -> str:
         """What a flag takes, in words, where it does not take this text; else empty."""
         schema = self.flags[flag]
         return "" if _matches_schema(schema, text) else _in_words(schema)
+
+
+#: The options of torchrun, and of its predecessor.
+TORCHRUN = Contract({"properties": {**OPTIONS, OF_LAUNCH: _SWITCH}}, "torchrun")
 
 
 def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | None:
@@ -289,9 +317,11 @@ def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | Non
 
 
 def _matches_schema(schema: Mapping[str, Any], text: str) -> bool:
-    import re
-
     kind = schema.get("type")
+    if kind == "integer" and text.isascii() and text.isdecimal() and schema.keys() == {"type"}:
+        return True  # without regular expressions, which take long to import
+    if "pattern" in schema or kind in _NUMBERS:
+        import re
     if kind in _NUMBERS:
         return bool(re.fullmatch(_NUMBERS[kind], text, re.ASCII)) and _within(schema, float(text)) and _chosen(schema, float(text))
     fits = schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
