@@ -156,6 +156,7 @@ _LONGEST = 100_000
 """The longest exponent that is written out; longer ones count like this one."""
 
 
+@lru_cache(1024)
 def amount_of(text: str) -> int:
     """The thousandths of a quantity, rounded away from zero."""
     found = quantity(_bounded(text))

@@ -183,6 +183,8 @@ def _disabled(release: str) -> dict[str, frozenset[str]]:
 def _without_disabled_fields(value: Any, around: str, disabled: dict[str, frozenset[str]]) -> Any:
     """A value of the field *around* without what is disabled in it; the same object where nothing is."""
     if type(value) is list:
+        if not value or type(value[0]) is not dict:
+            return value
         items = [_without_disabled_fields(each, around, disabled) for each in value]
         return value if all(map(is_same, items, value)) else items
     if type(value) is not dict:
