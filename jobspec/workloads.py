@@ -99,6 +99,8 @@ CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB:
 
 #: The container and the replicated job of a TrainJob that train.
 NODE = CONTAINERS[kinds.TRAINJOB]
+#: The fields of a TrainJob's `spec.trainer` that are those of the training container.
+OF_CONTAINER = ("image", "command", "args", "env")
 
 #: Where a job says that it waits: it is suspended, or others manage it.
 _SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {

@@ -19,10 +19,9 @@ from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, 
 from jobspec.operators.training_operator import PORT
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 from jobspec.targets import Target
-from jobspec.workloads import CONTAINERS
+from jobspec.workloads import CONTAINERS, OF_CONTAINER
 
 SHIPPED = "torch-distributed"
-_OF_JOB = ("image", "command", "args", "env")
 
 
 def ways(source: SourceJob) -> Iterator[list[MarkedTree]]:
@@ -128,7 +127,7 @@ def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
     """A runtime with one replicated job, and the job."""
     replica = source.lead
     has_claims = training_container(replica.value["template"]).get("resources", "claims") is not None
-    without, renamed = _OF_JOB if has_claims else (*_OF_JOB, "resources"), renaming(source, of_one_job)
+    without, renamed = OF_CONTAINER if has_claims else (*OF_CONTAINER, "resources"), renaming(source, of_one_job)
     template = pod_template(source, replica, source.nodes[0], rank=RANK_OF_POD, renamed=renamed, without=without, has_port=torch)
     job = {"name": "node", "template": job_template(source, replica, template, labelled=True, nodes=source.count)}
     policy = {"numNodes": source.count, **({"torch": {}} if torch else {})}

@@ -1,32 +1,47 @@
-"""The outcome of an accepted job. Most are ordinary, which the job alone shows; all others are expanded and judged as a whole.
+"""The outcome of an accepted job. Most are ordinary, which a look at the job shows; all others are expanded and judged as a whole.
 
 A server accepts every object that an operator makes of an ordinary job, and the programs of its pods find each other. To expand a job and
-to judge its objects takes three times as long; a property test holds what is said here to that judgement (`judgement.judged`).
+to judge its objects takes several times as long as the look.
+
+The look asks the server's rules about a pod of each role, with the port, the init container and the restart policy that the operator sets,
+and the operator's own functions about the autoscaler and about services of further ports. Variables, labels and owners that it sets are
+right in any pod. Sufficient conditions by hand are left where those would take too long to import or to ask: `_is_plain` for templates of
+few fields, `_template` for what the trainer makes of a TrainJob without patches, and `find_each_other` for programs, in the words of
+`programs.command_lines`. A property test holds all of it to the whole judgement (`judgement.judged`).
 """
 
 from __future__ import annotations
 
+from itertools import chain
+
 from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.go.values import decode_as_go
 from jobspec.kinds import PYTORCHJOB, TRAINJOB, UNKNOWN
-from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
-from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
+from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
+from jobspec.operators.training_operator import (
+    MANAGED_BY,
+    OBJECT_NAME,
+    POLICIES_OF_PODS,
+    PORT,
+    PORT_NUMBER,
+    WAITING,
+)
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs import command_lines
-from jobspec.programs.command_lines import CommandWord
+from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, Target
-from jobspec.workloads import CONTAINERS, NODE, QUEUE, resumed, suspension, value_at
+from jobspec.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, REPLICATED_JOBS, TEMPLATE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
     from jobspec.kubernetes.admission.objects import PolicyObjects
 
-    Pod = dict[str, Any]
-    Check = Callable[[Any], bool]
+    Data = dict[str, Any]
 
 
 class Foresight:
@@ -54,9 +69,9 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
             return None
     resumed_job = resumed(job)
     concerned = cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
-    accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
+    accepted, trains = looked_at(resumed_job, runtime, cluster.target)
     found: list[Diagnostic] | None = []
-    if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
+    if concerned or not trains:
         from jobspec.outcome.judgement import judged
 
         found = judged(resumed_job, context, cluster, policies, skip_server_checks=accepted)
@@ -81,574 +96,274 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
     return None if any(each.severity == "warning" or each.rule == "no-pods-created" for each in found) else True
 
 
-def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
-    """Whether a look at an accepted job and its runtime shows that a server accepts all its objects."""
+def looked_at(job: Document, runtime: Document | None, target: Target) -> tuple[bool, bool]:
+    """Whether a look at an accepted job shows that a server accepts all its objects, and whether it shows that it is ordinary."""
     if runtime is None:
-        return has_ordinary_pytorchjob_objects(job.data, target)
-    is_own_jobset = target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"]  # another one may not know what the trainer sends
-    return is_own_jobset and has_ordinary_trainjob_objects(job.data, runtime.data)
+        accepted = _has_accepted_objects(job, target)
+        return accepted, accepted and _trains(job.data["spec"])
+    template, nodes = _template(job, runtime), _nodes(job, runtime)
+    if template is None or not _has_accepted_jobset(job, runtime, template, nodes, target):
+        return False, False
+    return True, job.data["spec"].get("trainer") is not None and _jobset_trains(job, runtime, template, nodes)
 
 
-def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
-    """Whether a look at a job with ordinary objects shows that its programs find each other."""
-    return has_ordinary_pytorchjob_programs(job.data) if runtime is None else has_ordinary_trainjob_programs(job.data, runtime.data)
+# Pods, as the server's rules judge them.
 
 
-# Checks of values, and how those of an object or a list are made of them.
+_PLAIN = frozenset(("name", "image", "imagePullPolicy", "command", "args", "env", "resources"))
+"""The fields of a container that has nothing of which rules say much."""
+_WELL_KNOWN, _LONG = {"cpu", "memory", "nvidia.com/gpu"}, 10
+_OF_CLASS = ("priority", "preemptionPolicy")
+"""What a pod has by its class, about which plugins of the server decide."""
+_MOST_ANSWERS = 4096
+_answers: dict[str, bool] = {}
+"""Whether a server accepts pods, by their text: the jobs of a repository have few different ones."""
 
 
-_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+def _once(text: str, is_accepted: Callable[[], bool]) -> bool:
+    """Whether a server accepts the pods of a text, which is asked once."""
+    if (answer := _answers.get(text)) is None:
+        if len(_answers) > _MOST_ANSWERS:
+            _answers.clear()
+        answer = _answers[text] = is_accepted()
+    return answer
 
 
-def of_type(kind: type) -> Check:
-    """A value of exactly this Python type."""
-    return lambda value: type(value) is kind
+def _is_accepted(template: Data, target: Target) -> bool:
+    """Whether a server accepts a pod of a decoded template; the name matters only for the claims of ephemeral volumes."""
+    from jobspec.kubernetes.pods.pod import new_pod_problems
 
-
-def between(least: int, most: int) -> Check:
-    """A whole number within these limits."""
-    return lambda value: type(value) is int and least <= value <= most
-
-
-def one_of(*choices: str) -> Check:
-    """One of some texts."""
-    return lambda value: value in choices
-
-
-def is_word(value: Any) -> bool:
-    """A short text of letters, digits, dashes, dots and underscores, which begins with a letter or digit."""
-    return type(value) is str and 0 < len(value) < 64 and value[0].isalnum() and _WORD.issuperset(value)
-
-
-def formed(bad_form: Callable[[str], str]) -> Check:
-    """A string of a form; *bad_form* says why a string does not have it."""
-    return lambda value: type(value) is str and not bad_form(value)
-
-
-is_name, is_label_name = formed(bad_subdomain), formed(bad_label_name)
-is_key, is_label_value = formed(bad_qualified_name), formed(bad_label_value)
-
-
-def are_labels(value: Any) -> bool:
-    """A mapping of keys to values of labels."""
-    return type(value) is dict and all(map(is_key, value)) and all(map(is_label_value, value.values()))
-
-
-def _is_image(value: Any) -> bool:
-    return type(value) is str and bool(value) and value.isprintable() and value == value.strip()
-
-
-def _is_path(value: Any) -> bool:
-    return type(value) is str and bool(value) and ".." not in value and ":" not in value
-
-
-def _is_absolute(value: Any) -> bool:
-    return _is_path(value) and value[0] == "/"
-
-
-def _is_relative(value: Any) -> bool:
-    return _is_path(value) and value[0] != "/"
-
-
-def _is_variable(value: Any) -> bool:
-    return type(value) is str and value.isascii() and value.isidentifier()
-
-
-_LONGEST_PORT = 15
-
-
-def _is_port_name(value: Any) -> bool:
-    return is_label_name(value) and len(value) <= _LONGEST_PORT and "--" not in value and not value[:1].isdigit()
-
-
-def has_short_name(data: dict[str, Any], longest: int) -> bool:
-    """Whether the name of a job is so short that those of all objects that operators make of it are."""
-    name = data["metadata"].get("name")
-    return is_label_name(name) and not name[0].isdigit() and len(name) <= longest
-
-
-def list_of(check: Check) -> Check:
-    """A list, perhaps empty, whose items all pass."""
-    return lambda value: type(value) is list and all(map(check, value))
-
-
-def some_of(check: Check) -> Check:
-    """A list that is not empty, whose items all pass."""
-    return lambda value: type(value) is list and bool(value) and all(map(check, value))
-
-
-def object_of(known: Mapping[str, Check], *needed: str) -> Check:
-    """An object with no other fields than the *known* ones, which all pass, and with all that are *needed*."""
-
-    def passes(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        for name, each in value.items():
-            check = known.get(name)
-            if check is None or not check(each):
-                return False
-        return all(name in value for name in needed)
-
-    return passes
-
-
-def one_item(check: Check) -> Check:
-    """A list of one item, which passes."""
-    return lambda value: type(value) is list and len(value) == 1 and check(value[0])
-
-
-def _nested(check: Check, *steps: str) -> Check:
-    """Nested objects of one field each, named by *steps*; the innermost value passes."""
-    for step in reversed(steps):
-        check = object_of({step: check}, step)
-    return check
-
-
-# Amounts of what containers ask for.
-
-
-_SHARED = ("cpu", "memory", "ephemeral-storage")
-"""Of these a limit can be greater than its request."""
-_WHOLE = ("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "rdma/rdma_shared_device_a", "vpc.amazonaws.com/efa")
-"""Well-known resources of others, of which there are whole numbers, and of which a request is the limit."""
-_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_LONGEST = 9
-
-
-def is_ordinary_amounts(value: Any) -> bool:
-    """Limits and requests in whole units, each request at most its limit."""
-    if type(value) is not dict or not value.keys() <= {"limits", "requests"}:
+    given, spec = template.get("metadata") or {}, template["spec"]
+    metadata = {"name": "a", **{name: given[name] for name in ("labels", "annotations", "finalizers") if given.get(name)}}
+    is_typed = all(type(each) is str for name in ("labels", "annotations") for each in metadata.get(name, {}).values())
+    has_ephemeral = any("ephemeral" in each for each in spec.get("volumes", ()))
+    if not is_typed or has_ephemeral or not spec.keys().isdisjoint(_OF_CLASS):
         return False
-    limits, requests = _ordinary_amounts(value.get("limits", {})), _ordinary_amounts(value.get("requests", {}))
-    return limits is not None and requests is not None and all(_allows(name, wanted, limits.get(name)) for name, wanted in requests.items())
-
-
-def _ordinary_amounts(given: Any) -> dict[str, int] | None:
-    """The amounts in thousandths; None where one of them is not ordinary."""
-    if type(given) is not dict:
-        return None
-    found = {name: thousandths for name, amount in given.items() if (thousandths := _ordinary_amount(name, amount)) is not None}
-    return found if len(found) == len(given) else None
-
-
-def _ordinary_amount(name: Any, amount: Any) -> int | None:
-    """An amount of a well-known resource in thousandths; None where it is not an ordinary one."""
-    if name in _SHARED:
-        return None if name != "cpu" and str(amount).endswith("m") else _thousandths(amount)
-    return _thousandths(amount) if name in _WHOLE and str(amount).isdecimal() else None
-
-
-def _thousandths(amount: Any) -> int | None:
-    """An amount in thousandths of a whole; None where it is not written in an ordinary way."""
-    text = str(amount) if type(amount) is int else amount
-    if type(text) is not str or not text.isascii():
-        return None
-    unit = "" if text.isdecimal() else next((each for each in (*_UNITS, "m") if text.endswith(each)), "")
-    number = text.removesuffix(unit)
-    if not number.isdecimal() or len(number) > _LONGEST:
-        return None
-    return int(number) * (1 if unit == "m" else 1000 * _UNITS.get(unit, 1))
-
-
-def _allows(name: str, wanted: int, most: int | None) -> bool:
-    """Whether a request is surely allowed beside its limit."""
-    if name in _SHARED:
-        return most is None or wanted <= most
-    return wanted == most
-
-
-# Pod templates.
-
-
-_OF_OPERATORS = ("kubeflow.org", "batch.kubernetes.io", "jobset.sigs.k8s.io", "controller-uid", "job-name")
-"""How labels and annotations end, before their last `/`, that operators set or read."""
-_READ_BY_SERVERS = ("kubernetes.io", "k8s.io")
-_MOST_ANNOTATIONS = 50_000
-"""Characters, of which a server takes 262,144 bytes."""
-
-
-def _are_own_labels(value: Any) -> bool:
-    return are_labels(value) and not any(key.rpartition("/")[0].endswith(_OF_OPERATORS) or key in _OF_OPERATORS for key in value)
-
-
-def _are_own_annotations(value: Any) -> bool:
-    if type(value) is not dict or sum(len(str(key)) + len(str(text)) for key, text in value.items()) > _MOST_ANNOTATIONS:
-        return False
-    return all(
-        is_key(key) and type(text) is str and not key.rpartition("/")[0].endswith((*_READ_BY_SERVERS, *_OF_OPERATORS))
-        for key, text in value.items()
+    found = chain(
+        metadata_problems(metadata, names="subdomain", builtin=True),
+        new_pod_problems({"metadata": metadata, "spec": spec}, None, target["kubernetes"]),
     )
+    return next(found, None) is None
 
 
-is_ordinary_metadata = object_of({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": of_type(type(None))})
-"""Whether metadata has labels and annotations alone, none of which operators or servers read."""
-is_text, is_flag = of_type(str), of_type(bool)
-is_number, is_port = between(0, 2**31 - 1), between(1, 65535)
-_REFERENCE = object_of({"name": is_name}, "name")
-_REFERENCE_WITH_KEY = object_of({"name": is_name, "key": is_word, "optional": is_flag}, "name", "key")
-_SOURCE = object_of({"configMapKeyRef": _REFERENCE_WITH_KEY, "secretKeyRef": _REFERENCE_WITH_KEY})
-_VARIABLE = object_of({"name": _is_variable, "value": is_text}, "name")
-_VARIABLE_FROM = object_of({"name": _is_variable, "valueFrom": lambda value: _SOURCE(value) and len(value) == 1}, "name", "valueFrom")
-_WHOLE_SOURCE = object_of({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
-_PORT = object_of({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
-_MOUNT = object_of({"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative}, "name", "mountPath")
-_TEXTS = list_of(is_text)
-_USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
-_OF_ANY_CONTAINER = {
-    "name": is_label_name,
-    "image": _is_image,
-    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
-    **dict.fromkeys(("command", "args"), _TEXTS),
-    "workingDir": is_text,
-    "env": list_of(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
-    "envFrom": list_of(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
-    "ports": list_of(_PORT),
-    "resources": is_ordinary_amounts,
-    "volumeMounts": list_of(_MOUNT),
-    "securityContext": object_of({**_USERS, "privileged": is_flag, "capabilities": object_of({"add": _TEXTS, "drop": _TEXTS})}),
-    **dict.fromkeys(("stdin", "tty"), is_flag),
-}
-_EXEC = object_of({"exec": object_of({"command": some_of(is_text)}, "command")}, "exec")
-_CONTAINER = object_of({**_OF_ANY_CONTAINER, "lifecycle": object_of({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
-_INIT_CONTAINER = object_of(_OF_ANY_CONTAINER, "name", "image")
-_FILES = list_of(object_of({"key": is_word, "path": is_word}, "key", "path"))
-_VOLUME = object_of(
-    {
-        "name": is_label_name,
-        "emptyDir": object_of({"medium": one_of("", "Memory"), "sizeLimit": lambda amount: _ordinary_amount("memory", amount) is not None}),
-        "persistentVolumeClaim": object_of({"claimName": is_name, "readOnly": is_flag}, "claimName"),
-        "configMap": object_of({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
-        "secret": object_of({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
-        "hostPath": object_of({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
-        "nfs": object_of({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
-    },
-    "name",
-)
-_EFFECT = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
-_TOLERATION = object_of({"key": is_key, "operator": one_of("Exists", "Equal"), "value": is_label_value, "effect": _EFFECT})
-
-
-def _is_toleration(value: Any) -> bool:
-    if not _TOLERATION(value):
+def _is_plain(template: Data) -> bool:
+    """Whether a template has nothing but the container that trains, and that an image, a command, variables and whole limits alone."""
+    spec = template["spec"]
+    if len(template) > 1 or len(spec) > 1 or len(spec["containers"]) > 1:
         return False
-    return not value.get("value") if value.get("operator") == "Exists" else "key" in value
-
-
-_OPERATOR = one_of("In", "NotIn", "Exists", "DoesNotExist")
-_REQUIREMENT = object_of({"key": is_key, "operator": _OPERATOR, "values": some_of(is_label_value)}, "key", "operator")
-
-
-def _is_requirement(value: Any) -> bool:
-    return _REQUIREMENT(value) and ("values" in value) == (value["operator"] in ("In", "NotIn"))
-
-
-_NODE_TERM = object_of({"matchExpressions": some_of(_is_requirement)}, "matchExpressions")
-_NODE_AFFINITY = _nested(some_of(_NODE_TERM), "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-_SELECTOR = object_of({"matchLabels": are_labels, "matchExpressions": some_of(_is_requirement)})
-_TERM = object_of({"labelSelector": _SELECTOR, "topologyKey": is_key}, "topologyKey")
-_PREFERRED_TERM = object_of({"weight": between(1, 100), "podAffinityTerm": _TERM}, "weight", "podAffinityTerm")
-_POD_AFFINITY = object_of(
-    {
-        "requiredDuringSchedulingIgnoredDuringExecution": list_of(_TERM),
-        "preferredDuringSchedulingIgnoredDuringExecution": list_of(_PREFERRED_TERM),
-    }
-)
-_POD = object_of(
-    {
-        "containers": some_of(_CONTAINER),
-        "initContainers": list_of(_INIT_CONTAINER),
-        "volumes": list_of(lambda value: _VOLUME(value) and len(value) <= 2),
-        "nodeSelector": are_labels,
-        "tolerations": list_of(_is_toleration),
-        "affinity": object_of({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
-        "restartPolicy": one_of("Never", "OnFailure", "Always"),
-        **dict.fromkeys(("serviceAccountName", "schedulerName"), is_name),
-        "imagePullSecrets": list_of(object_of({"name": is_text})),
-        **dict.fromkeys(("automountServiceAccountToken", "enableServiceLinks", "hostIPC", "hostPID", "hostNetwork"), is_flag),
-        "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
-        "terminationGracePeriodSeconds": is_number,
-        "securityContext": object_of({**_USERS, "fsGroup": is_number}),
-    },
-    "containers",
-)
-_TEMPLATE = object_of({"metadata": is_ordinary_metadata, "spec": _POD}, "spec")
-
-
-def is_ordinary_template(template: Any) -> bool:
-    """Whether the pods of a template will be accepted, whatever names and variables an operator adds."""
-    return _TEMPLATE(template) and _fits_together(template["spec"])
-
-
-def _fits_together(spec: Pod) -> bool:
-    """Whether names are unique, containers mount what is there, and one alone is on the network of the host."""
-    containers = [*spec["containers"], *spec.get("initContainers", ())]
-    volumes = [each["name"] for each in spec.get("volumes", ())]
+    (container,) = spec["containers"]
+    image = container.get("image")
     return (
-        _are_different(each["name"] for each in containers)
-        and _are_different(volumes)
-        and all(_mounts_and_ports_fit(container, volumes) for container in containers)
-        and (len(containers) == 1 or not spec.get("hostNetwork"))
+        container.keys() <= _PLAIN
+        and type(image) is str
+        and image.isprintable()
+        and image == image.strip() != ""
+        and container.get("imagePullPolicy", "Always") in ("Always", "IfNotPresent")
+        and all(map(_is_plain_variable, container.get("env") or ()))
+        and _has_plain_limits(container.get("resources") or {})
     )
 
 
-def _mounts_and_ports_fit(container: Pod, volumes: list[str]) -> bool:
-    mounts, ports = container.get("volumeMounts", ()), container.get("ports", ())
-    unique = [(mounts, "mountPath"), (ports, "name"), (ports, "containerPort")]
-    return all(each["name"] in volumes for each in mounts) and all(_are_different(each[name] for each in items) for items, name in unique)
+def _is_plain_variable(variable: Data) -> bool:
+    name = variable.get("name") or ""
+    return variable.keys() == {"name", "value"} and name.isidentifier() and name.isascii()
 
 
-def _are_different(values: Iterable[Any]) -> bool:
-    given = list(values)
-    return len({*given}) == len(given)
-
-
-def containers_of(template: Any) -> dict[str, Any]:
-    """The containers of an ordinary template, by name; no init containers."""
-    return {each["name"]: each for each in template["spec"]["containers"]}
-
-
-def has_room_for_port(container: Any, name: str, number: int) -> bool:
-    """Whether a Service can have the port *number* beside those of an ordinary container, or one of them has the *name*."""
-    ports = container.get("ports", ())
-    return any(each["name"] == name for each in ports) or all(each["containerPort"] != number for each in ports)
-
-
-# Programs: those that find each other, and as many as they wait for, by the variables that the operators set.
-
-
-_ONE = ("", "1", "1:1")
-_ENDING = ("--standalone", "--help")
-"""Switches with which a pod trains alone, or not at all."""
-_is_process_number = between(1, 999)
-
-
-def is_process_count(value: Any) -> bool:
-    """Whether torchrun takes a value as the number of processes in each pod."""
-    return value in command_lines.PROCESS_WORDS or _is_process_number(value) or (type(value) is str and is_count(value))
-
-
-def is_count(text: str) -> bool:
-    """Whether a text is a number of processes."""
-    return text.isascii() and text.isdecimal() and not text.startswith("0") and len(text) < 4
-
-
-def words_of(container: dict[str, Any]) -> list[str]:
-    """The words of an ordinary container's `command` and `args`; none where the image's own program runs."""
-    return [*container.get("command", ()), *container.get("args", ())]
-
-
-def torchrun_words(words: Sequence[str]) -> Sequence[str] | None:
-    """The words behind torchrun; None where a container does not start it itself."""
-    start = command_lines.length_of_start(words)
-    return words[start:] if start else None
-
-
-def sets_no_ranks(container: dict[str, Any]) -> bool:
-    """Whether a container sets no variable by which programs find each other."""
-    return not any(str(each["name"]).startswith(command_lines.BEGINNINGS_OF_RANKS) for each in container.get("env", ()))
-
-
-def launches_every_node(words: Sequence[str]) -> bool:
-    """Whether torchrun takes the options before its script, and none of them makes it a launcher of one pod alone.
-
-    *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.
-    """
-    return all(_is_harmless(each) for each in command_lines.options_of(words))
-
-
-def _is_harmless(word: CommandWord) -> bool:
-    takes = command_lines.OPTIONS.get(word.name.replace("_", "-") if word.name != "-m" else "--module", {}).get("type")
-    if takes == "boolean":
-        return not word.is_joined and word.option not in _ENDING
-    if takes not in ("string", "integer") or word.value is None or (word.option == "--nnodes" and word.value in _ONE):
-        return False
-    return takes == "string" or is_count(word.value) or "$(" in word.value
+def _has_plain_limits(resources: Data) -> bool:
+    """Whether resources are limits in whole numbers of well-known ones, which are the requests as well."""
+    limits = resources.get("limits") or {}
+    amounts = [str(amount).removesuffix("Gi") for amount in limits.values()]
+    return (
+        resources.keys() <= {"limits", "requests"}
+        and (resources.get("requests") or limits) == limits
+        and limits.keys() <= _WELL_KNOWN
+        and all(each.isascii() and each.isdecimal() and len(each) < _LONG for each in amounts)
+    )
 
 
 # PyTorchJobs.
 
 
-_LONGEST_PYTORCHJOB_NAME = 40
-is_count_of_pods = between(1, 9999)
-"""So short that it may stand in a name."""
-_POLICY = one_of("Always", "OnFailure", "Never", "ExitCode")
-_ROLE = object_of({"replicas": is_count_of_pods, "restartPolicy": _POLICY, "template": is_ordinary_template}, "template")
-_ROLES = object_of({"Master": _ROLE, "Worker": _ROLE})
-_TARGET = object_of({"type": one_of("Utilization"), "averageUtilization": between(1, 2**31 - 1)}, "type", "averageUtilization")
-_RESOURCE = object_of({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")
-_METRIC = object_of({"type": one_of("Resource"), "resource": _RESOURCE}, "type", "resource")
-"""What an autoscaler goes by."""
-_ELASTIC = object_of(
-    {
-        "rdzvBackend": one_of("c10d", "etcd", "etcd-v2"),
-        "rdzvHost": is_name,
-        "rdzvPort": is_port,
-        "rdzvId": is_text,
-        "maxRestarts": is_number,
-        **dict.fromkeys(("minReplicas", "maxReplicas"), is_count_of_pods),
-        "metrics": some_of(_METRIC),
-    },
-    *("minReplicas", "maxReplicas"),
-)
-_SECONDS_AND_RETRIES = dict.fromkeys(("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"), is_number)
-_SPEC = object_of(
-    {
-        "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
-        "nprocPerNode": is_process_count,
-        "elasticPolicy": _ELASTIC,
-        "runPolicy": object_of({"cleanPodPolicy": one_of("All", "Running", "None"), **_SECONDS_AND_RETRIES}),
-    },
-    "pytorchReplicaSpecs",
-)
+_KNOWN_POLICIES = ("Always", "OnFailure", "Never", *POLICIES_OF_PODS)
 
 
-def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> bool:
-    """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
-    if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
+def _has_accepted_objects(job: Document, target: Target) -> bool:
+    """Whether a server accepts all objects of an accepted PyTorchJob."""
+    name, spec = job.data["metadata"].get("name"), job.data["spec"]
+    roles = spec["pytorchReplicaSpecs"]
+    if not name or not roles or not all(roles.values()) or not has_webhook(target["training-operator"]) or value_at(job.data, MANAGED_BY):
         return False
-    policy, roles = data["spec"].get("elasticPolicy"), _roles(data)
-    is_fixed = policy is None or (list(roles) == ["Worker"] and policy["minReplicas"] <= policy["maxReplicas"])
-    return is_fixed and all(map(_is_ordinary_role, roles.values()))
+    longest = (OBJECT_NAME.format(name, role.lower(), (each.get("replicas") or 1) - 1) for role, each in roles.items())
+    if any(map(bad_dns1035_label, longest)):
+        return False
+    has_ports = any(_training_container(each).get("ports") for each in roles.values())
+    if (has_ports or spec.get("elasticPolicy") is not None) and not _has_accepted_services(job, target, has_ports=has_ports):
+        return False
+    return all(_has_accepted_pods(each, target, waits="Master" in roles) for each in roles.values())
 
 
-def _is_ordinary_role(role: dict[str, Any]) -> bool:
-    template = role["template"]
-    training = containers_of(template).get(CONTAINERS[PYTORCHJOB])
-    names = [each["name"] for each in template["spec"].get("initContainers", ())]
-    return (
-        training is not None
-        and WAITING_CONTAINER not in (*names, *containers_of(template))
-        and has_room_for_port(training, PORT, PORT_NUMBER)
+def _training_container(role: Data) -> Data:
+    containers = role["template"]["spec"]["containers"]
+    found: Data = next(each for each in containers if each["name"] == CONTAINERS[PYTORCHJOB])
+    return found
+
+
+def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) -> bool:
+    """Whether a server accepts the autoscaler of a job, and the operator makes pods, whatever they are; and services of further ports."""
+    from jobspec.kubernetes.builtin import builtin_problems
+    from jobspec.operators.made import with_generated_names
+    from jobspec.operators.training_operator.job import TrainingJob
+    from jobspec.operators.training_operator.objects import reasons_for_no_pods, reasons_for_nothing, services
+
+    if reasons_for_nothing(job, target):
+        return False
+    spec = job.data["spec"]
+    roles = {
+        name: {**role, "template": {"spec": {"containers": [{each: container[each] for each in ("name", "ports") if each in container}]}}}
+        for name, role in spec["pytorchReplicaSpecs"].items()
+        for container in [_training_container(role)]
+    }
+    reduced = job.reduced_to({**job.data, "spec": {**spec, "pytorchReplicaSpecs": roles}})
+    made = TrainingJob(reduced, target, gang_scheduler="", first_and_last_only=True)
+    if reasons_for_no_pods(made, job, target):
+        return False
+    found = [with_generated_names(each) for replicas in made.replicas.values() for each in services(made, replicas)] if has_ports else []
+    return not any(builtin_problems(each, "v1", "Service", target, encoded=True) for each in found)
+
+
+def _has_accepted_pods(role: Data, target: Target, *, waits: bool) -> bool:
+    """Whether a server accepts the pods of a role; those of a Master may have the init container of Workers, which no rule asks for."""
+    template, given = role["template"], role.get("restartPolicy") or "OnFailure"
+    policy = POLICIES_OF_PODS.get(given, given)
+
+    def asked() -> bool:
+        shape = shapes.part("kubeflow.org/v1", "PyTorchJob", target, (*REPLICA_SPECS, "Worker", "template"))
+        return _is_accepted(_completed(decode_as_go(template, shape), policy, waits=waits), target)
+
+    return (given in _KNOWN_POLICIES and _is_plain(template)) or _once(f"{template} {policy} {waits} {target}", asked)
+
+
+def _completed(template: Data, policy: str, *, waits: bool) -> Data:
+    """A template with what the operator adds to it."""
+    spec = template["spec"]
+    initial = [*spec.get("initContainers", ()), *([WAITING] if waits else [])]
+    containers = [_with_port(each) if each["name"] == CONTAINERS[PYTORCHJOB] else each for each in spec["containers"]]
+    return {
+        **template,
+        "spec": {**spec, "containers": containers, "initContainers": initial, "restartPolicy": policy},
+    }
+
+
+def _with_port(container: Data) -> Data:
+    own = container.get("ports", ())
+    added = [] if any(each.get("name") == PORT for each in own) else [{"name": PORT, "containerPort": PORT_NUMBER}]
+    return {**container, "ports": [*own, *added]}
+
+
+def _trains(spec: Data) -> bool:
+    """Whether the programs of a PyTorchJob with accepted objects find each other."""
+    roles, policy = spec["pytorchReplicaSpecs"], spec.get("elasticPolicy")
+    counts = [1 if each.get("replicas") is None else each["replicas"] for each in roles.values()]
+    older = policy.get("nProcPerNode") if policy else None
+    given = spec.get("nprocPerNode") if older is None else older
+    processes = "auto" if given is None else str(given)
+    nodes, has_master = sum(counts) if all(counts) else 0, "Master" in roles
+    meets, has_ranks = has_master or policy is not None, has_master and not (processes.isdecimal() and processes != "1")
+    containers = map(_training_container, roles.values())
+    return all(
+        find_each_other(_words(each), nodes, processes, launchers_meet=meets, has_ranks=has_ranks or (not has_master and nodes == 1))
+        for each in containers
     )
 
 
-def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
-    """Whether the programs of a PyTorchJob with ordinary objects find each other."""
-    return all(_has_rendezvous(containers_of(each["template"])[CONTAINERS[PYTORCHJOB]], data["spec"]) for each in _roles(data).values())
+# TrainJobs without patches, of runtimes that train with torchrun in one replicated job.
 
 
-def _roles(data: dict[str, Any]) -> dict[str, Any]:
-    roles: dict[str, Any] = data["spec"]["pytorchReplicaSpecs"]
-    return roles
+_OF_JOB = {"runtimeRef", "activeDeadlineSeconds", "trainer"}
+_OF_TRAINER = {*OF_CONTAINER, "resourcesPerNode", "numNodes", "numProcPerNode"}
 
 
-def _has_rendezvous(container: dict[str, Any], spec: dict[str, Any]) -> bool:
-    """Whether a program of a job of this *spec* meets those of the other pods, where it looks for them by itself."""
-    words = words_of(container)
-    options = torchrun_words(words)
-    if options is None and not command_lines.starts_python(words):
-        return True
-    roles = spec["pytorchReplicaSpecs"]
-    has_master = "Master" in roles
-    if not has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+def _has_accepted_jobset(job: Document, runtime: Document, template: Data, nodes: int, target: Target) -> bool:
+    """Whether a server accepts all objects of an accepted TrainJob of a pod *template*."""
+    is_own_jobset = target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"]  # another one may not know what the trainer sends
+    last_pod = f"{job.data['metadata'].get('name', '')}-{NODE}-0-{nodes - 1}-abcde"
+    if nodes < 1 or not is_own_jobset or bad_dns1035_label(last_pod):
         return False
-    if options is not None:
-        meet = has_master or "elasticPolicy" in spec or sum(each.get("replicas", 1) for each in roles.values()) == 1
-        return meet and launches_every_node(options)
-    processes = str(spec.get("nprocPerNode", "auto"))
-    return has_master and (not processes.isdecimal() or processes == "1")
+
+    def asked() -> bool:
+        shape = shapes.part(runtime.api_version, runtime.kind, target, (*REPLICATED_JOBS, 0, *TEMPLATE))
+        return _is_accepted(decode_as_go(template, shape), target)
+
+    return _is_plain(template) or _once(f"{template} {target}", asked)
 
 
-# TrainJobs of runtimes that train with torchrun in one replicated job.
+def _nodes(job: Document, runtime: Document) -> int:
+    """The number of nodes of a TrainJob."""
+    given = (value_at(job.data, ("spec", "trainer", "numNodes")), value_at(runtime.data, ("spec", "mlPolicy", "numNodes")))
+    return next((int(each) for each in given if each is not None), 1)
 
 
-_LONGEST_TRAINJOB_NAME = 30
-_POLICIES = ("Never", "OnFailure")
-
-
-def is_anything(_: Any) -> bool:
-    """Any value at all."""
-    return True
-
-
-_OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
-_PATCHED_POD = object_of(
-    {
-        **dict.fromkeys(("serviceAccountName", "nodeSelector", "tolerations", "affinity", "volumes", "imagePullSecrets"), is_anything),
-        "containers": list_of(object_of({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
-    }
-)
-_PATCHED_JOB = object_of({"name": one_of(NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")}, "name", "template")
-_PATCHED_JOBSET = object_of({"metadata": is_ordinary_metadata, "spec": _nested(one_item(_PATCHED_JOB), "replicatedJobs")}, "spec")
-_PATCH = object_of({"manager": is_text, "trainingRuntimeSpec": _nested(_PATCHED_JOBSET, "template")}, "trainingRuntimeSpec")
-_COUNTS = {"numNodes": is_count_of_pods, "numProcPerNode": is_process_count}
-_JOB = object_of(
-    {
-        "runtimeRef": is_anything,
-        "activeDeadlineSeconds": is_number,
-        "labels": are_labels,
-        "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
-        "trainer": object_of({**dict.fromkeys(_OF_CONTAINER, is_anything), **_COUNTS}),  # looked at in the runtime's container
-    },
-    "runtimeRef",
-)
-
-
-def _trains(value: Any) -> bool:
+def _template(job: Document, runtime: Document) -> Data | None:
+    """The pod template of a TrainJob, but for a port and variables of the trainer's; None where that has to merge more than a container."""
     from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 
-    return type(value) is dict and value == {ANCESTOR: TRAINER}
+    spec, of_runtime = job.data["spec"], runtime.data["spec"]
+    template = value_at(of_runtime, ("template", "spec", "replicatedJobs", 0, *TEMPLATE))
+    job_template = {"metadata": {"labels": {ANCESTOR: TRAINER}}, "spec": {"template": template}}
+    policy, trainer = of_runtime.get("mlPolicy") or {}, spec.get("trainer") or {}
+    if (
+        not template
+        or template.keys() != {"spec"}
+        or of_runtime != {"mlPolicy": policy, "template": {"spec": {"replicatedJobs": [{"name": NODE, "template": job_template}]}}}
+        or policy.get("torch") is None
+        or not policy.keys() <= {"torch", "numNodes"}
+        or not spec.keys() <= _OF_JOB
+        or not trainer.keys() <= _OF_TRAINER
+        or template["spec"].get("restartPolicy", "Never") not in ("Never", "OnFailure")
+    ):
+        return None
+    container = next((each for each in template["spec"]["containers"] if each["name"] == NODE), None)
+    if container is None or not container.keys().isdisjoint(("env", "ports", "resources")):
+        return None
+    resources = {"resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else {}
+    changed = {**container, **{name: trainer[name] for name in OF_CONTAINER if name in trainer}, **resources}
+    containers = [changed if each is container else each for each in template["spec"]["containers"]]
+    return {"spec": {**template["spec"], "containers": containers}}
 
 
-_BATCH_JOB = object_of({"metadata": _nested(_trains, "labels"), "spec": _nested(is_ordinary_template, "template")}, "metadata", "spec")
-_REPLICATED = object_of({"name": one_of(NODE), "template": _BATCH_JOB}, "name", "template")
-_TORCH = object_of({"numNodes": is_count_of_pods, "torch": object_of({"numProcPerNode": is_process_count})}, "torch")
-_RUNTIME = object_of({"mlPolicy": _TORCH, "template": _nested(one_item(_REPLICATED), "spec", "replicatedJobs")}, "mlPolicy", "template")
+def _jobset_trains(job: Document, runtime: Document, template: Data, nodes: int) -> bool:
+    """Whether the programs of a TrainJob with accepted objects and a `trainer` find each other."""
+    words = _words(next(each for each in template["spec"]["containers"] if each["name"] == NODE))
+    given = value_at(job.data, ("spec", "trainer", "numProcPerNode"))
+    processes = str(given or value_at(runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode")) or "auto")
+    return bool(words) and words[0] != "tune" and find_each_other(words, nodes, processes, launchers_meet=True, has_ranks=nodes == 1)
 
 
-def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
-    """Whether a server accepts all objects of an accepted TrainJob of a runtime. Both are *data*."""
-    if not has_short_name(data, _LONGEST_TRAINJOB_NAME) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
-        return False
-    template = _template(runtime)
-    container = containers_of(template).get(NODE)
-    if container is None or template["spec"].get("restartPolicy", "Never") not in _POLICIES:
-        return False
-    trainer = data["spec"].get("trainer", {})
-    if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
-        return False
-    others = [each for each in template["spec"]["containers"] if each["name"] != NODE]
-    spec = _with_patches({**template["spec"], "containers": [{**container, **_container_of_trainer(trainer)}, *others]}, data["spec"])
-    return spec is not None and is_ordinary_template({"spec": spec})
+# Programs: those that find each other, and as many as they wait for, by the variables that the operators set.
 
 
-def has_ordinary_trainjob_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
-    """Whether the programs of a TrainJob with ordinary objects find each other, and its own variables set no ranks."""
-    trainer = data["spec"].get("trainer", {})
-    training = {**containers_of(_template(runtime))[NODE], **_container_of_trainer(trainer)}
-    nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
-    return sets_no_ranks(training) and "trainer" in data["spec"] and _nodes_meet(words_of(training), nodes)
+def _words(container: Data) -> list[str]:
+    """The words of a container's `command` and `args`; none where the image's own program runs."""
+    return [str(each) for name in ("command", "args") for each in container.get(name) or ()]
 
 
-def _with_patches(pod: dict[str, Any], job: dict[str, Any]) -> dict[str, Any] | None:
-    """The spec of a pod with the additions of a job's patch; None where the patch changes what is there already."""
-    patched = dict(pod)
-    for patch in job.get("runtimePatches", ()):
-        added = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-        mounts = {each["name"]: each["volumeMounts"] for each in added.get("containers", ())}
-        containers = [{**each, "volumeMounts": mounts[each["name"]]} if each["name"] in mounts else each for each in pod["containers"]]
-        taken = [each["name"] for each in pod["containers"] if "volumeMounts" in each]
-        if added.keys() & pod.keys() - {"containers"} or not mounts.keys() <= set(containers_of({"spec": pod})) - set(taken):
-            return None
-        patched = {**pod, **added, "containers": containers}
-    return patched
+def find_each_other(words: Sequence[str], pods: int, processes: str, *, launchers_meet: bool, has_ranks: bool) -> bool:
+    """Whether the processes that the *words* start in so many *pods* find each other, or no rule can say that they do not.
 
-
-def _template(runtime: dict[str, Any]) -> dict[str, Any]:
-    """The pod template of an ordinary runtime."""
-    template: dict[str, Any] = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
-    return template
-
-
-def _container_of_trainer(trainer: dict[str, Any]) -> dict[str, Any]:
-    """The training container as `spec.trainer` sets it."""
-    said: dict[str, Any] = {name: trainer[name] for name in ("image", "command", "args", "env") if name in trainer}
-    return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
-
-
-def _nodes_meet(words: list[str], nodes: int) -> bool:
-    """Whether the program meets those of the other pods by the variables of torchrun."""
-    if not words or words[0] == "tune":
-        return False
-    options = torchrun_words(words)
-    return launches_every_node(options) if options is not None else nodes == 1 or not command_lines.starts_python(words)
+    *processes*: how many torchrun is told to start in each; *launchers_meet*: whether the operator says where torchrun meets the others;
+    *has_ranks*: whether it sets ranks for programs, for one process in each pod.
+    """
+    if command_lines.is_plain_python(words):
+        return has_ranks
+    start = command_lines.length_of_start(words)
+    if not start:
+        return True
+    options = list(command_lines.options_of(words[start:]))
+    return (
+        (launchers_meet or pods == 1)
+        and command_lines.is_process_count(processes)
+        and not any(each.option in ("", command_lines.OF_LAUNCH) or command_lines.TORCHRUN.refuses(each) for each in options)
+        and not any(
+            each.option == "--standalone" or (each.option == "--nnodes" and each.value in command_lines.ONE_NODE) for each in options
+        )
+    )

@@ -431,7 +431,6 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 #: Equal constants that are two facts, or one that a module cannot import at a price that every start would pay.
 EQUAL_BY_CHANCE = {
     ("jobspec.kubernetes.compiling", "jobspec.models.base"),  # the pattern of quantities: models load pydantic
-    ("jobspec.kubernetes.pods.resources", "jobspec.outcome.ordinary"),  # resources of containers: rules of pods are loaded for few jobs
     ("jobspec.project.importing", "jobspec.server.pin"),  # fields of metadata
 }
 

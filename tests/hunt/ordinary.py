@@ -18,7 +18,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.outcome.judgement import judged
-from jobspec.outcome.ordinary import has_ordinary_objects, has_ordinary_programs
+from jobspec.outcome.ordinary import looked_at
 from jobspec.pipeline import Source
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
@@ -91,8 +91,7 @@ def seen(text: str, target: Target) -> Iterator[Seen]:
         runtime = runtime_of(job, there, cluster.target) if job.kind == "TrainJob" else None
         if runtime is None and job.kind == "TrainJob":
             continue
-        accepted = has_ordinary_objects(job, runtime, cluster.target)
-        ordinary = accepted and has_ordinary_programs(job, runtime)
+        accepted, ordinary = looked_at(job, runtime, cluster.target)
         said = _said(judged(job, there, cluster))
         expected = "" if ordinary else _said(judged(job, there, cluster, skip_server_checks=True)) if accepted else said
         yield Seen(job, accepted, ordinary, said, "" if said == expected else said or expected)

@@ -10,7 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
 from jobspec.kinds import PYTORCHJOB
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
-from jobspec.operators.training_operator import PORT, PORT_NUMBER, REPLICA_TYPES, webhook
+from jobspec.operators.training_operator import OBJECT_NAME, PORT, PORT_NUMBER, REPLICA_TYPES, webhook
 from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -140,7 +140,7 @@ _LABEL = "training.kubeflow.org/"
 
 def object_name(job: TrainingJob, replicas: Replicas, index: int) -> str:
     """The name of one replica's pod, and of its service."""
-    return f"{job.name.value}-{replicas.type.lower()}-{index}"
+    return OBJECT_NAME.format(job.name.value, replicas.type.lower(), index)
 
 
 def labels(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:

@@ -46,13 +46,12 @@ def expand_pytorchjob(
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
-    nothing = _reasons_for_nothing(document, target)
+    nothing = reasons_for_nothing(document, target)
     if nothing:
         return Expansion((), nothing)
     job = TrainingJob(document, target, gang_scheduler=gang_scheduler, first_and_last_only=first_and_last_only)
     objects = list(autoscalers(job, target))
-    wrong = [each for made in objects for each in _refusals(made, document, target)] if not skip_server_checks else []
-    wrong += failures_in_pods(job, document)
+    wrong = reasons_for_no_pods(job, document, target, skip_server_checks=skip_server_checks)
     if wrong:
         return Expansion(objects, wrong)
     if not first_and_last_only:
@@ -65,7 +64,7 @@ def expand_pytorchjob(
     return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
 
 
-def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
+def reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
     """Why the operator creates nothing at all for the job; none where it gets to the replica types."""
     unreadable = unreadable_values(document, target)
     if unreadable:
@@ -75,6 +74,12 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
         message = f"`{manager}` manages the job: the operator creates nothing for it here"
         return [document.problem("no-pods-created", message, MANAGED_BY, severity="info")]
     return list(failures_at_once(document, target)) or suspension(document)
+
+
+def reasons_for_no_pods(job: TrainingJob, document: Document, target: Target, *, skip_server_checks: bool = False) -> list[Diagnostic]:
+    """Why the operator makes no pods of a *job*, of whose *document* it makes something: a refused autoscaler, or a failure of its own."""
+    made = [] if skip_server_checks else autoscalers(job, target)
+    return [*(each for one in made for each in _refusals(one, document, target)), *failures_in_pods(job, document)]
 
 
 def _refusals(autoscaler: MarkedTree, document: Document, target: Target) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.operators.made import as_go_writes
-from jobspec.operators.training_operator import WAITING_CONTAINER
+from jobspec.operators.training_operator import OBJECT_NAME, POLICIES_OF_PODS, WAIT, WAITING
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
 from jobspec.programs.command_lines import ENDPOINT, NNODES, NODE_RANK, NPROC_PER_NODE
 from jobspec.schemas import shapes
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-_WAIT = "err=1;for i in $(seq 100); do if nslookup {}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"
-
-
 def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
     """The pods of a replica type, in order."""
     spec = replicas.template.get("spec")
     if spec is None:
         return
     policy = replicas.restart_policy
-    restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
+    restart = MarkedTree(POLICIES_OF_PODS.get(policy.value, policy.value), policy.mark, policy.key)
     scheduler = scheduler_name(job)
     scheduled = with_missing(with_fields(spec, {"restartPolicy": restart}), scheduler, job.operator)
     common = _with_init_container(scheduled, job, replicas)
@@ -45,16 +42,10 @@ def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas)
     """A pod spec with the init container that waits until the Master's name is known, where the job has a Master and this is a Worker."""
     if "Master" not in job.replicas or replicas.type != "Worker":
         return spec
-    container = {
-        "name": WAITING_CONTAINER,
-        "image": "alpine:3.10",
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["sh", "-c", _WAIT.format(f"{job.name.value}-master-0")],
-        "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},
-    }
+    waits = {**WAITING, "command": ["sh", "-c", WAIT.format(OBJECT_NAME.format(job.name.value, "master", 0))]}
     own = spec.get("initContainers")
     mark = own.mark if own else job.operator  # the first of them, not their key: that is where a clash of names is reported
-    return with_fields(spec, {"initContainers": MarkedTree([*items(own), set_by(job.operator, container)], mark)})
+    return with_fields(spec, {"initContainers": MarkedTree([*items(own), set_by(job.operator, waits)], mark)})
 
 
 def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
@@ -106,7 +97,7 @@ def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tup
 
 def _of_master(job: TrainingJob) -> Iterator[tuple[str, str]]:
     port = job.replicas["Master"].port()
-    for name, value in {"PORT": str(port.value) if port else "", "ADDR": f"{job.name.value}-master-0"}.items():
+    for name, value in {"PORT": str(port.value) if port else "", "ADDR": OBJECT_NAME.format(job.name.value, "master", 0)}.items():
         yield f"MASTER_{name}", value
         yield f"PET_MASTER_{name}", value
 
