@@ -542,9 +542,6 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
 
 
-_SHOWN_KINDS = 3
-
-
 def _reasons(files: Sequence[FileResult]) -> list[str]:
     """Why documents are skipped, each reason with their number; of unknown kinds the most frequent ones by name."""
     rows = [row for each in files for row in each.documents]
@@ -557,10 +554,13 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
         kinds[each["kind"]] += each["documents"]
     if not kinds:
         return parts
-    shown = [f"{number} {kind}" for kind, number in kinds.most_common(_SHOWN_KINDS)]
-    more = f" and {len(kinds) - _SHOWN_KINDS} more" if len(kinds) > _SHOWN_KINDS else ""
-    number = sum(kinds.values())
-    return [*parts, f"{number} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {', '.join(shown)}{more}"]
+    shown = shortened([f"{number} {kind}" for kind, number in kinds.most_common()])
+    return [*parts, f"{kinds.total()} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {shown}"]
+
+
+def shortened(names: Sequence[str], most: int = 3) -> str:
+    """The first of some names, and the number of the others: `a, b, c and 2 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def summary(files: Sequence[FileResult]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, shortened
 from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
@@ -182,7 +182,7 @@ def _warning(old: Document, new: Document, context: Sequence[Document], cluster:
     if effect not in _EFFECTS:
         return
     said = [each for each, what in change.fields if each.path[0] == "spec" and (what != "in-place" or effect == "replaced")]
-    names = ", ".join(f"`{each.field}`" for each in said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+    names = shortened([f"`{each.field}`" for each in said])
     message = f"the job keeps its fixed name, and {names} differs from what is committed: {_why(effect, change)}"
     place = next((each.place for each in said if each.place), new.marks.nearest(("metadata", "name")).place())
     hint = "remove `naming: fixed`, so that a change is a new run"

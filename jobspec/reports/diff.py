@@ -8,7 +8,7 @@ from functools import partial
 from json import dumps
 from typing import Any
 
-from jobspec.diagnostics import Mark, counted, gathered, grouped
+from jobspec.diagnostics import Mark, counted, gathered, grouped, shortened
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
@@ -41,11 +41,11 @@ def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100)
     lines = [painted(headline(view), BOLD)]
     changed = view.comparison.variants
     if changed:
-        lines += ["", *_text_table([header(view), *([listed(names), *cells] for names, cells in table(view)), totals(view)], painted)]
+        lines += ["", *_text_table([header(view), *([shortened(names), *cells] for names, cells in table(view)), totals(view)], painted)]
     for note in notes(view):
         lines += wrapped(note, max(width, 40), "      ", first="note: ")
     for group in alike(changed):
-        lines += ["", painted(listed([each.name for each in group]), BOLD)]
+        lines += ["", painted(shortened([each.name for each in group]), BOLD)]
         for number in range(len(group[0].objects)):
             lines += _text_object([each.objects[number] for each in group], painted, width)
     return "\n".join([*lines, "", painted(judged_by(view), DIM), ""])
@@ -143,7 +143,7 @@ def _markdown_table(view: ComparisonView, room: int) -> str:
     end = _line([f"**{each}**" if each else "" for each in last]) if last else ""
     left = len(view.comparison.variants)
     for variants, cells in table(view):
-        line = _line([listed([_code(each) for each in variants]), *cells])
+        line = _line([shortened([_code(each) for each in variants]), *cells])
         if len(text) + len(line) + len(end) > room:
             return f"{text}{end}\n{counted(left, 'variant')} more {'is' if left == 1 else 'are'} left out.\n"
         text += line
@@ -153,7 +153,7 @@ def _markdown_table(view: ComparisonView, room: int) -> str:
 
 def _details(group: Sequence[VariantChange], room: int) -> str:
     """The changes of variants that change alike, with as many fields as there is room for; empty where there is none for any."""
-    names = listed([each.name for each in group])
+    names = shortened([each.name for each in group])
     count = sum(len(rows(each)) for each in group[0].objects)
     fields = f", {counted(count, 'field')}" if count else ""
     title = f"\n<details><summary><b>{names}</b>: {WORDS[group[0].meaning]}{fields}</summary>\n"
@@ -329,7 +329,7 @@ def totals(view: ComparisonView) -> list[str]:
 def notes(view: ComparisonView) -> list[str]:
     """The notes below the tables: about the project, and the pods and costs of variants."""
     about = gathered((note, each.name) for each in view.comparison.variants if each.after for note in _notes_on(each.after, view))
-    return [*view.comparison.notes, *(f"{listed(names)}: {note}" for note, names in about.items())]
+    return [*view.comparison.notes, *(f"{shortened(names)}: {note}" for note, names in about.items())]
 
 
 def _notes_on(capacity: Capacity, view: ComparisonView) -> list[str]:
@@ -415,11 +415,6 @@ def names_of(changes: Sequence[ObjectChange]) -> str:
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
     fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}"
     return f"{first.document.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Some names, and the number of the others."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _range(number: int, most: int) -> str:

@@ -27,6 +27,7 @@ from jobspec.diagnostics import (
     counted,
     gathered,
     severity_counts,
+    shortened,
 )
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
@@ -36,7 +37,7 @@ from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import SECRET_PARTS, VariantChange
 from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
-from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, listed, spelt
+from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, spelt
 from jobspec.reports.text import clean, layer_of
 from jobspec.reports.topology import JOB_NAME, WIDTH, JobTopology, drawing, sentence
 from jobspec.rules.catalogue import rules
@@ -276,7 +277,7 @@ def _change_row(variants: Sequence[str], cells: Sequence[str]) -> str:
     first, *others = cells
     meaning = next(each for each, words in WORDS.items() if first.startswith(words))
     return (
-        f'<tr><th scope="row">{_html(listed(variants))}</th><td><span class="tag {meaning}">{_html(first)}</span></td>'
+        f'<tr><th scope="row">{_html(shortened(variants))}</th><td><span class="tag {meaning}">{_html(first)}</span></td>'
         + "".join(f'<td class="number">{_arrow(each)}</td>' for each in others)
         + "</tr>"
     )
@@ -292,7 +293,7 @@ def _group(group: _Group, *, is_open: bool) -> str:
     first = group.changes[0]
     number = sum(len(diff.rows(each)) for each in first.objects)
     fields = f" · {counted(number, 'field')}" if number else ""
-    names = ", ".join(each.name for each in group.changes) if len(group.changes) <= 12 else listed([each.name for each in group.changes])
+    names = ", ".join(each.name for each in group.changes) if len(group.changes) <= 12 else shortened([each.name for each in group.changes])
     inside = "".join(_object_html([each.objects[at] for each in group.changes], first.meaning) for at in range(len(first.objects)))
     return (
         f'<details class="group" id="{group.anchor}"{" open" * is_open}><summary><b>{_html(names)}</b> '
@@ -395,8 +396,8 @@ def _finding(number: int, same: Sequence[Diagnostic], rows: Sequence[str], whole
     words = [f'<p class="hint">{_prose(_sentence(first.hint))}</p>'] if first.hint else []
     words += [f'<p class="why">{_prose(explanation)}</p>']
     words += [f'<p class="dim">Field <code>{_broken(first.field)}</code></p>'] if first.field else []
-    words += [f'<p class="dim">Also at {_html(listed(places))}</p>'] if places else []
-    words += [f'<p class="dim where" data-f="{number}">In {concerned}: {_html(listed(rows))}</p>'] if rows else []
+    words += [f'<p class="dim">Also at {_html(shortened(places))}</p>'] if places else []
+    words += [f'<p class="dim where" data-f="{number}">In {concerned}: {_html(shortened(rows))}</p>'] if rows else []
     about = " · ".join(filter(None, (first.rule, concerned)))
     state = " open" * (len(whole.findings.all) <= _OPEN)
     place = _html(_at(first.mark) + layer_of(first.mark))
@@ -602,7 +603,7 @@ def _figure(topology: JobTopology, name: str, drawings: dict[str, str]) -> str:
     inside, height = drawing(topology)
     symbol = drawings.setdefault(f'viewBox="0 0 {WIDTH} {height}">{inside}', f"shape-{len(drawings) + 1}")
     caption = f"<code>{_html(JOB_NAME)}</code> is <code>{_html(name)}</code> · " if name else ""
-    also = f" · also {_html(listed(topology.others))}" if topology.others else ""
+    also = f" · also {_html(shortened(topology.others))}" if topology.others else ""
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
     drawn = _scroll("Topology", f'<svg role="img" {size} aria-label="{_html(sentence(topology))}"><use href="#{symbol}"/></svg>')
     return f'<figure class="topology">{drawn}<figcaption>{caption}created by {_html(topology.made_by)}{also}</figcaption></figure>'

@@ -6,6 +6,8 @@ import os
 from collections import Counter
 from functools import cache
 
+from jobspec.diagnostics import shortened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,8 +56,7 @@ def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool
 
 def _listed(places: Sequence[Mark], file: str) -> str:
     """The lines and columns of further places, with their files where these are others than the finding's."""
-    shown = ", ".join(f"{each.line}:{each.column}" if each.file == file else visible(str(each)) for each in places[:_SHOWN])
-    return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown
+    return shortened([f"{each.line}:{each.column}" if each.file == file else visible(str(each)) for each in places], _SHOWN)
 
 
 def and_more(diagnostic: Diagnostic) -> str:
