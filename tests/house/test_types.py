@@ -12,6 +12,8 @@ from tests.support.processes import environment, program
 from tests.support.reference import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "python.md"
+#: A model whose fields are partly left out, with the names that they have in Python.
+MODEL = (ROOT / "tests" / "test_api_commands.py").read_text().partition("LATEST = ")[0].replace("from tests", "# from tests")
 #: What the examples take as given.
 GIVEN = "from typing import Any\n\ntext: str = ''\ndata: dict[str, Any] = {}\n"
 #: The mistakes that a type checker has to find: a wrong type, an unknown field, a result's field that is none.
@@ -35,7 +37,8 @@ def _scripts(folder: Path) -> None:
 def test_mypy_is_content_with_the_examples(tmp_path: Path) -> None:
     words = (sys.executable, "-m", "mypy", "--strict", "--config-file", "", "--cache-dir", tmp_path / "cache")
     _scripts(tmp_path)
-    said = program(*words, tmp_path / "example.py", tmp_path / "wrong.py", cwd=ROOT).stdout
+    (tmp_path / "model.py").write_text(MODEL)
+    said = program(*words, *(tmp_path / f"{name}.py" for name in ("example", "wrong", "model")), cwd=ROOT).stdout
     assert re.findall(r"(\w+)\.py:\d+: error: ", said) == ["wrong"] * 3, said
 
 
