@@ -624,15 +624,17 @@ class _PolicyExpressions:
         return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used], {}, is_part)
 
     def group(self, most: int) -> ExpressionGroup | None:
-        """All that decides on a request, to be evaluated at once where no value is larger than *most*; None where that is no use.
+        """All that decides on a request, to be evaluated at once where no value is larger than *most*.
 
-        It must surely not cost too much. Match conditions must not read the namespace, which a server does not give to them.
+        None where a server may not evaluate it for what it costs, it depends on parameters, or cannot be compiled, and where conditions may
+        read the namespace, which a server does not give to them.
         """
         conditions, validations = (
             [each["expression"] for each in sequence(self._spec, field)] for field in ("matchConditions", "validations")
         )
         texts = [*conditions, *validations]
-        names = [name for name in self.of_variables if any(name in each.variables for each in self._all_compiled(texts))]
+        used = {name for each in self._all_compiled(texts) for name in each.variables}
+        names = [name for name in self.of_variables if name in used]
         every = self._all_compiled([*texts, *(self.of_variables[name] for name in names)])
         costs = [each.at_most(most) for each in every]
         has_unseen = bool(conditions) and any(path[0] == "namespaceObject" for each in every for path in each.reads)
