@@ -69,7 +69,9 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
             return None
     resumed_job = resumed(job)
     concerned = cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
-    accepted, trains = looked_at(resumed_job, runtime, cluster.target)
+    accepted, trains = (
+        looked_at(resumed_job, runtime, cluster.target) if _has_known_form(job, runtime, cluster, policies) else (False, False)
+    )
     found: list[Diagnostic] | None = []
     if concerned or not trains:
         from jobspec.outcome.judgement import judged
@@ -87,6 +89,13 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
     if "no-pods-created" not in rules and (not is_queued or "kind-not-queued" in rules):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))
+
+
+def _has_known_form(job: Document, runtime: Document | None, cluster: Cluster, policies: PolicyObjects | None) -> bool:
+    """Whether a job and its runtime keep our schemas and the rules of webhooks: an update may not, nor what others define or change."""
+    others = cluster.custom_kinds
+    is_defined = others is not None and any(others.defines(each) for each in (job, runtime) if each)
+    return cluster.webhooks and cluster.stored is None and not is_defined and not (policies is not None and policies.change_objects)
 
 
 def _runs(found: Sequence[Diagnostic]) -> bool | None:
@@ -280,7 +289,8 @@ def _trains(spec: Data) -> bool:
 
 
 _OF_JOB = {"runtimeRef", "activeDeadlineSeconds", "trainer"}
-_OF_TRAINER = {*OF_CONTAINER, "resourcesPerNode", "numNodes", "numProcPerNode"}
+_PROCESSES = "numProcPerNode"
+_OF_TRAINER = {*OF_CONTAINER, "resourcesPerNode", "numNodes", _PROCESSES}
 
 
 def _has_accepted_jobset(job: Document, runtime: Document, template: Data, nodes: int, target: Target) -> bool:
@@ -334,8 +344,8 @@ def _template(job: Document, runtime: Document) -> Data | None:
 def _jobset_trains(job: Document, runtime: Document, template: Data, nodes: int) -> bool:
     """Whether the programs of a TrainJob with accepted objects and a `trainer` find each other."""
     words = _words(next(each for each in template["spec"]["containers"] if each["name"] == NODE))
-    given = value_at(job.data, ("spec", "trainer", "numProcPerNode"))
-    processes = str(given or value_at(runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode")) or "auto")
+    said = (value_at(job.data, ("spec", "trainer", _PROCESSES)), value_at(runtime.data, ("spec", "mlPolicy", "torch", _PROCESSES)))
+    processes = next((str(each) for each in said if each is not None), "auto")
     return bool(words) and words[0] != "tune" and find_each_other(words, nodes, processes, launchers_meet=True, has_ranks=nodes == 1)
 
 

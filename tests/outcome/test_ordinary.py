@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from jobspec import pipeline
+from jobspec.cluster import Cluster
 from jobspec.outcome.ordinary import find_each_other
+from jobspec.pipeline import Source
 from tests.agreement import corpus
 from tests.hunt import ordinary
 from tests.support import quick_yaml
@@ -73,6 +76,15 @@ def test_no_change_makes_an_ordinary_job_one_of_which_something_is_to_be_said() 
 def test_what_torchrun_is_surely_given(words: str, *, is_reported: bool) -> None:
     options = {"launchers_meet": True, "has_ranks": False}
     assert find_each_other(["torchrun", *words.split()], 2, "auto", **options) is is_reported
+
+
+def test_a_job_that_no_webhook_has_seen_is_judged_as_a_whole() -> None:
+    container = {"name": "other", "image": "a:1"}
+    roles = {"Worker": {"template": {"spec": {"containers": [container]}}}}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": {"pytorchReplicaSpecs": roles}}
+    cluster = Cluster(ordinary.targets()[0], webhooks=False)
+    checked = pipeline.foresee(pipeline.checked(Source("job.yaml", quick_yaml.dump(job)), [], cluster), cluster)
+    assert [each.rule for each in checked.result.diagnostics] == ["refused-by-operator"]
 
 
 def _templates() -> Iterator[tuple[str, dict[str, Any]]]:
