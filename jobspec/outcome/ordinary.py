@@ -277,7 +277,7 @@ def _trains(spec: Data) -> bool:
     given = spec.get("nprocPerNode") if older is None else older
     processes = "auto" if given is None else str(given)
     nodes, has_master = sum(counts) if all(counts) else 0, "Master" in roles
-    meets, has_ranks = has_master or policy is not None, has_master and not (processes.isdecimal() and processes != "1")
+    meets, has_ranks = has_master or policy is not None, has_master and processes in ("1", *command_lines.PROCESS_WORDS)
     containers = map(_training_container, roles.values())
     return all(
         find_each_other(_words(each), nodes, processes, launchers_meet=meets, has_ranks=has_ranks or (not has_master and nodes == 1))
