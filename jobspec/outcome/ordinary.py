@@ -208,7 +208,7 @@ def _has_accepted_objects(job: Document, target: Target) -> bool:
     has_ports = any(_training_container(each).get("ports") for each in roles.values())
     if (has_ports or spec.get("elasticPolicy") is not None) and not _has_accepted_services(job, target, has_ports=has_ports):
         return False
-    return all(_has_accepted_pods(each, target, waits="Master" in roles) for each in roles.values())
+    return all(_has_accepted_pods(each, target, waits=role == "Worker" and "Master" in roles) for role, each in roles.items())
 
 
 def _training_container(role: Data) -> Data:
@@ -241,7 +241,7 @@ def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) ->
 
 
 def _has_accepted_pods(role: Data, target: Target, *, waits: bool) -> bool:
-    """Whether a server accepts the pods of a role; those of a Master may have the init container of Workers, which no rule asks for."""
+    """Whether a server accepts the pods of a role. *waits*: they have the init container of Workers, which counts for their resources."""
     template, given = role["template"], role.get("restartPolicy") or "OnFailure"
     policy = POLICIES_OF_PODS.get(given, given)
 
