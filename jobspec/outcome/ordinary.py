@@ -16,8 +16,9 @@ from itertools import chain
 
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.go.values import decode_as_go
-from jobspec.kinds import PYTORCHJOB, TRAINJOB, UNKNOWN
+from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
+from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.training_operator import (
     MANAGED_BY,
     OBJECT_NAME,
@@ -30,7 +31,7 @@ from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs import command_lines
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, Target
-from jobspec.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, REPLICATED_JOBS, TEMPLATE, resumed, suspension, value_at
+from jobspec.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def looked_at(job: Document, runtime: Document | None, target: Target) -> tuple[
         accepted = _has_accepted_objects(job, target)
         return accepted, accepted and _trains(job.data["spec"])
     template, nodes = _template(job, runtime), _nodes(job, runtime)
-    if template is None or not _has_accepted_jobset(job, runtime, template, nodes, target):
+    if template is None or not _has_accepted_jobset(job, template, nodes, target):
         return False, False
     return True, job.data["spec"].get("trainer") is not None and _jobset_trains(job, runtime, template, nodes)
 
@@ -293,7 +294,7 @@ _PROCESSES = "numProcPerNode"
 _OF_TRAINER = {*OF_CONTAINER, "resourcesPerNode", "numNodes", _PROCESSES}
 
 
-def _has_accepted_jobset(job: Document, runtime: Document, template: Data, nodes: int, target: Target) -> bool:
+def _has_accepted_jobset(job: Document, template: Data, nodes: int, target: Target) -> bool:
     """Whether a server accepts all objects of an accepted TrainJob of a pod *template*."""
     is_own_jobset = target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"]  # another one may not know what the trainer sends
     last_pod = f"{job.data['metadata'].get('name', '')}-{NODE}-0-{nodes - 1}-abcde"
@@ -301,8 +302,8 @@ def _has_accepted_jobset(job: Document, runtime: Document, template: Data, nodes
         return False
 
     def asked() -> bool:
-        shape = shapes.part(runtime.api_version, runtime.kind, target, (*REPLICATED_JOBS, 0, *TEMPLATE))
-        return _is_accepted(decode_as_go(template, shape), target)
+        shape = shapes.part(f"{JOBSET[0]}/v1alpha2", JOBSET[1], target, ("spec", "replicatedJobs", 0, *TEMPLATE))
+        return not schema_problems_at(template, shape, ()) and _is_accepted(decode_as_go(template, shape), target)
 
     return _is_plain(template) or _once(f"{template} {target}", asked)
 
