@@ -207,8 +207,10 @@ def _has_accepted_objects(job: Document, target: Target) -> bool:
     if any(map(bad_dns1035_label, longest)):
         return False
     has_ports = any(_training_container(each).get("ports") for each in roles.values())
-    if (has_ports or spec.get("elasticPolicy") is not None) and not _has_accepted_services(job, target, has_ports=has_ports):
-        return False
+    if has_ports or spec.get("elasticPolicy") is not None:
+        reduced = _without_pods(job)
+        if not _once(f"{reduced.data} {target}", lambda: _has_accepted_services(reduced, target, has_ports=has_ports)):
+            return False
     return all(_has_accepted_pods(each, target, waits=role == "Worker" and "Master" in roles) for role, each in roles.items())
 
 
@@ -216,6 +218,17 @@ def _training_container(role: Data) -> Data:
     containers = role["template"]["spec"]["containers"]
     found: Data = next(each for each in containers if each["name"] == CONTAINERS[PYTORCHJOB])
     return found
+
+
+def _without_pods(job: Document) -> Document:
+    """A job of any name with nothing in its templates but the ports of the containers that train."""
+    spec = job.data["spec"]
+    roles = {
+        name: {**role, "template": {"spec": {"containers": [{each: container[each] for each in ("name", "ports") if each in container}]}}}
+        for name, role in spec["pytorchReplicaSpecs"].items()
+        for container in [_training_container(role)]
+    }
+    return job.reduced_to({**job.data, "metadata": {"name": "a"}, "spec": {**spec, "pytorchReplicaSpecs": roles}})
 
 
 def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) -> bool:
@@ -227,14 +240,7 @@ def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) ->
 
     if reasons_for_nothing(job, target):
         return False
-    spec = job.data["spec"]
-    roles = {
-        name: {**role, "template": {"spec": {"containers": [{each: container[each] for each in ("name", "ports") if each in container}]}}}
-        for name, role in spec["pytorchReplicaSpecs"].items()
-        for container in [_training_container(role)]
-    }
-    reduced = job.reduced_to({**job.data, "spec": {**spec, "pytorchReplicaSpecs": roles}})
-    made = TrainingJob(reduced, target, gang_scheduler="", first_and_last_only=True)
+    made = TrainingJob(job, target, gang_scheduler="", first_and_last_only=True)
     if reasons_for_no_pods(made, job, target):
         return False
     found = [with_generated_names(each) for replicas in made.replicas.values() for each in services(made, replicas)] if has_ports else []
