@@ -108,13 +108,31 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
 
 def looked_at(job: Document, runtime: Document | None, target: Target) -> tuple[bool, bool]:
     """Whether a look at an accepted job shows that a server accepts all its objects, and whether it shows that it is ordinary."""
+    job = _as_stored(job)
     if runtime is None:
         accepted = _has_accepted_objects(job, target)
         return accepted, accepted and _trains(job.data["spec"])
+    runtime = _as_stored(runtime)
     template, nodes = _template(job, runtime), _nodes(job, runtime)
     if template is None or not _has_accepted_jobset(job, template, nodes, target):
         return False, False
     return True, job.data["spec"].get("trainer") is not None and _jobset_trains(job, runtime, template, nodes)
+
+
+def _as_stored(resource: Document) -> Document:
+    """A custom resource as a server keeps it: without nulls."""
+    return resource.changed(_without_nulls(resource.data)) if _has_null(resource.data) else resource
+
+
+def _has_null(value: Any) -> bool:
+    inner = value.values() if type(value) is dict else value if type(value) is list else ()
+    return value is None or any(map(_has_null, inner))
+
+
+def _without_nulls(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return list(map(_without_nulls, value)) if type(value) is list else value
 
 
 # Pods, as the server's rules judge them.

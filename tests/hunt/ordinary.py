@@ -164,6 +164,12 @@ def _drop(documents: list[Data], random: Random) -> None:
     del around[key]
 
 
+def _null(documents: list[Data], random: Random) -> None:
+    """A field is null."""
+    around, key = _place(documents, random)
+    around[key] = None
+
+
 def _copy(documents: list[Data], random: Random) -> None:
     """A field has the value that a field of the same name has elsewhere."""
     around, key = _place(documents, random)
@@ -182,4 +188,4 @@ def _grow(documents: list[Data], random: Random) -> None:
         around[key] = pod_mutants.changed(around[key], spec, random)
 
 
-_CHANGES: tuple[Callable[[list[Data], Random], None], ...] = (_set, _set, _set, _rename, _repeat, _drop, _copy, _grow)
+_CHANGES: tuple[Callable[[list[Data], Random], None], ...] = (_set, _set, _set, _rename, _repeat, _drop, _null, _copy, _grow)
