@@ -193,7 +193,8 @@ def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> M
 
 def _keyed(base: list[MarkedTree], patch: list[MarkedTree], shape: Shape) -> list[MarkedTree]:
     (key,) = [name for name in shape.merge if name not in _NO_KEYS]
-    patch = [item if key in item.value else item.with_value({**item.value, key: item.with_value("")}) for item in patch]  # as Go writes it
+    given = [item.with_value(item.value or {}) for item in patch]
+    patch = [item if key in item.value else item.with_value({**item.value, key: item.with_value("")}) for item in given]  # as Go writes it
 
     def name(tree: MarkedTree) -> object:
         return tree.value[key].value if key in tree.value else ""
