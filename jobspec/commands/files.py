@@ -422,7 +422,7 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
 def _size(found: Found) -> int:
     if found.in_build and found.in_build.build:
         return found.in_build.build.size
-    if found.in_build and found.in_build.role:
+    if found.in_build and (found.in_build.role or found.in_build.documents):
         return 0
     return len(found.content) if found.content is not None else os.path.getsize(found.path)
 

@@ -661,13 +661,15 @@ def test_a_build_is_kept_until_what_it_reads_changes(tmp_path: Path) -> None:
 @builder
 def test_what_an_overlay_deletes_is_counted_as_dropped_and_all_else_as_it_is_built(tmp_path: Path) -> None:
     config = "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}"
+    large = "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: {}}}}}"  # in parts of a mebibyte
     delete = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, $patch: delete}"
     folder = tmp_path / "repository"
     write(
         folder,
         {
-            "kustomization.yaml": f"resources: [two.yaml, list.yaml]\nnamePrefix: my-\npatches: [{{patch: '{delete}'}}]\n",
+            "kustomization.yaml": f"resources: [two.yaml, list.yaml, large.yaml]\nnamePrefix: my-\npatches: [{{patch: '{delete}'}}]\n",
             "two.yaml": f"{config.format('a')}\n---\n{config.format('b')}\n",
+            "large.yaml": "\n---\n".join(large.format(each, "a" * 600_000) for each in "efg"),
             "list.yaml": f"{{apiVersion: v1, kind: List, items: [{config.format('c')}, {config.format('d')}]}}\n",
         },
     )
@@ -676,6 +678,7 @@ def test_what_an_overlay_deletes_is_counted_as_dropped_and_all_else_as_it_is_bui
         rows = {file["path"]: [(each["index"], each["name"], each["status"]) for each in file["documents"]] for file in files}
         assert rows == {
             "kustomization.yaml": [(0, "", "skipped")],
+            "large.yaml": [(0, "e", "valid"), (1, "f", "valid"), (2, "g", "valid")],
             "list.yaml": [(0, "c", "valid"), (0, "d", "valid")],
             "two.yaml": [(0, "a", "skipped"), (1, "b", "valid")],
         }
