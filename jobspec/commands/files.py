@@ -144,9 +144,13 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
     speaking = is_built or any(word in each.path for each in asked for word in _OF_ROLES)
     if not speaking and not any(mentions(each.path, *ENGINES) for each in asked):
         return found
+    from dataclasses import replace
+
     from jobspec.commands.builds import in_builds
 
     known = in_builds([each.path for each in asked], charts, build=build)
+    if OPENED:  # the files on disk have what is known of their documents
+        known = {path: replace(each, documents=()) for path, each in known.items()}
     ids = set(map(id, asked))
     files = [Found(each.path, named=each.named, in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
     return [*files, *(Found(path, named=False, in_build=each) for path, each in known.items())]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager
@@ -135,6 +136,16 @@ def test_a_file_that_is_closed_unsaved_is_as_on_disk(tmp_path: Path) -> None:
     files.results()
     files.write("job.yaml", None)
     assert ClientView(files, "utf-16").text("job.yaml").text == JOB
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed")
+def test_an_open_base_is_read_as_it_is_typed_though_its_builds_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    write(tmp_path, {"job.yaml": JOB, "kustomization.yaml": "resources: [job.yaml]\nnamePrefix: my-\n"})
+    files = Workspace(".")
+    assert "yaml-syntax" not in _rules(files)
+    files.write("job.yaml", JOB.replace("kind: PyTorchJob", "kind: [PyTorchJob"))
+    assert "yaml-syntax" in _rules(files)
 
 
 def test_a_fix_changes_the_text_that_it_is_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
