@@ -69,7 +69,7 @@ def _of_engines(paths: Iterable[str]) -> list[Document]:
 
 def _with_words(path: str, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:
     """The documents of a file of some kinds that contain one of some words; the others are not parsed, which would be slow."""
-    with open(path, "rb") as file:
+    with open(path, "rb", buffering=0) as file:
         content = file.read()
     text = decode(content, path) if any(word in content for word in words) else ""
     if not isinstance(text, str):
@@ -181,31 +181,39 @@ def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[
 
     What was built before of the same files is kept in the user's cache.
     """
-    import tempfile
-    from concurrent.futures import ThreadPoolExecutor
-
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
-    with tempfile.TemporaryDirectory(prefix="jobspec-") as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(to_build))]
-        known = functools.cache(_digest)  # builds share what they read
-        answers = list(pool.map(lambda root, work: _output(root, work, cache, command, known), to_build, places))
-    if answers:
+    known = functools.cache(_digest)  # builds share what they read
+    fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
+    kept = {path: os.path.join(cache, f"{each}.yaml") for path, each in fingerprints.items()}
+    left = [each for each in to_build if not _is_kept(kept[each.path])]
+    made: dict[str, kustomize.Output | BuildFailure] = {}
+    if left:
+        import tempfile
+        from concurrent.futures import ThreadPoolExecutor
+
+        with tempfile.TemporaryDirectory(prefix="jobspec-") as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(left))]
+            answers = pool.map(lambda each, work: _output(each, work, kept[each.path], command, fingerprints[each.path]), left, places)
+            made = dict(zip((each.path for each in left), answers, strict=True))
         _forget(cache)
-    return answers
+    return [made.get(each.path) or kustomize.Output(kept[each.path]) for each in to_build]
+
+
+def _is_kept(path: str) -> bool:
+    """Whether a build is kept in a file, which is then kept for longer."""
+    try:
+        os.utime(path)
+    except OSError:
+        return False
+    return True
 
 
 def _output(
-    root: kustomize.RootKustomization, work: str, cache: str, command: Sequence[str], digest: Callable[[str], bytes]
+    root: kustomize.RootKustomization, work: str, kept: str, command: Sequence[str], fingerprint: str
 ) -> kustomize.Output | BuildFailure:
+    """What a builder makes of a root, in a file to keep it, unless one of the files that it reads has another *fingerprint* meanwhile."""
     import json
 
-    fingerprint = _fingerprint(root, command, digest)
-    kept = os.path.join(cache, f"{fingerprint}.yaml")
-    try:
-        os.utime(kept)
-        return kustomize.Output(kept)
-    except OSError:
-        pass
     try:
         objects = kustomize.as_json(_printed(root, work, command))
     except BuildFailure as failure:
@@ -214,7 +222,7 @@ def _output(
     if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
         return kustomize.Output(text=text)
     try:
-        os.makedirs(cache, exist_ok=True)
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
         new = f"{kept}.{os.getpid()}"
         with open(new, "w", encoding="utf-8") as file:
             file.write(text)
@@ -306,10 +314,11 @@ def _digest(path: str) -> bytes:
     """A hash of what a file holds; empty where there is no file."""
     from hashlib import sha256
 
-    if not os.path.isfile(path):
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return sha256(file.read()).digest()
+    except OSError:
         return b""
-    with open(path, "rb") as file:
-        return sha256(file.read()).digest()
 
 
 def _forget(cache: str) -> None:
