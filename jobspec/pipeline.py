@@ -144,7 +144,7 @@ class Manifests:
 class Checked:
     """A file's result, and its documents."""
 
-    __slots__ = ("comments", "documents", "objects", "pending", "refused", "result", "sync", "unforeseen")
+    __slots__ = ("comments", "documents", "objects", "pending", "refused", "result", "settled", "sync", "unforeseen")
 
     def __init__(
         self,
@@ -157,6 +157,7 @@ class Checked:
         refused: Sequence[Document] = (),
         comments: bool = False,
         sync: str = "",
+        settled: bool = False,
     ) -> None:
         self.result = result
         self.documents = documents
@@ -172,6 +173,8 @@ class Checked:
         """Whether the file may have comments that ignore findings."""
         self.sync = sync
         """The folder that an engine applies the file with; empty where none does."""
+        self.settled = settled
+        """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
 
     @property
     def has_jobs(self) -> bool:
@@ -443,7 +446,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     if manifests.settled is not None:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
         generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == KUSTOMIZATION]
-        return Checked(result, manifests.documents, generating, comments=manifests.comments)
+        return Checked(result, manifests.documents, generating, comments=manifests.comments, settled=True)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
     judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
@@ -675,7 +678,8 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             from jobspec.operators.policies import changed_job
 
             job = changed_job(job, policies, cluster.target)
-        foresight = foresee_job(job, [*(_of_its_name(job, runtimes) if runtimes else ()), *classes], cluster, policies)
+        known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
+        foresight = foresee_job(job, known, cluster, policies, is_reviewed=not file.settled)
         if foresight is None:
             unforeseen.append(job)
         else:

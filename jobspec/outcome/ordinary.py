@@ -56,10 +56,13 @@ class Foresight:
         """Whether the job will run and train; None where that is not known."""
 
 
-def foresee(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
+def foresee(
+    job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, is_reviewed: bool = True
+) -> Foresight | None:
     """The outcome of an accepted job, of a suspended one after it is resumed; None where its runtime is not at hand.
 
-    *context*: the documents that it may refer to; *policies*: the objects that decide on pods.
+    *context*: the documents that it may refer to; *policies*: the objects that decide on pods; *is_reviewed*: whether webhooks, where the
+    cluster has them, have seen the job.
     """
     runtime = None
     if job.group_kind == TRAINJOB:
@@ -70,9 +73,8 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
             return None
     resumed_job = resumed(job)
     concerned = cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
-    accepted, trains = (
-        looked_at(resumed_job, runtime, cluster.target) if _has_known_form(job, runtime, cluster, policies) else (False, False)
-    )
+    has_known_form = is_reviewed and _has_known_form(job, runtime, cluster, policies)
+    accepted, trains = looked_at(resumed_job, runtime, cluster.target) if has_known_form else (False, False)
     found: list[Diagnostic] | None = []
     if concerned or not trains:
         from jobspec.outcome.judgement import judged
@@ -217,9 +219,10 @@ _KNOWN_POLICIES = ("Always", "OnFailure", "Never", *POLICIES_OF_PODS)
 
 def _has_accepted_objects(job: Document, target: Target) -> bool:
     """Whether a server accepts all objects of an accepted PyTorchJob."""
-    name, spec = job.data["metadata"].get("name"), job.data["spec"]
-    roles = spec["pytorchReplicaSpecs"]
-    if not name or not roles or not all(roles.values()) or not has_webhook(target["training-operator"]) or value_at(job.data, MANAGED_BY):
+    name, spec = job.data["metadata"].get("name"), job.data.get("spec") or {}
+    roles = spec.get("pytorchReplicaSpecs") or {}
+    is_whole = name and roles and all(map(_training_container, roles.values()))
+    if not is_whole or not has_webhook(target["training-operator"]) or value_at(job.data, MANAGED_BY):
         return False
     longest = (OBJECT_NAME.format(name, role.lower(), (each.get("replicas") or 1) - 1) for role, each in roles.items())
     if any(map(bad_dns1035_label, longest)):
@@ -233,9 +236,9 @@ def _has_accepted_objects(job: Document, target: Target) -> bool:
 
 
 def _training_container(role: Data) -> Data:
-    containers = role["template"]["spec"]["containers"]
-    found: Data = next(each for each in containers if each["name"] == CONTAINERS[PYTORCHJOB])
-    return found
+    """The container that trains; empty where there is none."""
+    spec = (role.get("template") or {}).get("spec") or {}
+    return next((each for each in spec.get("containers") or () if each.get("name") == CONTAINERS[PYTORCHJOB]), {})
 
 
 def _without_pods(job: Document) -> Document:
@@ -342,7 +345,7 @@ def _template(job: Document, runtime: Document) -> Data | None:
     """The pod template of a TrainJob, but for a port and variables of the trainer's; None where that has to merge more than a container."""
     from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 
-    spec, of_runtime = job.data["spec"], runtime.data["spec"]
+    spec, of_runtime = job.data.get("spec") or {}, runtime.data.get("spec") or {}
     template = value_at(of_runtime, ("template", "spec", "replicatedJobs", 0, *TEMPLATE))
     job_template = {"metadata": {"labels": {ANCESTOR: TRAINER}}, "spec": {"template": template}}
     policy, trainer = of_runtime.get("mlPolicy") or {}, spec.get("trainer") or {}
@@ -357,7 +360,7 @@ def _template(job: Document, runtime: Document) -> Data | None:
         or template["spec"].get("restartPolicy", "Never") not in ("Never", "OnFailure")
     ):
         return None
-    container = next((each for each in template["spec"]["containers"] if each["name"] == NODE), None)
+    container = next((each for each in template["spec"].get("containers") or () if each.get("name") == NODE), None)
     if container is None or not container.keys().isdisjoint(("env", "ports", "resources")):
         return None
     resources = {"resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else {}

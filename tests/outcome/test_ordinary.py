@@ -15,6 +15,7 @@ from jobspec.pipeline import Source
 from tests.agreement import corpus
 from tests.hunt import ordinary
 from tests.support import quick_yaml
+from tests.support.processes import run_here
 from tests.support.reference import ROOT
 from tests.support.seeds import examples, seed
 
@@ -85,6 +86,19 @@ def test_a_job_that_no_webhook_has_seen_is_judged_as_a_whole() -> None:
     cluster = Cluster(ordinary.targets()[0], webhooks=False)
     checked = pipeline.foresee(pipeline.checked(Source("job.yaml", quick_yaml.dump(job)), [], cluster), cluster)
     assert [each.rule for each in checked.result.diagnostics] == ["refused-by-operator"]
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "rule"),
+    [
+        ("scale.yaml", ["--overlay", "istio-off"], "operator-crash"),
+        ("missing-field.yaml", ["--overlay", "istio-off", "--target", "training-operator=1.7"], "missing-field"),
+    ],
+)
+def test_jobs_that_no_webhook_has_seen_may_lack_anything(case: str, options: list[str], rule: str) -> None:
+    done = run_here("validate", ROOT / "tests" / "cases" / "validate" / case, *options)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"[{rule}]" in done.stdout
 
 
 def _templates() -> Iterator[tuple[str, dict[str, Any]]]:
