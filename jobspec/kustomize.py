@@ -356,8 +356,8 @@ class Output(NamedTuple):
         """The text. Many builds of large CRDs are more than belongs into memory."""
         if not self.file:
             return self.text
-        with open(self.file, encoding="utf-8") as file:
-            return file.read()
+        with open(self.file, "rb") as file:
+            return file.read().decode()
 
     def header(self) -> tuple[str, dict[str, Any]]:
         """The folder that its paths begin at, and what `documents_listed` gives of the manifests it is built of, by their real paths."""
@@ -365,8 +365,8 @@ class Output(NamedTuple):
 
         line = self.text.partition("\n")[0]
         if self.file:
-            with open(self.file, encoding="utf-8") as file:
-                line = file.readline().rstrip("\n")
+            with open(self.file, "rb") as file:
+                line = file.readline().decode().rstrip()
         folder, start, rest = line.removeprefix("# ").partition(" {")
         return folder, json.loads(f"{{{rest}") if start else {}
 

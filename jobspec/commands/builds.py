@@ -224,8 +224,8 @@ def _output(
     try:
         os.makedirs(os.path.dirname(kept), exist_ok=True)
         new = f"{kept}.{os.getpid()}"
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(new, "wb") as file:
+            file.write(text.encode())
         os.replace(new, kept)
     except OSError:  # a home that cannot be written to has no cache
         return kustomize.Output(text=text)
