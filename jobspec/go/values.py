@@ -214,6 +214,13 @@ def _is_left_out(value: Any, shape: Shape | None) -> bool:
     return not (value or (not isinstance(value, list) and shape is not None and (shape.pointer or shape.format == "quantity")))
 
 
+def without_nulls(value: Any) -> Any:
+    """A value without its null fields, as a server keeps a custom resource; null items of lists stay."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 # Read fields of a document in which anything may stand, as Go has them once decoded: what is absent, null or of a wrong type is empty.
 
 

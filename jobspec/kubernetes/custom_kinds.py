@@ -12,6 +12,7 @@ from jobspec import kinds
 from jobspec.diagnostics import Data, Diagnostic, JobspecError, Key, Problem, Problems
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.go.values import without_nulls
 from jobspec.kinds import find
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.builtin import is_judged
@@ -212,7 +213,7 @@ class JSONSchema:
 
     def problems(self, document: Document) -> Problems:
         """The problems of a document by the JSON Schema and those of its metadata."""
-        for each in sorted(self._errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
+        for each in sorted(self._errors(without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
             rule = _RULES.get(str(each.validator), "wrong-combination")
             # a step that is no identifier is the key of a map
             path = tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in each.absolute_path)
@@ -261,9 +262,3 @@ def _refused_fields(error: ValidationError) -> list[str]:
     if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:
         return []
     return [name for name in error.instance if name not in schema.get("properties", {})] if error.validator_value is False else []
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -15,7 +15,7 @@ from __future__ import annotations
 from itertools import chain
 
 from jobspec.diagnostics import Diagnostic, has_error
-from jobspec.go.values import decode_as_go
+from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
@@ -123,18 +123,12 @@ def looked_at(job: Document, runtime: Document | None, target: Target) -> tuple[
 
 def _as_stored(resource: Document) -> Document:
     """A custom resource as a server keeps it: without nulls."""
-    return resource.changed(_without_nulls(resource.data)) if _has_null(resource.data) else resource
+    return resource.changed(without_nulls(resource.data)) if _has_null(resource.data) else resource
 
 
 def _has_null(value: Any) -> bool:
     inner = value.values() if type(value) is dict else value if type(value) is list else ()
     return value is None or any(map(_has_null, inner))
-
-
-def _without_nulls(value: Any) -> Any:
-    if type(value) is dict:
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    return list(map(_without_nulls, value)) if type(value) is list else value
 
 
 # Pods, as the server's rules judge them.
@@ -388,8 +382,8 @@ def _words(container: Data) -> list[str]:
 def find_each_other(words: Sequence[str], pods: int, processes: str, *, launchers_meet: bool, has_ranks: bool) -> bool:
     """Whether the processes that the *words* start in so many *pods* find each other, or no rule can say that they do not.
 
-    *processes*: how many torchrun is told to start in each; *launchers_meet*: whether the operator says where torchrun meets the others;
-    *has_ranks*: whether it sets ranks for programs, for one process in each pod.
+    *processes*: torchrun's `--nproc-per-node`; *launchers_meet*: whether the operator sets the address at which torchrun meets the others;
+    *has_ranks*: whether it sets `RANK` and `WORLD_SIZE`, for one process in each pod.
     """
     if command_lines.is_plain_python(words):
         return has_ranks
