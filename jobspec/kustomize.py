@@ -22,7 +22,7 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
 from jobspec.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
-from jobspec.repository import GENERATORS, inputs_of, patches_of
+from jobspec.repository import GENERATORS, inputs_of, joined, patches_of
 
 #: The fields of a kustomization that list manifests and other kustomizations.
 LISTS = ("resources", "bases", "components")
@@ -141,7 +141,7 @@ def applied_folders(documents: Sequence[Document], top: str) -> dict[str, Applie
     found: dict[str, list[AppliedFolder]] = {}
     for each in documents:
         for folder, how in _applied_by(each, documents):
-            found.setdefault(os.path.normpath(os.path.join(top, folder)), []).append(how)
+            found.setdefault(joined(top, folder), []).append(how)
     agreed = {folder: _agreed(several) for folder, several in found.items()}
     return {folder: how for folder, how in agreed.items() if how != AppliedFolder()}
 
@@ -250,12 +250,7 @@ class RootKustomization:
 
 def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[RootKustomization]:
     """The kustomizations (folder -> path and data) that no other one below *top* refers to, but for components."""
-    used = {
-        os.path.normpath(os.path.join(folder, name))
-        for folder, (_, data) in kustomizations.items()
-        for field in LISTS
-        for name in texts(data, field)
-    }
+    used = {joined(folder, name) for folder, (_, data) in kustomizations.items() for field in LISTS for name in texts(data, field)}
     first = [folder for folder, (_, data) in kustomizations.items() if folder not in used and data.get("kind") != "Component"]
     real = cache(os.path.realpath)
     references = cache(lambda folder: _references(*kustomizations[folder], kustomizations.keys(), top, real))  # many roots refer to a base
@@ -415,7 +410,7 @@ class Build:
         return Document(data, marks, file=self.path, index=index)
 
     def _path(self, written: str) -> str:
-        real = _joined(self._folder, written.strip("\"'"))
+        real = joined(self._folder, written.strip("\"'"))
         return self._shown.get(real) or os.path.relpath(real)
 
     def sources(self) -> list[str]:
@@ -428,11 +423,6 @@ class Build:
         """The file of an object that has this annotation, or the kustomization that generates it."""
         found = _ORIGIN.search(origin)
         return self._path(found[2]) if found else self.path
-
-
-@lru_cache(maxsize=4096)
-def _joined(folder: str, path: str) -> str:
-    return os.path.normpath(os.path.join(folder, path))
 
 
 #: Where an object comes from, and what changed it, as the annotations say.

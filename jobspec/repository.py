@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from jobspec.documents.reader import read
@@ -46,9 +46,9 @@ class Builds:
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():
             folder = os.path.dirname(file)
-            self._roles |= {_join(folder, name): "kustomize patch" for name in _commented(text, _PATCHES)}
-            self._roles |= {_join(folder, name): "kustomize input" for name in inputs_of(by_folder[folder]) if name}
-            self._roles |= {_join(folder, name): "kustomize patch" for name in patches_of(by_folder[folder]) if name}
+            self._roles |= {joined(folder, name): "kustomize patch" for name in _commented(text, _PATCHES)}
+            self._roles |= {joined(folder, name): "kustomize input" for name in inputs_of(by_folder[folder]) if name}
+            self._roles |= {joined(folder, name): "kustomize patch" for name in patches_of(by_folder[folder]) if name}
         commented = {os.path.dirname(file): list(_commented(text, ("resources",))) for file, text in kustomizations.items()}
         self._completed, patched_in = _completed(by_folder, commented)
         files = {os.path.dirname(file): file for file in kustomizations}
@@ -103,7 +103,9 @@ def _around(folder: str) -> Iterator[str]:
         folder = os.path.dirname(folder) if folder != os.sep else ""
 
 
-def _join(folder: str, name: str) -> str:
+@lru_cache(maxsize=4096)
+def joined(folder: str, name: str) -> str:
+    """The path that a name in a file of a folder stands for."""
     return os.path.normpath(os.path.join(folder, name))
 
 
@@ -126,10 +128,10 @@ def _completed(
     @cache
     def of_folder(folder: str) -> tuple[frozenset[str], frozenset[str], list[str]]:
         data = kustomizations[folder]
-        components = [_join(folder, name) for name in texts(data, "components")]
+        components = [joined(folder, name) for name in texts(data, "components")]
         patching = frozenset(each for each in (folder, *components) if any(map(kustomizations.get(each, {}).get, _PATCHES)))
         names = (*texts(data, "resources"), *texts(data, "bases"), *commented[folder])
-        return _filled_in_by(data), patching, [*(_join(folder, name) for name in names), *components]
+        return _filled_in_by(data), patching, [*(joined(folder, name) for name in names), *components]
 
     def visit(folder: str, fills: frozenset[str], around: frozenset[str], patches: frozenset[str]) -> None:
         own, patching, listed = of_folder(folder)
