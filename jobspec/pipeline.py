@@ -303,7 +303,7 @@ def read(source: Source, target: Target) -> Manifests:
     build = source.in_build
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
     if build and (build.role or build.documents):
-        return _skipped(source, build, comments=may_ignore(raw))
+        return _skipped(source, build, raw)
     is_no_manifest = source.skip_unknown and b"apiVersion" not in raw
     if is_no_manifest and len(raw) > MAX_BYTES:  # large data of programs
         return Manifests(source.key, (), settled=[DocumentResult(0, "skipped")])
@@ -346,10 +346,10 @@ def may_ignore(content: bytes) -> bool:
     return b"jobspec" in lowered and any(each in lowered for each in (b"jobspec:", b"# jobspec", b"#jobspec"))
 
 
-def _skipped(source: Source, build: InBuild, *, comments: bool) -> Manifests:
+def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
     """A file that is no manifest, or is known to be judged by its builds; of a kustomization lint reads what it generates."""
     if build.documents:
-        return Manifests(source.key, (), settled=build.documents, comments=comments)
+        return Manifests(source.key, (), settled=build.documents, comments=may_ignore(raw))
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
     notes, rows = [build.note] if build.note else [], [DocumentResult(0, "skipped", reason=build.role)]
