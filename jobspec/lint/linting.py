@@ -116,7 +116,7 @@ def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
 
 
 def _findings(linted: LintedDocument, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
-    """What rules for it find in a document, or in the pods of a job, each at the line that wrote its cause."""
+    """What *rules* find in a document, or in the pods of a job, each at the line that wrote its cause."""
     found: list[Diagnostic] = []
     for rule in rules:
         if not can_find(rule, linted):
