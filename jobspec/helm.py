@@ -27,7 +27,7 @@ class RenderedChart(Build):
     what = "Helm chart"
 
     def __init__(self, chart: str, text: str, values: Sequence[str]) -> None:
-        super().__init__(os.path.join(chart, "Chart.yaml"), Output(text=f"# {chart}\n{text}"), {}, ())
+        super().__init__(os.path.join(chart, "Chart.yaml"), Output(chart, text), {}, ())
         self._chart = chart
         self._values = (*values, os.path.join(chart, "values.yaml"))
         lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import decode, read
+from jobspec.documents.syntax import kinds_in
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
 from jobspec.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
@@ -342,33 +343,72 @@ def _is_harmless(plugin: Document) -> bool:
 
 
 class Output(NamedTuple):
-    """What a builder has printed: the file that keeps it, or the text where no file does."""
+    """What a builder has printed."""
 
-    file: str = ""
+    folder: str
+    """The folder that its paths begin at."""
     text: str = ""
+    """The objects, where no file keeps them."""
+    file: str = ""
+    """The file that keeps them behind its first line. Many builds of large CRDs are more than belongs into memory."""
+    documents: Mapping[str, Sequence[DocumentResult]] = {}
+    """What `documents_listed` gives of the manifests that it is built of, by their real paths."""
+    sources: Sequence[str] | None = None
+    """Where each object comes from, as its annotation names it, empty where it is generated; None where the objects were not read."""
+    kinds: frozenset[str] | None = None
+    """The kinds that are named in the objects; None where they were not read."""
 
     def read(self) -> str:
-        """The text. Many builds of large CRDs are more than belongs into memory."""
+        """The objects."""
         if not self.file:
             return self.text
         with open(self.file, "rb") as file:
+            file.readline()
             return file.read().decode()
-
-    def header(self) -> tuple[str, dict[str, Any]]:
-        """The folder that its paths begin at, and what `documents_listed` gives of the manifests it is built of, by their real paths."""
-        import json
-
-        line = self.text.partition("\n")[0]
-        if self.file:
-            with open(self.file, "rb") as file:
-                line = file.readline().decode().rstrip()
-        folder, start, rest = line.removeprefix("# ").partition(" {")
-        return folder, json.loads(f"{{{rest}") if start else {}
 
     @property
     def size(self) -> int:
-        """How many bytes the text has."""
+        """How many bytes there are to read."""
         return os.path.getsize(self.file) if self.file else len(self.text.encode())
+
+
+def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
+    """What a builder prints: as lines of JSON, which are read ten times as fast, or as it is where its YAML has problems.
+
+    Of each object the first line, a comment, has where it comes from and what changed it, and the second line has the object without the
+    annotations that say so.
+    """
+    import json
+
+    listed = {each: documents_listed(each) for each in sorted(manifests)}
+    documents, problems = read(printed, file="")
+    objects = [_annotations_of(each.data) for each in documents if isinstance(each.data, dict)]
+    if problems or len(objects) < len(documents):
+        return Output(folder, printed, documents=listed)
+    try:
+        text = "---\n".join(f"# {json.dumps(notes)}\n{json.dumps(data, allow_nan=False)}\n" for data, notes in objects)
+    except ValueError:  # a number that JSON does not have
+        return Output(folder, printed, documents=listed)
+    return Output(folder, text, documents=listed, sources=[source for _, (source, _) in objects], kinds=frozenset(kinds_in(text)))
+
+
+def written(output: Output) -> str:
+    """An output as a file keeps it: the first line has what is asked of it before its objects are read."""
+    import json
+
+    listed = {path: list(map(vars, rows)) for path, rows in output.documents.items()}
+    kinds = sorted(output.kinds) if output.kinds is not None else None
+    return f"# {json.dumps([output.folder, listed, output.sources, kinds])}\n{output.text}"
+
+
+def kept_in(path: str) -> Output:
+    """The output that a file keeps."""
+    import json
+
+    with open(path, "rb") as file:
+        folder, listed, sources, kinds = json.loads(file.readline()[2:])
+    documents = {each: [DocumentResult(**row) for row in rows] for each, rows in listed.items()}
+    return Output(folder, "", path, documents, sources, None if kinds is None else frozenset(kinds))
 
 
 class Build:
@@ -384,14 +424,17 @@ class Build:
         """The real paths of all files that it is built of."""
         self._output = output
         self.size = output.size
-        self._folder = output.header()[0]
         self._shown = shown
         """Real path -> the path as users name it."""
 
     @property
     def text(self) -> str:
         """What is built, as YAML."""
-        return self._output.read().partition("\n")[2]
+        return self._output.read()
+
+    def may_have(self, kinds: Iterable[str]) -> bool:
+        """Whether objects of some kinds may be in it."""
+        return self._output.kinds is None or not self._output.kinds.isdisjoint(kinds)
 
     def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.
@@ -404,60 +447,40 @@ class Build:
         return [self._traced(*_annotations_of(each.data), each.index) for each in documents], problems
 
     def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> Document:
-        origin, changes = annotations
-        changed_in = [self._path(each) for each in dict.fromkeys(_CHANGED_IN.findall(changes))]
-        marks = _TracedMarks(data, self._source(origin), [*changed_in[::-1], self.path], shared=data if is_shared else None)
+        source, changed_in = annotations
+        kustomizations = [*map(self._path, reversed(changed_in)), self.path]
+        marks = _TracedMarks(data, self._path(source), kustomizations, shared=data if is_shared else None)
         return Document(data, marks, file=self.path, index=index)
 
-    def _path(self, written: str) -> str:
-        real = joined(self._folder, written.strip("\"'"))
-        return self._shown.get(real) or os.path.relpath(real)
+    def _path(self, named: str) -> str:
+        """The path that users know, of one that is named in an annotation; without a name the kustomization itself."""
+        real = joined(self._output.folder, named)
+        return (self._shown.get(real) or os.path.relpath(real)) if named else self.path
 
     def sources(self) -> list[str]:
         """The file that each document was written in, or the kustomization that generates it."""
-        notes = [each for each, _ in _objects_in(self.text)]
-        notes = notes or [_annotations_of(each.data)[1] for each in read(self.text, file=self.path)[0]]
-        return [self._source(origin) for origin, _ in notes]
-
-    def _source(self, origin: str) -> str:
-        """The file of an object that has this annotation, or the kustomization that generates it."""
-        found = _ORIGIN.search(origin)
-        return self._path(found[2]) if found else self.path
+        named = self._output.sources
+        if named is None:
+            named = [_annotations_of(each.data)[1][0] for each in read(self.text, file=self.path)[0]]
+        return list(map(self._path, named))
 
 
-#: Where an object comes from, and what changed it, as the annotations say.
-Annotations = tuple[str, str]
+#: Where an object comes from, empty for what is generated, and the kustomizations that changed it, as the annotations name them.
+Annotations = tuple[str, list[str]]
 _NOTES = "# ["
-"""How the line begins that has the annotations of the object in the line behind it."""
+"""How the line begins that has these of the object in the line behind it."""
 
 
-def as_json(text: str) -> str:
-    """What a builder prints, as lines of JSON, which are read ten times as fast; itself where its YAML has problems.
-
-    Of each object the first line, a comment, has the annotations of the builder, and the second line has the object without them.
-    """
-    import json
-
-    documents, problems = read(text, file="")
-    objects = [_annotations_of(each.data) for each in documents if isinstance(each.data, dict)]
-    if problems or len(objects) < len(documents):
-        return text
-    try:
-        return "---\n".join(f"# {json.dumps(notes)}\n{json.dumps(data, allow_nan=False)}\n" for data, notes in objects)
-    except ValueError:  # a number that JSON does not have
-        return text
-
-
-def documents_listed(path: str) -> list[dict[str, Any]]:
-    """The attributes of what `InBuild.dropped` gives of a manifest; none where there are problems in it, or more than objects."""
+def documents_listed(path: str) -> list[DocumentResult]:
+    """What `InBuild.dropped` gives of a manifest; nothing where there are problems in it, or more than objects."""
     text = text_of(path)
     documents, problems = read(text, file="")
     are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and each.kind != "List" for each in documents)
-    return list(map(vars, InBuild.dropped(documents))) if are_plain else []
+    return InBuild.dropped(documents) if are_plain else []
 
 
 def _objects_in(text: str) -> list[tuple[Annotations, str]]:
-    """The annotations and the JSON of each object in a part of such lines; none where they are no such lines."""
+    """The annotations and the JSON of each object in a part of an output; none where it is no JSON."""
     import json
 
     pieces = [each.partition("\n") for each in text.removeprefix("---\n").split("\n---\n")] if _NOTES in text[:8] else []
@@ -472,14 +495,20 @@ def _object(text: str) -> Any:
 
 
 def _annotations_of(data: Any) -> tuple[Any, Annotations]:
-    """The data of an object without the annotations of a builder, and these."""
+    """The data of an object without the annotations of a builder, and what these say."""
     if not isinstance(data, dict):
-        return data, ("", "")
+        return data, ("", [])
     metadata = mapping(data, "metadata")
     annotations = dict(mapping(metadata, "annotations"))
     origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
     metadata = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, (origin, changes)
+    found = _ORIGIN.search(origin)
+    said = _unquoted(found[2]) if found else "", list(dict.fromkeys(map(_unquoted, _CHANGED_IN.findall(changes))))
+    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, said
+
+
+def _unquoted(name: str) -> str:
+    return name.strip("\"'")
 
 
 class _TracedMarks:

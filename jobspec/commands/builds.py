@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from jobspec import kustomize
-from jobspec.diagnostics import Diagnostic, DocumentResult, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut_of_kinds
@@ -109,8 +109,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, kustomize.Output):
-            listed = {each: [DocumentResult(**row) for row in rows] for each, rows in output.header()[1].items()}
-            found |= {shown[each]: InBuild(is_built=True, documents=listed.get(each, ())) for each in root.manifests}
+            found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
             found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read))
             continue
         why, note = root.obstacle or "no kustomize or kubectl", None
@@ -177,10 +176,7 @@ class BuildFailure(Exception):
 
 
 def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[str]) -> list[kustomize.Output | BuildFailure]:
-    """What a builder makes of each root: first the folder that its paths begin at, as a comment, and then the objects.
-
-    What was built before of the same files is kept in the user's cache.
-    """
+    """What a builder makes of each root. What was built before of the same files is kept in the user's cache."""
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
     known = functools.cache(_digest)  # builds share what they read
     fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
@@ -196,7 +192,7 @@ def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[
             answers = pool.map(lambda each, work: _output(each, work, kept[each.path], command, fingerprints[each.path]), left, places)
             made = dict(zip((each.path for each in left), answers, strict=True))
         _forget(cache)
-    return [made.get(each.path) or kustomize.Output(kept[each.path]) for each in to_build]
+    return [made.get(each.path) or kustomize.kept_in(kept[each.path]) for each in to_build]
 
 
 def _is_kept(path: str) -> bool:
@@ -212,24 +208,21 @@ def _output(
     root: kustomize.RootKustomization, work: str, kept: str, command: Sequence[str], fingerprint: str
 ) -> kustomize.Output | BuildFailure:
     """What a builder makes of a root, in a file to keep it, unless one of the files that it reads has another *fingerprint* meanwhile."""
-    import json
-
     try:
-        objects = kustomize.as_json(_printed(root, work, command))
+        output = kustomize.output_of(_printed(root, work, command), work, root.manifests)
     except BuildFailure as failure:
         return failure
-    text = f"# {work} {json.dumps({each: kustomize.documents_listed(each) for each in sorted(root.manifests)})}\n{objects}"
     if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
-        return kustomize.Output(text=text)
+        return output
     try:
         os.makedirs(os.path.dirname(kept), exist_ok=True)
         new = f"{kept}.{os.getpid()}"
         with open(new, "wb") as file:
-            file.write(text.encode())
+            file.write(kustomize.written(output).encode())
         os.replace(new, kept)
     except OSError:  # a home that cannot be written to has no cache
-        return kustomize.Output(text=text)
-    return kustomize.Output(kept)
+        return output
+    return kustomize.kept_in(kept)
 
 
 def _printed(root: kustomize.RootKustomization, work: str, command: Sequence[str]) -> str:
@@ -304,7 +297,7 @@ def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str], dige
     from hashlib import sha256
 
     program = os.stat(command[0])
-    found = sha256(repr(("objects as JSON", root.path, command, program.st_size, program.st_mtime_ns)).encode())
+    found = sha256(repr(("objects as JSON, with their sources", root.path, command, program.st_size, program.st_mtime_ns)).encode())
     for path in root.read:
         found.update(repr(path).encode() + digest(path))
     return found.hexdigest()

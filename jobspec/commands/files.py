@@ -404,7 +404,7 @@ def parts_of(found: Found) -> list[Found]:
 def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()) -> list[Found]:
     """The parts of a file that seem to be documents of some kinds, with one of some *words* unless there are none. They are not parsed."""
     build = found.in_build
-    if build and (build.role or build.is_built):
+    if build and (build.role or build.is_built or (build.build and not build.build.may_have(kinds))):
         return []
     if not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
         return []  # what comes through a pipe cannot be read twice

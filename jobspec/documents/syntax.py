@@ -152,6 +152,13 @@ def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Ite
         at += len(piece.encode())
 
 
+def kinds_in(text: str) -> set[str]:
+    """The words behind each `kind` in a text: it has no document of any other kind."""
+    import re
+
+    return set(re.findall(r"kind\W+(\w+)", text))
+
+
 def _next_start(text: str, start: int) -> int:
     """Where the next document begins behind *start*, -1 where none does."""
     at = start

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import Verdict, verdict
-from jobspec.kustomize import Build, InBuild, Output, as_json
+from jobspec.kustomize import Build, InBuild, Output, output_of
 from jobspec.pipeline import Source, check_files, load
 from jobspec.placeholders import without_placeholders
 from jobspec.targets import complete
@@ -784,15 +783,15 @@ _UNUSUAL = [
 ]
 
 
-def _built(path: str, objects: str) -> Build:
-    return Build(f"{path}/kustomization.yaml", Output(text=f"# {ROOT}\n{objects}"), {}, ())
+def _built(path: str, output: Output) -> Build:
+    return Build(f"{path}/kustomization.yaml", output, {}, ())
 
 
-@pytest.mark.parametrize("kept", [as_json, str])
+@pytest.mark.parametrize("is_read", [True, False])
 @pytest.mark.parametrize(("own", "data"), _UNUSUAL)
-def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, data: str, kept: Callable[[str], str]) -> None:
+def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, data: str, *, is_read: bool) -> None:
     text = _NOTED % (own, "overlay", data)
-    build = _built("overlay", kept(text))
+    build = _built("overlay", output_of(text, str(ROOT), ()) if is_read else Output(str(ROOT), text))
     (document,), problems = build.read(build.text)
     wanted = yaml.safe_load(text)
     for name in list(wanted["metadata"]["annotations"]):
@@ -813,7 +812,9 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
 
     monkeypatch.setattr("jobspec.cluster.verdict", counted)
     objects = ["data: {alike: 'true'}\n", "data: {alike: true}\n"]
-    builds = [_built(each, as_json("---\n".join(_NOTED % ("", each, data) for data in objects))) for each in ("one", "two")]
+    builds = [
+        _built(each, output_of("---\n".join(_NOTED % ("", each, data) for data in objects), str(ROOT), ())) for each in ("one", "two")
+    ]
     files = [Source(each.path, each.text, in_build=InBuild(build=each), skip_unknown=True) for each in builds]
     one, two = check_files(files, lambda each, cluster: load(each, (), cluster), Cluster(), outcome=False)
     assert one.documents[0].data is two.documents[0].data
@@ -823,8 +824,9 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
 
 def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> None:
     text = "# only a comment\n---\n" + _NOTED % ("", "overlay", "") + "---\n- a list\n---\nkind: *none\n"
-    assert as_json(text) == text
-    documents, problems = _built("overlay", text).read(text, 7)
+    output = output_of(text, str(ROOT), ())
+    assert (output.text, output.sources, output.kinds) == (text, None, None)
+    documents, problems = _built("overlay", output).read(text, 7)
     assert [each.data if isinstance(each.data, list) else each.name for each in documents] == ["a", ["a list"]]
     assert [(each.rule, each.mark.line) for each in problems] == [("yaml-syntax", 25)]
 
