@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     R = TypeVar("R")
-    #: Whether an object of a kind, with a name and labels, is wanted.
-    IsWanted = Callable[[GroupKind, str, Any], bool]
+    #: The parts of a file that are read, and whether a document in them is wanted.
+    Wanted = tuple[Callable[[T], Sequence[T]], Callable[[Document], bool]]
     #: `run(items, work)` is `[work(item) for item in items]`.
     Run = Callable[[Sequence[Any], Callable[[Any], "Checked"]], list["Checked"]]
     #: A function of a file, its cluster and the function that checks it, that gives a new or an earlier result.
@@ -253,9 +253,9 @@ def check_files(
     def check_in(those: Sequence[T], clusters: Sequence[Cluster]) -> list[Checked]:
         return run(list(zip(those, clusters, strict=True)), check_kept)
 
-    def read_again(those: Sequence[T], is_wanted: IsWanted, parts_of: Callable[[T], Sequence[T]] = lambda each: [each]) -> list[Document]:
+    def read_again(those: Sequence[T], *wanted: Wanted[T]) -> list[Document]:
         """The wanted documents in some files, or in parts of these, which are read for that alone."""
-        found = run(those, lambda each: _read_only([load(part, cluster) for part in parts_of(each)], is_wanted))
+        found = run(those, lambda each: _read_only(each, wanted, lambda part: load(part, cluster)))
         return [each for file in found for each in file.documents]
 
     folders = folders or [""] * len(files)
@@ -727,11 +727,11 @@ def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
     return policies_among(file.objects, there, complete=cluster.complete)
 
 
-def _read_only(several: Sequence[Manifests], is_wanted: IsWanted) -> Checked:
-    """The wanted documents of a file's parts, by kind, name and labels, which are not checked."""
-    documents = [each for manifests in several for each in manifests.documents]
-    wanted = [each for each in documents if not each.is_held and is_wanted(each.group_kind, each.name, each.labels)]
-    return Checked(FileResult("", (), ()), wanted)
+def _read_only(file: T, wanted: Sequence[Wanted[T]], load: Callable[[T], Manifests]) -> Checked:
+    """The wanted documents of a file, which is not checked."""
+    read = ((load(part), is_wanted) for parts_of, is_wanted in wanted for part in parts_of(file))
+    documents = ((each, is_wanted) for manifests, is_wanted in read for each in manifests.documents)
+    return Checked(FileResult("", (), ()), [each for each, is_wanted in documents if not each.is_held and is_wanted(each)])
 
 
 def _kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> set[GroupKind]:
@@ -752,31 +752,32 @@ def _is_concerned(file: Checked, kinds: Collection[GroupKind]) -> bool:
 def _expected_policies(
     files: Sequence[T],
     parts_with: Callable[[T, Collection[GroupKind], Collection[str]], Sequence[T]],
-    read_again: Callable[[Sequence[T], IsWanted, Callable[[T], Sequence[T]]], list[Document]],
+    read_again: Callable[..., list[Document]],
     cluster: Cluster,
 ) -> list[Document]:
     """The policies that the files seem to have, and what they need, as `_policies_of_files` is likely to give them later."""
     if len(files) < 2:
         return []
 
-    def seeming(kinds: Collection[GroupKind], is_wanted: IsWanted, words: Collection[str] = ()) -> list[Document]:
-        return read_again(files, is_wanted, lambda each: parts_with(each, kinds, words)) if kinds else []
+    def accepted(kinds: Collection[GroupKind]) -> Wanted[T]:
+        return lambda each: parts_with(each, kinds, ()), lambda each: each.group_kind in kinds and can_be_looked_up(each, cluster)
 
-    def accepted(kinds: Collection[GroupKind]) -> list[Document]:
-        return [each for each in seeming(kinds, lambda kind, *_: kind in kinds) if can_be_looked_up(each, cluster)]
-
-    found = accepted(ADMISSION_POLICIES)
+    found = read_again(files, accepted(ADMISSION_POLICIES))
     if not found and not cluster.has_policies:
         return []
     from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
 
     policies = [*cluster.rules, *found]
-    parameters = seeming(parameter_kinds(policies), may_be_parameter(policies), parameter_words(policies))
-    return [*found, *accepted([NAMESPACE]), *parameters]
+    kinds, words, is_wanted = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
+    parameters = (
+        lambda each: parts_with(each, kinds, words) if kinds else (),
+        lambda each: is_wanted(each.group_kind, each.name, each.labels),
+    )
+    return [*found, *read_again(files, accepted([NAMESPACE]), parameters)]
 
 
 def _policies_of_files(
-    files: Sequence[T], checked: Sequence[Checked], read_again: Callable[[Sequence[T], IsWanted], list[Document]], cluster: Cluster
+    files: Sequence[T], checked: Sequence[Checked], read_again: Callable[..., list[Document]], cluster: Cluster
 ) -> list[Document]:
     """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
 
@@ -794,7 +795,10 @@ def _policies_of_files(
     holders = [
         each for each, several in zip(files, rows, strict=True) if any(is_wanted(kind_of(row), row.name, row.labels) for row in several)
     ]
-    return [*found, *namespaces, *(parameters_in(read_again(holders, is_wanted), policies) if holders else ())]
+    if not holders:
+        return [*found, *namespaces]
+    read = read_again(holders, (lambda each: [each], lambda each: is_wanted(each.group_kind, each.name, each.labels)))
+    return [*found, *namespaces, *parameters_in(read, policies)]
 
 
 def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
