@@ -11,7 +11,7 @@ from jobspec.reports.formats import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TextIO, TypeVar
 
     from jobspec.commands.options import Options
@@ -207,17 +207,15 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     os.write(filling, bytes(range(len(starts))))
     os.close(filling)
 
-    def take() -> dict[int, list[R]]:
-        """The results of the rows that nobody else takes, by their first item."""
-        taken = {}
+    def take() -> Iterator[tuple[int, list[R]]]:
+        """The rows that nobody else takes, each with its first item's number."""
         while number := os.read(left, 1):
             start = starts[number[0]]
-            taken[start] = [work(item) for item in items[start : start + size]]
-        return taken
+            yield start, [work(item) for item in items[start : start + size]]
 
     children = [_start(take) for _ in range(share - 1)]
     try:
-        found = take()
+        found = dict(take())
     finally:
         os.read(left, 256)  # after an error nobody takes what is left
         os.close(left)
@@ -229,7 +227,7 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     return [*first, *(each for start in starts for each in found[start])]
 
 
-def _start(take: Callable[[], object]) -> tuple[int, int]:
+def _start(take: Callable[[], Iterator[tuple[int, Any]]]) -> tuple[int, int]:
     """Fork a child that does a part of the work; returns its process id and the pipe for its results."""
     try:
         reading, writing = os.pipe()
@@ -242,26 +240,36 @@ def _start(take: Callable[[], object]) -> tuple[int, int]:
     try:
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_pickled(take))
+            pipe.write(_pickled(take()))
     finally:
         os._exit(0)
 
 
-def _pickled(take: Callable[[], object]) -> bytes:
-    """The results of a part of the work, or the error that ended it or the pickling of its results."""
+def _pickled(rows: Iterable[object]) -> bytes:
+    """The results of a part of the work and None, or the error that ended it or the pickling of its results.
+
+    Each is pickled before the next row is taken, so that others work on it meanwhile.
+    """
+    import io
     import pickle
 
+    written = io.BytesIO()
+    pickler = pickle.Pickler(written)
     try:
-        return pickle.dumps(take())
+        for each in rows:
+            pickler.dump(each)
+        pickler.dump(None)
     except Exception as error:
         import traceback
 
         error.add_note(f"In a worker process:\n{traceback.format_exc()}")  # pickling drops the traceback
         return pickle.dumps(error)
+    return written.getvalue()
 
 
-def _answer(pid: int, reading: int) -> Any:
+def _answer(pid: int, reading: int) -> dict[int, Any] | Exception:
     """The results of a child, or an error."""
+    import io
     import pickle
 
     with os.fdopen(reading, "rb") as pipe:
@@ -269,4 +277,10 @@ def _answer(pid: int, reading: int) -> Any:
     os.waitpid(pid, 0)
     if not raw:
         return JobspecError("a worker process ended before it was done")
-    return pickle.loads(raw)  # noqa: S301 (our own child wrote it)
+    results, found = pickle.Unpickler(io.BytesIO(raw)), {}  # noqa: S301 (our own child wrote it)
+    while (each := results.load()) is not None:
+        if isinstance(each, Exception):
+            return each
+        number, row = each
+        found[number] = row
+    return found
