@@ -759,10 +759,10 @@ def _expected_policies(
     if len(files) < 2:
         return []
 
-    def accepted(kinds: Collection[GroupKind]) -> Wanted[T]:
-        return lambda each: parts_with(each, kinds, ()), lambda each: each.group_kind in kinds and can_be_looked_up(each, cluster)
+    def of_kinds(kinds: Collection[GroupKind]) -> Wanted[T]:
+        return lambda each: parts_with(each, kinds, ()), lambda each: each.group_kind in kinds
 
-    found = read_again(files, accepted(ADMISSION_POLICIES))
+    found = [each for each in read_again(files, of_kinds(ADMISSION_POLICIES)) if can_be_looked_up(each, cluster)]
     if not found and not cluster.has_policies:
         return []
     from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
@@ -773,7 +773,8 @@ def _expected_policies(
         lambda each: parts_with(each, kinds, words) if kinds else (),
         lambda each: is_wanted(each.group_kind, each.name, each.labels),
     )
-    return [*found, *read_again(files, accepted([NAMESPACE]), parameters)]
+    needed = read_again(files, of_kinds([NAMESPACE]), parameters)
+    return [*found, *(each for each in needed if each.group_kind != NAMESPACE or can_be_looked_up(each, cluster))]
 
 
 def _policies_of_files(

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
@@ -35,21 +35,36 @@ _LONE_PATCH = re.compile(r"(?:^|[._-])patch\.ya?ml$")
 _ASSERTION = re.compile(r"(?:^|-)assert(?:-[^.]*)?\.ya?ml$|^\d+-errors?\.ya?ml$")  # of tests by KUTTL or Chainsaw
 
 
-class Builds:
-    """What kustomizations (path -> text) and the folders of charts say of the files around them."""
+class Kustomization(NamedTuple):
+    """What is read in a `kustomization.yaml`."""
 
-    def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
-        self.kustomizations = {file: data_of(text) for file, text in kustomizations.items()}
-        """The data of each kustomization by its path."""
-        by_folder = {os.path.dirname(file): data for file, data in self.kustomizations.items()}
+    data: dict[str, Any]
+    """Empty where it is no mapping."""
+    patches: Sequence[str]
+    resources: Sequence[str]
+    """The patches and resources that somebody has commented out."""
+
+
+def kustomization_in(text: str) -> Kustomization:
+    """The kustomization in the text of a file."""
+    documents = read(text, file="")[0]
+    data = documents[0].data if documents and isinstance(documents[0].data, dict) else {}
+    return Kustomization(data, list(_commented(text, _PATCHES)), list(_commented(text, ("resources",))))
+
+
+class Builds:
+    """What kustomizations, by their paths, and the folders of charts say of the files around them."""
+
+    def __init__(self, kustomizations: Mapping[str, Kustomization], charts: Iterable[str]) -> None:
+        by_folder = {os.path.dirname(file): each.data for file, each in kustomizations.items()}
         self._of_charts = tuple(os.path.join(os.path.normpath(each), part, "") for each in charts for part in _OF_CHARTS)
         self._roles: dict[str, Role] = {}
-        for file, text in kustomizations.items():
+        for file, each in kustomizations.items():
             folder = os.path.dirname(file)
-            self._roles |= {joined(folder, name): "kustomize patch" for name in _commented(text, _PATCHES)}
+            self._roles |= {joined(folder, name): "kustomize patch" for name in each.patches}
             self._roles |= {joined(folder, name): "kustomize input" for name in inputs_of(by_folder[folder]) if name}
             self._roles |= {joined(folder, name): "kustomize patch" for name in patches_of(by_folder[folder]) if name}
-        commented = {os.path.dirname(file): list(_commented(text, ("resources",))) for file, text in kustomizations.items()}
+        commented = {os.path.dirname(file): each.resources for file, each in kustomizations.items()}
         self._completed, patched_in = _completed(by_folder, commented)
         files = {os.path.dirname(file): file for file in kustomizations}
         self._patched_in = {path: tuple(files[folder] for folder in folders) for path, folders in patched_in.items()}
@@ -107,12 +122,6 @@ def _around(folder: str) -> Iterator[str]:
 def joined(folder: str, name: str) -> str:
     """The path that a name in a file of a folder stands for."""
     return os.path.normpath(os.path.join(folder, name))
-
-
-def data_of(text: str) -> dict[str, Any]:
-    """The data of a kustomization; empty where it is no mapping."""
-    documents = read(text, file="")[0]
-    return documents[0].data if documents and isinstance(documents[0].data, dict) else {}
 
 
 def _completed(

@@ -16,31 +16,30 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut_of_kinds
 from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind
 from jobspec.kustomize import InBuild
-from jobspec.repository import Builds
+from jobspec.repository import Builds, Kustomization, kustomization_in
 
 _LIMIT = 60  # seconds for a build
 _LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
 
 
-def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> dict[str, InBuild]:
+def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: Callable[..., list[Any]]) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
-    *charts*: the folders of Helm charts around the files.
+    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`.
     """
     folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths)
-    texts = {path: kustomize.text_of(path) for path in kustomize.kustomizations_below(top)}
-    roles = Builds(texts, map(os.path.realpath, charts))
+    kustomizations, of_engines = _read(set(kustomize.kustomizations_below(top)), shown.keys(), run)
+    roles = Builds(kustomizations, map(os.path.realpath, charts))
     found = {}
     for name, path in real.items():
-        role = "kustomization" if path in texts and build else roles.role(path)
+        role = "kustomization" if path in kustomizations and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path), roles.patched_in(path), is_left_out=roles.is_left_out(path))
-    of_engines = _of_engines(real.values())
     if build:
-        known = {os.path.dirname(path): (path, data) for path, data in roles.kustomizations.items()}
+        known = {os.path.dirname(path): (path, each.data) for path, each in kustomizations.items()}
         found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
     if patched := kustomize.patched_by_flux(of_engines):
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
@@ -49,7 +48,7 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
         return found
     real |= {name: path for path, name in shown.items()}
     homes = {name: os.path.dirname(path) for name, path in real.items()}
-    decrypting = {os.path.dirname(path) for path, data in roles.kustomizations.items() if data.get("generators")}
+    decrypting = {os.path.dirname(path) for path, each in kustomizations.items() if each.data.get("generators")}
     around, decrypted = _innermost(applied), _innermost(decrypting)
 
     def in_folder(each: InBuild, home: str) -> InBuild:
@@ -59,12 +58,24 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     return {name: in_folder(each, homes[name]) for name, each in found.items()}
 
 
-def _of_engines(paths: Iterable[str]) -> list[Document]:
-    """The documents of files that say how folders are applied, and the ConfigMaps and Secrets that they take values from."""
-    paths = list(paths)
-    applying = [each for path in paths for each in _with_words(path, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS)]
+def _read(
+    kustomizations: Collection[str], paths: Collection[str], run: Callable[..., list[Any]]
+) -> tuple[dict[str, Kustomization], list[Document]]:
+    """What is in some kustomizations; and the documents of the files at *paths* that say how folders are applied.
+
+    The ConfigMaps and Secrets that these take values from are among the documents.
+    """
+
+    def read_file(path: str) -> tuple[Kustomization | None, list[Document]]:
+        applying = _with_words(path, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS) if path in paths else []
+        return kustomization_in(kustomize.text_of(path)) if path in kustomizations else None, applying
+
+    every = sorted({*kustomizations, *paths})
+    read = dict(zip(every, run(every, read_file), strict=True))
+    applying = [each for path in paths for each in read[path][1]]
     names = tuple({name.encode() for each in applying for name in kustomize.sources_of_values(each)})
-    return applying + [each for path in paths for each in _with_words(path, names, (CONFIG_MAP, SECRET))] if names else applying
+    given = [each for path in paths for each in _with_words(path, names, (CONFIG_MAP, SECRET))] if names else []
+    return {path: found for path, (found, _) in read.items() if found}, applying + given
 
 
 def _with_words(path: str, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:

@@ -10,11 +10,12 @@ from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES, result_of
 from jobspec.documents.reader import MAX_FILE, decode
 from jobspec.kinds import MANIFEST_ENDINGS, PROJECT_FILE, group_kind
-from jobspec.pipeline import Source, whole
+from jobspec.pipeline import Source, one_by_one, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from jobspec.commands.options import Options
     from jobspec.diagnostics import DocumentResult
@@ -74,13 +75,19 @@ class Found:
 
 
 def find(
-    paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False, build: bool = False, encrypted: bool = False
+    paths: Iterable[str],
+    *,
+    markdown: bool = False,
+    skip_unknown: bool = False,
+    build: bool = False,
+    encrypted: bool = False,
+    run: Callable[..., list[Any]] = one_by_one,
 ) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped.
+    folder is judged, too, and not skipped. *run*: how many files are read, as in `pipeline.check_files`.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -105,13 +112,19 @@ def find(
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
     vendored = dict.fromkeys(filter(_is_vendored, found))
-    found = _with_roles([each for each in found if each not in vendored], skip_unknown=skip_unknown, build=build)
+    found = _with_roles([each for each in found if each not in vendored], skip_unknown=skip_unknown, build=build, run=run)
     found += (skipped(each.path, "vendored file") for each in vendored)
     return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
 
 
 def find_for(
-    options: Options, settings: ReportFilter | None, *, build: bool = False, kubernetes: str = "", encrypted: bool = False
+    options: Options,
+    settings: ReportFilter | None,
+    *,
+    build: bool = False,
+    kubernetes: str = "",
+    encrypted: bool = False,
+    run: Callable[..., list[Any]] = one_by_one,
 ) -> list[Found]:
     """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
 
@@ -120,7 +133,8 @@ def find_for(
     """
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
-    found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build, encrypted=encrypted)
+    markdown, skip_unknown = options.markdown, options.skip_unknown
+    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, run=run)
     if walked := [each for each in paths if os.path.isdir(each)]:
         excluded = [*(settings.exclude if settings else ()), *_ignore_files(walked)]
         found = without_excluded(without_ignored(found, walked), excluded)
@@ -133,7 +147,7 @@ def find_for(
     return [*found, *(Found(path, named=False, in_build=each) for path, each in charts.items())]
 
 
-def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[Found]:
+def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Callable[..., list[Any]] = one_by_one) -> list[Found]:
     """The files with what they are in a build, but for those that are named and judged as they are."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
     folders = {os.path.dirname(each.path) for each in asked}
@@ -148,7 +162,7 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
 
     from jobspec.commands.builds import in_builds
 
-    known = in_builds([each.path for each in asked], charts, build=build)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run)
     if OPENED:  # the files on disk have what is known of their documents
         known = {path: replace(each, documents=()) for path, each in known.items()}
     ids = set(map(id, asked))

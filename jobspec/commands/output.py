@@ -191,6 +191,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def as_worthwhile(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    """`[work(item) for item in items]`, as it is worthwhile for so many."""
+    return how_to_run(items)(items, work)
+
+
 def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """`[work(item) for item in items]`, in a process for each processor where the system can fork.
 
