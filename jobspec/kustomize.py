@@ -65,6 +65,8 @@ class InBuild:
     """Whether it is beside a kustomization that does not list it, so that nobody applies it with others."""
     build: Build | None = None
     """What kustomize makes of it, where it is a kustomization that is built."""
+    comments: bool = False
+    """Whether such a kustomization may have comments that ignore findings."""
     is_built: bool = False
     """Whether it is a manifest that is judged by what is built of it."""
     documents: Sequence[DocumentResult] = ()
@@ -358,13 +360,13 @@ class Output(NamedTuple):
     kinds: frozenset[str] | None = None
     """The kinds that are named in the objects; None where they were not read."""
 
-    def read(self) -> str:
-        """The objects."""
+    def read(self) -> bytes:
+        """The objects, in UTF-8."""
         if not self.file:
-            return self.text
+            return self.text.encode()
         with open(self.file, "rb") as file:
             file.readline()
-            return file.read().decode()
+            return file.read()
 
     @property
     def size(self) -> int:
@@ -428,9 +430,14 @@ class Build:
         """Real path -> the path as users name it."""
 
     @property
-    def text(self) -> str:
+    def content(self) -> bytes:
         """What is built, as YAML."""
         return self._output.read()
+
+    @property
+    def text(self) -> str:
+        """The same, decoded."""
+        return self.content.decode()
 
     def may_have(self, kinds: Iterable[str]) -> bool:
         """Whether objects of some kinds may be in it."""

@@ -319,7 +319,7 @@ def read(source: Source, target: Target) -> Manifests:
         lost = _lost_indentation(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
-    comments = may_ignore(raw)
+    comments = build.comments if build and build.build else may_ignore(raw)
     if is_no_manifest and problems:  # such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
@@ -353,7 +353,7 @@ def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
     notes, rows = [build.note] if build.note else [], [DocumentResult(0, "skipped", reason=build.role)]
-    return Manifests(source.key, documents, notes, settled=rows)
+    return Manifests(source.key, documents, notes, settled=rows, comments=bool(text) and may_ignore(raw))
 
 
 def _says_patch(value: Any) -> bool:

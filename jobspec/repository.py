@@ -43,13 +43,15 @@ class Kustomization(NamedTuple):
     patches: Sequence[str]
     resources: Sequence[str]
     """The patches and resources that somebody has commented out."""
+    comments: bool
+    """Whether it may have comments that ignore findings."""
 
 
-def kustomization_in(text: str) -> Kustomization:
+def kustomization_in(text: str, *, comments: bool) -> Kustomization:
     """The kustomization in the text of a file."""
     documents = read(text, file="")[0]
     data = documents[0].data if documents and isinstance(documents[0].data, dict) else {}
-    return Kustomization(data, list(_commented(text, _PATCHES)), list(_commented(text, ("resources",))))
+    return Kustomization(data, list(_commented(text, _PATCHES)), list(_commented(text, ("resources",))), comments)
 
 
 class Builds:

@@ -16,6 +16,7 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut_of_kinds
 from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind
 from jobspec.kustomize import InBuild
+from jobspec.pipeline import may_ignore
 from jobspec.repository import Builds, Kustomization, kustomization_in
 
 _LIMIT = 60  # seconds for a build
@@ -39,8 +40,7 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
         role = "kustomization" if path in kustomizations and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path), roles.patched_in(path), is_left_out=roles.is_left_out(path))
     if build:
-        known = {os.path.dirname(path): (path, each.data) for path, each in kustomizations.items()}
-        found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
+        found |= _built(shown, kustomizations, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
     if patched := kustomize.patched_by_flux(of_engines):
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
     applied = kustomize.applied_folders(of_engines, top)
@@ -68,7 +68,10 @@ def _read(
 
     def read_file(path: str) -> tuple[Kustomization | None, list[Document]]:
         applying = _with_words(path, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS) if path in paths else []
-        return kustomization_in(kustomize.text_of(path)) if path in kustomizations else None, applying
+        if path not in kustomizations:
+            return None, applying
+        text = kustomize.text_of(path)
+        return kustomization_in(text, comments=may_ignore(text.encode())), applying
 
     every = sorted({*kustomizations, *paths})
     read = dict(zip(every, run(every, read_file), strict=True))
@@ -102,11 +105,12 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
     return around
 
 
-def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str, *, anywhere: bool) -> dict[str, InBuild]:
+def _built(shown: dict[str, str], kustomizations: Mapping[str, Kustomization], top: str, *, anywhere: bool) -> dict[str, InBuild]:
     """The kustomizations that files are built by, and the manifests that are judged by that.
 
     *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
+    known = {os.path.dirname(path): (path, each.data) for path, each in kustomizations.items()}
     roots = [each for each in kustomize.roots(known, top) if each.has_changes and not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}
@@ -121,7 +125,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, kustomize.Output):
             found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
-            found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read))
+            found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read), comments=kustomizations[root.path].comments)
             continue
         why, note = root.obstacle or "no kustomize or kubectl", None
         if output or root.missing:

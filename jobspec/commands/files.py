@@ -361,7 +361,7 @@ def _whole(found: Found) -> bytes:
     if found.content is not None:
         return found.content
     if found.in_build and found.in_build.build:
-        return found.in_build.build.text.encode()
+        return found.in_build.build.content
     try:
         return _read_beginning(found.path)
     except OSError as error:

@@ -403,6 +403,21 @@ def test_an_image_that_an_overlay_pins_is_pinned_in_its_base_without_a_builder(t
 
 
 @builder
+@pytest.mark.parametrize(
+    ("rule", "reported"),
+    [("unpinned-image", []), ("over-quota", ["overlay/kustomization.yaml:3:1: unpinned-image", ":2:1: unused-ignore"])],
+)
+def test_a_comment_in_a_kustomization_ignores_what_is_reported_there(rule: str, reported: list[str], tmp_path: Path) -> None:
+    overlay = f"resources: [../base]\n# jobspec: ignore[{rule}] for now\nimages: [{{name: example.com/train, newTag: latest}}]\n"
+    base = {"base/kustomization.yaml": "resources: [job.yaml]\n", "base/job.yaml": JOB}
+    write(tmp_path, {**base, "overlay/kustomization.yaml": overlay})
+    lines = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    found = [each for each in lines if each.startswith("overlay/")]
+    assert len(found) == len(reported)
+    assert all(part in line for line, each in zip(found, reported, strict=True) for part in each.split(" "))
+
+
+@builder
 def test_an_object_that_a_build_has_twice_names_the_file_of_the_first(tmp_path: Path) -> None:
     claim = "apiVersion: example.com/v1\nkind: Claim\nmetadata: {name: data}\n"
     listing = "namePrefix: a-\nresources: [old.yaml, new.yaml]\n"
