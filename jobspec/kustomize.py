@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
@@ -251,22 +251,19 @@ class RootKustomization:
     """Whether it reads a file that is not in or below the folder of its kustomization, which builders refuse by default."""
 
 
-def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[RootKustomization]:
-    """The kustomizations (folder -> path and data) that no other one below *top* refers to, but for components."""
-    used = {joined(folder, name) for folder, (_, data) in kustomizations.items() for field in LISTS for name in texts(data, field)}
-    first = [folder for folder, (_, data) in kustomizations.items() if folder not in used and data.get("kind") != "Component"]
-    real = cache(os.path.realpath)
-    references = cache(lambda folder: _references(*kustomizations[folder], kustomizations.keys(), top, real))  # many roots refer to a base
-    return [_root(folder, kustomizations[folder][1], references) for folder in first]
-
-
-class _References(NamedTuple):
+class References(NamedTuple):
     """What one kustomization refers to."""
 
     path: str
+    is_root: bool
+    """Whether it is built by itself where no other one refers to it: it is no component."""
+    lists: bool
+    """Whether it names any manifests, or what makes some."""
     has_changes: bool
     obstacles: list[str]
     missing: list[tuple[str, str]]
+    listed: list[str]
+    """All that it lists, as paths without a look at the files."""
     folders: list[str]
     """Those of other kustomizations."""
     files: list[str]
@@ -274,10 +271,16 @@ class _References(NamedTuple):
     """Those of the files that it lists as resources."""
 
 
-def _references(path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str]) -> _References:
+def references_of(
+    path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str] = os.path.realpath
+) -> References:
+    """What a kustomization refers to, where *folders* below *top* have kustomizations; *real_folder* gives the real path of a folder."""
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
-    found = _References(path, has_changes, list(_obstacles(path, data)), [], [], [], [])
+    lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
     listed = [name for field in LISTS for name in texts(data, field)]
+    paths = [joined(os.path.dirname(path), name) for name in listed]
+    is_root = data.get("kind") != "Component"
+    found = References(path, is_root, lists, has_changes, list(_obstacles(path, data)), [], paths, [], [], [])
     others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
     for name in (*listed, *others):
         around, last = os.path.split(os.path.join(os.path.dirname(path), name))
@@ -298,20 +301,26 @@ def _references(path: str, data: dict[str, Any], folders: Collection[str], top: 
     return found
 
 
-def _root(folder: str, data: dict[str, Any], references: Callable[[str], _References]) -> RootKustomization:
+def roots(references: Mapping[str, References]) -> list[RootKustomization]:
+    """The kustomizations, by their folders, that no other one refers to, but for components."""
+    used = {path for each in references.values() for path in each.listed}
+    return [_root(folder, references) for folder, each in references.items() if folder not in used and each.is_root]
+
+
+def _root(folder: str, references: Mapping[str, References]) -> RootKustomization:
     """What the build of a folder reads, from its kustomization to those that it lists."""
-    found: dict[str, _References] = {}
+    found: dict[str, References] = {}
     left = [folder]
     while left:
-        each = references(left.pop())
+        each = references[left.pop()]
         if each.path not in found:
             found[each.path] = each
             left += each.folders
     obstacles = [obstacle for each in found.values() for obstacle in each.obstacles]
-    if not any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS)):
+    if not references[folder].lists:
         obstacles.append("lists no manifests")
     return RootKustomization(
-        references(folder).path,
+        references[folder].path,
         frozenset(manifest for each in found.values() for manifest in each.manifests),
         tuple(dict.fromkeys(read for each in found.values() for read in (each.path, *each.files))),
         any(each.has_changes for each in found.values()),

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobspec import kustomize
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
@@ -33,14 +33,16 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths)
-    kustomizations, of_engines = _read(set(kustomize.kustomizations_below(top)), shown.keys(), run)
+    read = _read(top, shown.keys(), run, build=build)
+    kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
+    of_engines = _with_given_values(read, shown.keys())
     roles = Builds(kustomizations, map(os.path.realpath, charts))
     found = {}
     for name, path in real.items():
         role = "kustomization" if path in kustomizations and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path), roles.patched_in(path), is_left_out=roles.is_left_out(path))
     if build:
-        found |= _built(shown, kustomizations, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
+        found |= _built(shown, read, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
     if patched := kustomize.patched_by_flux(of_engines):
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
     applied = kustomize.applied_folders(of_engines, top)
@@ -58,27 +60,40 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
     return {name: in_folder(each, homes[name]) for name, each in found.items()}
 
 
-def _read(
-    kustomizations: Collection[str], paths: Collection[str], run: Callable[..., list[Any]]
-) -> tuple[dict[str, Kustomization], list[Document]]:
-    """What is in some kustomizations; and the documents of the files at *paths* that say how folders are applied.
+class _Read(NamedTuple):
+    """What is read of a file to know what the files around it are."""
 
-    The ConfigMaps and Secrets that these take values from are among the documents.
-    """
+    kustomization: Kustomization | None
+    """None where it is none."""
+    references: kustomize.References | None
+    """What that refers to, where it is to be built."""
+    applying: list[Document]
+    """Its documents that say how folders are applied."""
 
-    def read_file(path: str) -> tuple[Kustomization | None, list[Document]]:
+
+def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
+    """What the kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
+    kustomizations = set(kustomize.kustomizations_below(top))
+    folders = set(map(os.path.dirname, kustomizations))
+    real_folder = functools.cache(os.path.realpath)
+
+    def read_file(path: str) -> _Read:
         applying = _with_words(path, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS) if path in paths else []
         if path not in kustomizations:
-            return None, applying
+            return _Read(None, None, applying)
         text = kustomize.text_of(path)
-        return kustomization_in(text, comments=may_ignore(text.encode())), applying
+        found = kustomization_in(text, comments=may_ignore(text.encode()))
+        return _Read(found, kustomize.references_of(path, found.data, folders, top, real_folder) if build else None, applying)
 
     every = sorted({*kustomizations, *paths})
-    read = dict(zip(every, run(every, read_file), strict=True))
-    applying = [each for path in paths for each in read[path][1]]
+    return dict(zip(every, run(every, read_file), strict=True))
+
+
+def _with_given_values(read: Mapping[str, _Read], paths: Collection[str]) -> list[Document]:
+    """The documents that say how folders are applied, and the ConfigMaps and Secrets that they take values from."""
+    applying = [each for path in paths for each in read[path].applying]
     names = tuple({name.encode() for each in applying for name in kustomize.sources_of_values(each)})
-    given = [each for path in paths for each in _with_words(path, names, (CONFIG_MAP, SECRET))] if names else []
-    return {path: found for path, (found, _) in read.items() if found}, applying + given
+    return applying + [each for path in paths for each in _with_words(path, names, (CONFIG_MAP, SECRET))] if names else applying
 
 
 def _with_words(path: str, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:
@@ -105,13 +120,13 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
     return around
 
 
-def _built(shown: dict[str, str], kustomizations: Mapping[str, Kustomization], top: str, *, anywhere: bool) -> dict[str, InBuild]:
+def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhere: bool) -> dict[str, InBuild]:
     """The kustomizations that files are built by, and the manifests that are judged by that.
 
     *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
-    known = {os.path.dirname(path): (path, each.data) for path, each in kustomizations.items()}
-    roots = [each for each in kustomize.roots(known, top) if each.has_changes and not shown.keys().isdisjoint(each.read)]
+    references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
+    roots = [each for each in kustomize.roots(references) if each.has_changes and not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}
     shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
@@ -121,11 +136,12 @@ def _built(shown: dict[str, str], kustomizations: Mapping[str, Kustomization], t
     to_build = [each for each in roots if command and not each.obstacle and not each.missing]
     outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
     found: dict[str, InBuild] = {}
+    commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, kustomize.Output):
             found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
-            found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read), comments=kustomizations[root.path].comments)
+            found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read), comments=root.path in commented)
             continue
         why, note = root.obstacle or "no kustomize or kubectl", None
         if output or root.missing:
