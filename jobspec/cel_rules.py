@@ -6,6 +6,8 @@ fails in CEL, too, and the object is refused. `tests/test_cel_rules.py` compares
 
 from __future__ import annotations
 
+from jobspec import kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +173,6 @@ UPDATED = CelRule("has(self.lastUpdatedTime)", lambda status: "lastUpdatedTime" 
 # Kueue's, but for those of a Workload, which Kueue makes itself: these are left to the CEL library.
 
 
-KNOWN_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NO_LIMIT = "self.resourceGroups.all(rg, rg.flavors.all(f, f.resources.all(r, !has(r.borrowingLimit)))) : true"
 BORROWS_IN_COHORT = CelRule(
     f"!has(self.cohortName) && has(self.resourceGroups) ? {_NO_LIMIT}",
@@ -226,7 +227,7 @@ FLAVOR_TOPOLOGY = CelRule(
 )
 TAINT_EFFECTS = CelRule(
     "self.all(x, x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
-    lambda taints: _hold(lambda taint: taint["effect"] in KNOWN_EFFECTS, taints),
+    lambda taints: _hold(lambda taint: taint["effect"] in kinds.TAINT_EFFECTS, taints),
 )
 EVERY_KEY = CelRule(
     "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)",
@@ -249,7 +250,7 @@ EXISTS_HAS_NO_VALUE = CelRule(
 )
 TOLERATION_EFFECTS = CelRule(
     "self.all(x, !has(x.effect) || x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
-    lambda tolerations: all(each.get("effect", "NoExecute") in KNOWN_EFFECTS for each in tolerations),
+    lambda tolerations: all(each.get("effect", "NoExecute") in kinds.TAINT_EFFECTS for each in tolerations),
 )
 ONE_SOURCE = CelRule(
     "[has(self.kubeConfig),has(self.clusterProfileRef)].filter(x,x==true).size() == 1",

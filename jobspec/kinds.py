@@ -91,6 +91,9 @@ WRAPPING_KINDS = frozenset(
 #: The priority classes that every cluster has, with their values.
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
+#: What a taint of a node does.
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
 #: Workloads -> the path of their pod template.
 POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
     POD_TEMPLATE: ("template",),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.cel_rules import KNOWN_EFFECTS
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.kinds import TAINT_EFFECTS
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
@@ -237,8 +237,8 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
     elif operator == "Equal":
         yield from formed(value, "value of a taint", metadata.bad_label_value, (*path, "value"))
     effect = toleration.get("effect", "")
-    if effect and effect not in KNOWN_EFFECTS:
-        yield unsupported(effect, KNOWN_EFFECTS, (*path, "effect"))
+    if effect and effect not in TAINT_EFFECTS:
+        yield unsupported(effect, TAINT_EFFECTS, (*path, "effect"))
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
         message = "`tolerationSeconds` is the time until an eviction, for which the effect must be `NoExecute`"
         hint = "write `effect: NoExecute`, or remove `tolerationSeconds`"
