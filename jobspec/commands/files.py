@@ -455,7 +455,8 @@ def reported(
         from jobspec.kustomize import at_sources
 
         results = at_sources(results, builds)
-    results = [_with_templates(each, found) if each.diagnostics else each for each in results]
+    given = {each.path: each.content for each in found if each.content is not None}
+    results = [_with_templates(each, given.get(each.path), found) if each.diagnostics else each for each in results]
     results = _with_seeming_roles(_with_own_kinds(results, asked), found)
     if not any(each.diagnostics and each.path in asked for each in results):
         return results
@@ -507,9 +508,8 @@ def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> li
     return [with_own(each) if defined and each.diagnostics and each.path in asked else each for each in results]
 
 
-def _with_templates(result: FileResult, found: Sequence[Found]) -> FileResult:
-    """The result, with the templates of findings where helm rendered the file."""
-    content = next((each.content for each in found if each.path == result.path and each.content is not None), None)
+def _with_templates(result: FileResult, content: bytes | None, found: Sequence[Found]) -> FileResult:
+    """The result, with the templates of findings where helm rendered the file. *content*: what is not on disk."""
     if not (_RENDERED in content if content is not None else os.path.isfile(result.path) and mentions(result.path, _RENDERED)):
         return result
     from jobspec.helm import with_templates
