@@ -239,7 +239,8 @@ def check_files(
         manifests = load(each, cluster)
         checked = check(manifests, cluster)
         if not checked.result.valid and has_placeholders(each):
-            checked = check(with_stand_ins(manifests, checked, cluster), cluster).with_objects_named_in(manifests)
+            filled, checked = with_stand_ins(manifests, checked, cluster)
+            checked = checked.with_objects_named_in(manifests) if filled is not manifests else checked
         checked = foresee(checked, cluster) if outcome else checked
         if checked.objects and is_left_out(each):
             checked = checked.without_objects(_DECIDING)
@@ -403,10 +404,10 @@ def _with_wrapped(document: Document, text: str, target: Target) -> list[Documen
     return [document, *(without_parameters(each, PARAMETER, target) for each in wrapped_in(document, text))]
 
 
-def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> Manifests:
-    """The manifests with values in place of the placeholders that a server refuses, and a note for each, without a message.
+def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> tuple[Manifests, Checked]:
+    """The manifests with values in place of the placeholders that a server refuses, and what a check of these says.
 
-    Those of overlays and projects are parameters, which nobody else fills in.
+    Each place has a note without a message. Those of overlays and projects are parameters, which nobody else fills in.
     """
     from jobspec.placeholders import stood_in
 
@@ -414,7 +415,7 @@ def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> 
     errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
     documents, notes = stood_in(manifests.documents, errors, cluster.target)
     if not notes or manifests.settled is not None:
-        return manifests
+        return manifests, checked
     changed = manifests.changed(documents, [*manifests.diagnostics, *notes], text=manifests.text)
     return with_stand_ins(changed, check(changed, cluster), cluster)
 

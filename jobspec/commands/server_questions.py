@@ -78,7 +78,7 @@ def _manifests(found: Found, run_context: RunContext, *, skip_unknown: bool) -> 
     )
     if run_context.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
         return manifests
-    filled = pipeline.with_stand_ins(manifests, pipeline.check(manifests, run_context.cluster), run_context.cluster)
+    filled, _ = pipeline.with_stand_ins(manifests, pipeline.check(manifests, run_context.cluster), run_context.cluster)
     return manifests if filled is manifests else filled.changed(filled.documents, filled.diagnostics)  # whose text has the placeholders
 
 
