@@ -10,8 +10,7 @@ from jobspec.go.quantities import quantity
 from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.admission.objects import policies_of
-from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
-from jobspec.kubernetes.pods.update import TOLERATED_TAINTS
+from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server

@@ -30,6 +30,8 @@ CONTAINERS = ("containers", "initContainers")
 ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 """The fields of a container that hold its probes."""
+TOLERATED_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+"""The taints that admission has every pod tolerate for a while."""
 
 
 def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Data]]:

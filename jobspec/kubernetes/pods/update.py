@@ -13,7 +13,15 @@ from operator import getitem
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import comparable
-from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
+from jobspec.kubernetes.pods.defaults import (
+    CONTAINERS,
+    TOLERATED_TAINTS,
+    completed,
+    containers_of,
+    default_pull_policy,
+    is_pointer,
+    of_class,
+)
 from jobspec.kubernetes.pods.scheduling import APP_ARMOR, MIRROR, REQUIRED
 from jobspec.kubernetes.problems import describe, fixed
 
@@ -30,7 +38,6 @@ _BY_CLUSTER = ("nodeName",)
 _ACCOUNT = ("serviceAccountName", "serviceAccount")  # the older name of the same; the cluster writes both
 _OF_IMAGES = ("image", "imagePullPolicy")
 _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod gets its account's token
-TOLERATED_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # taints that admission has every pod tolerate
 _ANEW = "restore the old value, or delete and recreate the pod"
 
 
