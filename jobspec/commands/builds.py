@@ -319,6 +319,8 @@ def _cause(printed: str) -> str:
     quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
     text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
     text = re.sub(r"^.*(recursed accumulation of path '[^']*'|accumulating resources): ", "", text)
+    text = re.sub(r" &\{0x[^}]*\}: ", ": ", text)  # an address in kustomize's memory, another one each time
+    text = re.sub(r'id resid\.ResId\{.*?Kind:"(\w+)".*?Name:"([^"]*)"[^}]*\}', r"\1 `\2`", text)
     text = re.sub(r"^accumulation err='accumulating resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2", text)
     return re.sub(r": node contents: .*|map\[string\]interface \{\}\(nil\): ", "", text)[:_LONGEST]
 

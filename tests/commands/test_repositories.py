@@ -418,6 +418,15 @@ def test_a_comment_in_a_kustomization_ignores_what_is_reported_there(rule: str, 
 
 
 @builder
+def test_what_a_generator_does_not_find_is_said_without_an_address_in_memory(tmp_path: Path) -> None:
+    generator = "configMapGenerator: [{name: settings, behavior: merge, literals: [a=b]}]\n"
+    write(tmp_path, {"kustomization.yaml": generator})
+    lines = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    why = "merging from generator: ConfigMap `settings` does not exist; cannot merge or replace"
+    assert lines[0] == f"kustomization.yaml:1:1: warning: kustomize cannot build this: {why} [broken-kustomization]"
+
+
+@builder
 def test_an_object_that_a_build_has_twice_names_the_file_of_the_first(tmp_path: Path) -> None:
     claim = "apiVersion: example.com/v1\nkind: Claim\nmetadata: {name: data}\n"
     listing = "namePrefix: a-\nresources: [old.yaml, new.yaml]\n"
