@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import decode, read
-from jobspec.documents.syntax import kinds_in
+from jobspec.documents.syntax import cut, kinds_in
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
 from jobspec.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
@@ -391,16 +391,51 @@ def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
     """
     import json
 
-    listed = {each: documents_listed(each) for each in sorted(manifests)}
-    documents, problems = read(printed, file="")
-    objects = [_annotations_of(each.data) for each in documents if isinstance(each.data, dict)]
-    if problems or len(objects) < len(documents):
-        return Output(folder, printed, documents=listed)
+    listed = {each: documents_listed(text_of(each)) for each in sorted(manifests)}
+    objects = []
+    for piece in (each for each, _ in cut(printed) if each.strip()):
+        if (found := _noted(piece)) is None:
+            return Output(folder, printed, documents=listed)
+        objects.append(found)
+    text = "---\n".join(f"# {json.dumps(notes)}\n{data}\n" for notes, data in objects)
+    return Output(folder, text, documents=listed, sources=[source for (source, _), _ in objects], kinds=frozenset(kinds_in(text)))
+
+
+_OF_METADATA = re.compile(r"^metadata:\n(?: .*\n|\n)*", re.MULTILINE)
+_ANNOTATION = re.compile(rf"^    ({'|'.join(map(re.escape, _ANNOTATIONS))}): \|\n((?:      .*\n)*)", re.MULTILINE)
+
+
+def _noted(piece: str) -> tuple[Annotations, str] | None:
+    """What the annotations of a printed object say, and the object without them as JSON, as `_as_json` gives both.
+
+    Annotations that are written as kustomize does are cut out before, since many builds have the same object but for these.
+    """
+    found = _OF_METADATA.search(piece)
+    written = dict(_ANNOTATION.findall(found[0])) if found else {}
+    bare = f"{piece[: found.start()]}{_ANNOTATION.sub('', found[0])}{piece[found.end() :]}" if found and written else piece
+    if (known := _as_json(bare)) is None:
+        return None
+    (source, changed_in), data = known
+    source_cut, changed_in_cut = _said(*(written.get(name, "") for name in _ANNOTATIONS))
+    return (source_cut or source, changed_in_cut or changed_in), data
+
+
+@lru_cache(maxsize=1024)
+def _as_json(text: str) -> tuple[Annotations, str] | None:
+    """What the annotations of the one object in a text say, and the object without them as JSON.
+
+    None where there is no object, more than one, or a value that JSON does not have.
+    """
+    import json
+
+    documents, problems = read(text, file="")
+    if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+        return None
+    data, said = _annotations_of(documents[0].data)
     try:
-        text = "---\n".join(f"# {json.dumps(notes)}\n{json.dumps(data, allow_nan=False)}\n" for data, notes in objects)
-    except ValueError:  # a number that JSON does not have
-        return Output(folder, printed, documents=listed)
-    return Output(folder, text, documents=listed, sources=[source for _, (source, _) in objects], kinds=frozenset(kinds_in(text)))
+        return said, json.dumps(data, allow_nan=False)
+    except ValueError:
+        return None
 
 
 def written(output: Output) -> str:
@@ -487,9 +522,9 @@ _NOTES = "# ["
 """How the line begins that has these of the object in the line behind it."""
 
 
-def documents_listed(path: str) -> list[DocumentResult]:
-    """What `InBuild.dropped` gives of a manifest; nothing where there are problems in it, or more than objects."""
-    text = text_of(path)
+@lru_cache(maxsize=1024)  # of which several builds may read the same
+def documents_listed(text: str) -> Sequence[DocumentResult]:
+    """What `InBuild.dropped` gives of a manifest's text; nothing where there are problems in it, or more than objects."""
     documents, problems = read(text, file="")
     are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and each.kind != "List" for each in documents)
     return InBuild.dropped(documents) if are_plain else []
@@ -518,9 +553,13 @@ def _annotations_of(data: Any) -> tuple[Any, Annotations]:
     annotations = dict(mapping(metadata, "annotations"))
     origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
     metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, _said(origin, changes)
+
+
+def _said(origin: str, changes: str) -> Annotations:
+    """What the annotations of a builder say."""
     found = _ORIGIN.search(origin)
-    said = _unquoted(found[2]) if found else "", list(dict.fromkeys(map(_unquoted, _CHANGED_IN.findall(changes))))
-    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, said
+    return _unquoted(found[2]) if found else "", list(dict.fromkeys(map(_unquoted, _CHANGED_IN.findall(changes))))
 
 
 def _unquoted(name: str) -> str:

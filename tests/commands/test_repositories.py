@@ -846,6 +846,11 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
     assert [[str(row.rule) for row in each.result.diagnostics] for each in (one, two)] == [["wrong-type"]] * 2
 
 
+def test_a_build_of_nothing_has_no_objects() -> None:
+    output = output_of("", str(ROOT), ())
+    assert (output.text, output.sources, output.kinds) == ("", [], frozenset())
+
+
 def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> None:
     text = "# only a comment\n---\n" + _NOTED % ("", "overlay", "") + "---\n- a list\n---\nkind: *none\n"
     output = output_of(text, str(ROOT), ())
