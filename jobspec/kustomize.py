@@ -71,6 +71,8 @@ class InBuild:
     """Whether it is a manifest that is judged by what is built of it."""
     documents: Sequence[DocumentResult] = ()
     """Of such a manifest, its documents where they are known without reading it."""
+    kinds: frozenset[str] | None = None
+    """The kinds that are named in it; None where nobody has looked."""
     note: Diagnostic | None = None
     """What is reported of a kustomization that is not built."""
     values: Mapping[str, str] | None = None
@@ -85,6 +87,11 @@ class InBuild:
     """The placeholders for which several Kustomizations of Flux have different values."""
     sync: str = ""
     """The folder with whose files an engine applies it, where no kustomization lists it; empty where none does."""
+
+    def may_have(self, kinds: Iterable[str]) -> bool:
+        """Whether documents of some kinds may be in it, as far as is known."""
+        known = self.build.kinds if self.build else self.kinds
+        return known is None or not known.isdisjoint(kinds)
 
     @staticmethod
     def dropped(documents: Iterable[Document]) -> list[DocumentResult]:
@@ -398,7 +405,7 @@ def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
             return Output(folder, printed, documents=listed)
         objects.append(found)
     text = "---\n".join(f"# {json.dumps(notes)}\n{data}\n" for notes, data in objects)
-    return Output(folder, text, documents=listed, sources=[source for (source, _), _ in objects], kinds=frozenset(kinds_in(text)))
+    return Output(folder, text, documents=listed, sources=[source for (source, _), _ in objects], kinds=kinds_in(text.encode()))
 
 
 _OF_METADATA = re.compile(r"^metadata:\n(?: .*\n|\n)*", re.MULTILINE)
@@ -470,6 +477,8 @@ class Build:
         """The real paths of all files that it is built of."""
         self._output = output
         self.size = output.size
+        self.kinds = output.kinds
+        """The kinds that are named in it; None where nobody has looked."""
         self._shown = shown
         """Real path -> the path as users name it."""
 
@@ -482,10 +491,6 @@ class Build:
     def text(self) -> str:
         """The same, decoded."""
         return self.content.decode()
-
-    def may_have(self, kinds: Iterable[str]) -> bool:
-        """Whether objects of some kinds may be in it."""
-        return self._output.kinds is None or not self._output.kinds.isdisjoint(kinds)
 
     def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.

@@ -13,7 +13,7 @@ from jobspec import kustomize
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode, read
-from jobspec.documents.syntax import cut_of_kinds
+from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind
 from jobspec.kustomize import InBuild
 from jobspec.pipeline import may_ignore
@@ -40,7 +40,8 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
     found = {}
     for name, path in real.items():
         role = "kustomization" if path in kustomizations and build else roles.role(path)
-        found[name] = InBuild(role or "", roles.completed(path), roles.patched_in(path), is_left_out=roles.is_left_out(path))
+        patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
+        found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     if build:
         found |= _built(shown, read, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
     if patched := kustomize.patched_by_flux(of_engines):
@@ -69,6 +70,8 @@ class _Read(NamedTuple):
     """What that refers to, where it is to be built."""
     applying: list[Document]
     """Its documents that say how folders are applied."""
+    kinds: frozenset[str] | None
+    """The kinds that are named in it; None where nobody asks."""
 
 
 def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
@@ -78,12 +81,15 @@ def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, bu
     real_folder = functools.cache(os.path.realpath)
 
     def read_file(path: str) -> _Read:
-        applying = _with_words(path, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS) if path in paths else []
+        content = _content(path) if path in paths else b""
+        applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS)
+        kinds = kinds_in(content) if path in paths else None
         if path not in kustomizations:
-            return _Read(None, None, applying)
+            return _Read(None, None, applying, kinds)
         text = kustomize.text_of(path)
         found = kustomization_in(text, comments=may_ignore(text.encode()))
-        return _Read(found, kustomize.references_of(path, found.data, folders, top, real_folder) if build else None, applying)
+        references = kustomize.references_of(path, found.data, folders, top, real_folder) if build else None
+        return _Read(found, references, applying, kinds)
 
     every = sorted({*kustomizations, *paths})
     return dict(zip(every, run(every, read_file), strict=True))
@@ -93,13 +99,17 @@ def _with_given_values(read: Mapping[str, _Read], paths: Collection[str]) -> lis
     """The documents that say how folders are applied, and the ConfigMaps and Secrets that they take values from."""
     applying = [each for path in paths for each in read[path].applying]
     names = tuple({name.encode() for each in applying for name in kustomize.sources_of_values(each)})
-    return applying + [each for path in paths for each in _with_words(path, names, (CONFIG_MAP, SECRET))] if names else applying
+    given = (each for path in paths if names for each in _with_words(path, _content(path), names, (CONFIG_MAP, SECRET)))
+    return [*applying, *given]
 
 
-def _with_words(path: str, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:
-    """The documents of a file of some kinds that contain one of some words; the others are not parsed, which would be slow."""
+def _content(path: str) -> bytes:
     with open(path, "rb", buffering=0) as file:
-        content = file.read()
+        return file.read()
+
+
+def _with_words(path: str, content: bytes, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:
+    """The documents of a file of some kinds that contain one of some words; the others are not parsed, which would be slow."""
     text = decode(content, path) if any(word in content for word in words) else ""
     if not isinstance(text, str):
         return []
@@ -341,8 +351,7 @@ def _digest(path: str) -> bytes:
     from hashlib import sha256
 
     try:
-        with open(path, "rb", buffering=0) as file:
-            return sha256(file.read()).digest()
+        return sha256(_content(path)).digest()
     except OSError:
         return b""
 

@@ -163,8 +163,8 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Cal
     from jobspec.commands.builds import in_builds
 
     known = in_builds([each.path for each in asked], charts, build=build, run=run)
-    if OPENED:  # the files on disk have what is known of their documents
-        known = {path: replace(each, documents=()) for path, each in known.items()}
+    if OPENED:  # the files on disk have what is known of their documents and kinds
+        known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}
     ids = set(map(id, asked))
     files = [Found(each.path, named=each.named, in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
     return [*files, *(Found(path, named=False, in_build=each) for path, each in known.items())]
@@ -418,7 +418,7 @@ def parts_of(found: Found) -> list[Found]:
 def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()) -> list[Found]:
     """The parts of a file that seem to be documents of some kinds, with one of some *words* unless there are none. They are not parsed."""
     build = found.in_build
-    if build and (build.role or build.is_built or (build.build and not build.build.may_have(kinds))):
+    if build and (build.role or build.is_built or not build.may_have(kinds)):
         return []
     if not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
         return []  # what comes through a pipe cannot be read twice

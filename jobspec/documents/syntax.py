@@ -152,11 +152,11 @@ def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Ite
         at += len(piece.encode())
 
 
-def kinds_in(text: str) -> set[str]:
-    """The words behind each `kind` in a text: it has no document of any other kind."""
+def kinds_in(content: bytes) -> frozenset[str]:
+    """The words behind each `kind` in a text in UTF-8: it has no document of any other kind."""
     import re
 
-    return set(re.findall(r"kind\W+(\w+)", text))
+    return frozenset(each.decode() for each in set(re.findall(rb"kind(?=\W+(\w+))", content)))
 
 
 def _next_start(text: str, start: int) -> int:
