@@ -281,7 +281,7 @@ class References(NamedTuple):
 def references_of(
     path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str] = os.path.realpath
 ) -> References:
-    """What a kustomization refers to, where *folders* below *top* have kustomizations; *real_folder* gives the real path of a folder."""
+    """What a kustomization refers to, where *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path."""
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
     lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
     listed = [name for field in LISTS for name in texts(data, field)]
@@ -291,7 +291,7 @@ def references_of(
     others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
     for name in (*listed, *others):
         around, last = os.path.split(os.path.join(os.path.dirname(path), name))
-        place = os.path.join(real_folder(around), last)
+        place = os.path.join(around if around in folders else real_folder(around), last)
         if place not in folders and (last in ("", os.curdir, os.pardir) or os.path.islink(place)):
             place = os.path.realpath(place)
         if _REMOTE.search(name):
