@@ -318,7 +318,8 @@ def _ready_overlays(overlays: Sequence[Manifest], parameters: Parameters, target
     """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
     if not overlays and not parameters:
         return []
-    from jobspec.overlays.load import ParameterValue, as_text, load
+    from jobspec.data import as_text
+    from jobspec.overlays.load import ParameterValue, load
 
     given = [
         ParameterValue(overlay, name, as_text(value), f"parameters[{overlay!r}][{name!r}]")

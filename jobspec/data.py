@@ -1,4 +1,4 @@
-"""Where the files that belong to jobspec are, installed or in a checkout, reading those that are JSON, and writing JSON."""
+"""Where the files that belong to jobspec are, installed or in a checkout, reading those that are JSON, and values as JSON and as text."""
 
 from __future__ import annotations
 
@@ -94,3 +94,8 @@ class _Plain:
     parse_int = int
     parse_constant = None
     memo: dict[str, str] = {}  # noqa: RUF012 (the parser asks for it)
+
+
+def as_text(value: object) -> str:
+    """A value as a text has it, and as `--set` takes it: booleans in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

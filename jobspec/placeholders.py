@@ -9,12 +9,13 @@ Follows `Eval` and its functions, github.com/fluxcd/pkg/envsubst 1.4.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, counted, span_of
 from jobspec.documents.document import Document, result_of, with_value_at
+from jobspec.documents.fields import path_of
 from jobspec.documents.reader import resolve
 from jobspec.kinds import OVERLAY
 from jobspec.kustomize import InBuild, is_patched_in
@@ -165,7 +166,7 @@ def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target
     for document in documents:
         data = document.data
         shape = shapes.load(document.api_version, document.kind, target)
-        for error in (each for each in errors if each.document == document.index and _may_be_about_one(each, document)):
+        for error in (each for each in errors if each.document == document.index and _may_be_about_one(each, document.data, shape)):
             for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
                 changed = _with_stand_in(data, path, shape)
                 if changed is not data:
@@ -176,29 +177,9 @@ def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target
     return made, notes
 
 
-def _may_be_about_one(error: Diagnostic, document: Document) -> bool:
-    """Whether the value at the field of an error may be a placeholder; what webhooks say at a field may have its cause elsewhere."""
-    if error.stage != "schema" or error.field == "sops":
-        return True
-    value, rest = document.data, error.field
-    while rest and isinstance(value, (dict, list)):
-        steps: Iterable[Any] = value if isinstance(value, dict) else range(len(value))
-        spelt = {
-            text: step for step in steps for text in (f"[{step}]", f".{step}" if rest != error.field else step) if _begins_with(rest, text)
-        }
-        if not spelt:
-            break
-        text = max(spelt, key=len)
-        value, rest = value[spelt[text]], rest[len(text) :]
-    return _is_in_braces(value) or (isinstance(value, str) and bool(_PLACEHOLDER.search(value) or _WORDS.fullmatch(value)))
-
-
-def _begins_with(field: str, step: str) -> bool:
-    return field.startswith(step) and field[len(step) : len(step) + 1] in ("", ".", "[")
-
-
-def _is_in_braces(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 1 and None in value.values()
+def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None) -> bool:
+    """Whether an error may be about a placeholder: that at its field, but webhooks may report a field whose cause is elsewhere."""
+    return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape) is not data
 
 
 def _paths_to(mark: Mark, document: Document) -> list[Path]:
@@ -217,7 +198,7 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
 
 
 def _stand_in(value: Any, shape: Shape | None) -> Any:
-    is_in_braces = _is_in_braces(value) and shape and shape.type not in ("object", "any")
+    is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
     takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
     is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _WORDS.fullmatch(value)))
     if not is_in_braces and not is_one:

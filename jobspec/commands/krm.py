@@ -14,12 +14,13 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.inputs import RunContext, load_run_context, overlay_file, parameter_value
 from jobspec.commands.options import Options
+from jobspec.data import as_text
 from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import OVERLAY, group_kind
-from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, as_text, load
+from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, load
 from jobspec.workloads import KINDS, is_workload, value_at
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")

@@ -15,6 +15,7 @@ from jobspec.cluster import Cluster
 from jobspec.commands.explain import place_of
 from jobspec.commands.listing import described
 from jobspec.commands.queue import asked_of, jobs_of, world_for
+from jobspec.data import as_text
 from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, lines_of, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
@@ -29,7 +30,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
-from jobspec.overlays.load import OverlayFile, as_text, shipped, shipped_file
+from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
 from jobspec.project.tree import as_rendered

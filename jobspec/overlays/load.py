@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec import data, workloads
+from jobspec.data import as_text
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, Record, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, field_value, items, with_marks
@@ -532,8 +533,3 @@ def pieces(text: str) -> list[tuple[str, bool]]:
         literal = ""
     found.append((literal + rest, False))
     return [(part, is_name) for part, is_name in found if part or is_name] or [("", False)]
-
-
-def as_text(value: object) -> str:
-    """A value as a text has it, and as `--set` takes it: booleans in lower case."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from jobspec import pipeline, rendering
+from jobspec.data import as_text
 from jobspec.diagnostics import Marks, Path, gathered, has_error
 from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.document import Document
@@ -23,7 +24,7 @@ from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.kinds import RUNTIMES
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
 from jobspec.overlays.apply import apply
-from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
+from jobspec.overlays.load import LoadedOverlay, ParameterValue, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target

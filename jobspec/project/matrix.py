@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from jobspec.data import as_text
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
@@ -14,7 +15,7 @@ from jobspec.documents.reader import resolve
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.trainer.runtimes import nodes_of
-from jobspec.overlays.load import as_text, pieces
+from jobspec.overlays.load import pieces
 from jobspec.workloads import roles_in, value_at
 
 #: A matrix's values of one combination by name: text as it is spelt, or a boolean.

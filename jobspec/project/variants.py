@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+from jobspec.data import as_text
 from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import Applied
-from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
+from jobspec.overlays.load import LoadedOverlay, ParameterValue, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
     LIMIT,
     Spelling,

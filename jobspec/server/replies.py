@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path
-from jobspec.overlays.load import as_text
+from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.documents.fields import path_of
 from jobspec.server.client import Reply
 from jobspec.server.questions import Question
-from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ def _go_type(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
     """A value of another type than a built-in kind's field; where it is an entry of a map, the server names the map only."""
     was, owner, inside, wanted = found[1], found[2] or "", found[3] or "", found[4]
     field = f"metadata.{inside}" if owner == "ObjectMeta" and not inside.startswith("metadata") else inside
-    path = resolve(field, question.document.data)
+    path = path_of(field, question.document.data)
     value = question.value(path)
     if isinstance(value, dict) and was != "object":
         path = (*path, *[key for key, each in value.items() if _JSON_NAMES[type(each)] == was][:1])
@@ -244,7 +243,7 @@ _GO_VALUE = re.compile(r"^Invalid value: &?[\w.*\[\]]+\{.*?\}: ", re.DOTALL)  # 
 
 def unknown_field(question: Question, field: str) -> Diagnostic:
     """The diagnostic of an unknown field, at its key."""
-    path = resolve(field, question.document.data)
+    path = path_of(field, question.document.data)
     marks = question.document.marks.nearest(path)
     mark, field = marks.key or marks.mark, field.removeprefix(".")
     return Diagnostic("unknown-field", f"unknown field `{path[-1]}`", mark, field=field, document=question.document.index)
@@ -253,14 +252,14 @@ def unknown_field(question: Question, field: str) -> Diagnostic:
 def at_first_field(question: Question, rule: str, message: str, *, severity: Severity = "error") -> Diagnostic:
     """A diagnostic at the field that the message begins with; at the document where it begins with none."""
     found = _FIELD_FIRST.match(message.removeprefix("Invalid value: "))
-    field = found[1] if found and resolve(found[1], question.document.data)[0] in question.document.data else ""
+    field = found[1] if found and path_of(found[1], question.document.data)[0] in question.document.data else ""
     return at_field(question, rule, message, field, severity=severity)
 
 
 def at_field(question: Question, rule: str, message: str, field: str, *, hint: str = "", severity: Severity = "error") -> Diagnostic:
     """A diagnostic at a field, as the server spells it; at the document where *field* is empty."""
     document = question.document
-    path = resolve(field, document.data)
+    path = path_of(field, document.data)
     mark = document.marks.nearest((*path, *_entry(question.value(path), message))).place()
     field = field.removeprefix(".")
     return Diagnostic(rule, _GO_VALUE.sub("", message), mark, field=field, document=document.index, hint=hint, severity=severity)
@@ -279,76 +278,3 @@ def at_line(question: Question, rule: str, message: str, line: int) -> Diagnosti
     document = question.document
     mark = Mark(document.file, line + question.lines_before, 1) if question.lines_before is not None else document.marks.place()
     return Diagnostic(rule, message, mark, document=document.index)
-
-
-# A field as API servers spell it -> the path in a document's data.
-
-
-_FIELD = re.compile(r"\.?([^.\[]+)")
-_BRACKETS = re.compile(r"\[(.*?)\](?=[.\[]|$)")
-_ITEM_KEY = re.compile(r'(\w*)=("(?:[^"\\]|\\.)*"|[^,]*),?')
-
-
-def resolve(field: str, data: Any) -> Path:
-    """The path of a *field*; its steps that the *data* do not have are kept as they are spelt.
-
-    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, also with keys that contain
-    dots; `containers[0]` and `containers[name="a"]`; some begin with a dot.
-    """
-    path: list[str | int] = []
-    rest = field.removeprefix(".")
-    while rest:
-        step, rest = _next(rest, data)
-        if step is None:
-            break
-        path.append(step)
-        data = value_at(data, (step,))
-    return tuple(path)
-
-
-def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
-    """The first step of the *rest* of a field, and the rest after it; no step where it cannot be read."""
-    if rest.startswith("["):
-        return _in_brackets(rest, data)
-    rest = rest.removeprefix(".")
-    known = [key for key in data if _begins_with(rest, key)] if isinstance(data, dict) else []
-    if known:
-        key = max(known, key=len)
-        return key, rest[len(key) :]
-    found = _FIELD.match(rest)
-    return (_as_written(found[1], data), rest[found.end() :]) if found else (None, "")
-
-
-def _begins_with(rest: str, key: str) -> bool:
-    """Whether the next step is this key, which may contain dots."""
-    return bool(key) and rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
-
-
-def _as_written(step: str, data: Any) -> str:
-    """The step as the data spell it: some servers write other capitals, as in `spec.RuntimeRef`."""
-    return next((key for key in data if key.lower() == step.lower()), step) if isinstance(data, dict) else step
-
-
-def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
-    if isinstance(data, dict):
-        for key in sorted(data, key=len, reverse=True):
-            if rest.startswith(f"[{key}]"):
-                return Key(key), rest[len(key) + 2 :]
-    found = _BRACKETS.match(rest)
-    if not found:
-        return None, ""
-    inside, rest = found[1], rest[found.end() :]
-    if inside.isdigit():
-        return int(inside), rest
-    if isinstance(data, list):
-        return _index(inside, data), rest
-    return Key(inside), rest
-
-
-def _index(keys: str, items: list[Any]) -> int | None:
-    """The index of the item with these keys, `name="a"`, or with this value, `="a"`; None where there is none."""
-    wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
-    for number, item in enumerate(items):
-        if all(as_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
-            return number
-    return None

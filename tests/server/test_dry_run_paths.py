@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.server.replies import resolve
+from jobspec.documents.fields import path_of
 
 DATA: dict[str, Any] = {
     "metadata": {"labels": {"a.b/c": "x", "a": "y"}, "finalizers": ["one/a", "two/b"]},
@@ -45,4 +45,4 @@ DATA: dict[str, Any] = {
     ],
 )
 def test_a_field_is_found_however_it_is_spelt(field: str, path: tuple[str | int, ...]) -> None:
-    assert resolve(field, DATA) == path
+    assert path_of(field, DATA) == path

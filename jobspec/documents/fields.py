@@ -1,0 +1,84 @@
+"""A field as API servers spell it, to the path in a document's data."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jobspec.data import as_text
+from jobspec.diagnostics import Key, Path
+
+_FIELD = re.compile(r"\.?([^.\[]+)")
+_BRACKETS = re.compile(r"\[(.*?)\](?=[.\[]|$)")
+_ITEM_KEY = re.compile(r'(\w*)=("(?:[^"\\]|\\.)*"|[^,]*),?')
+
+
+def path_of(field: str, data: Any) -> Path:
+    """The path of a *field*; its steps that the *data* do not have are kept as they are spelt.
+
+    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, also with keys that contain
+    dots; `containers[0]` and `containers[name="a"]`; some begin with a dot.
+    """
+    path: list[str | int] = []
+    rest = field.removeprefix(".")
+    while rest:
+        step, rest = _next(rest, data)
+        if step is None:
+            break
+        path.append(step)
+        data = _inside(data, step)
+    return tuple(path)
+
+
+def _inside(data: Any, step: str | int) -> Any:
+    if isinstance(data, list):
+        return data[step] if isinstance(step, int) and step < len(data) else None
+    return data.get(step) if isinstance(data, dict) else None
+
+
+def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
+    """The first step of the *rest* of a field, and the rest after it; no step where it cannot be read."""
+    if rest.startswith("["):
+        return _in_brackets(rest, data)
+    rest = rest.removeprefix(".")
+    known = [key for key in data if _begins_with(rest, key)] if isinstance(data, dict) else []
+    if known:
+        key = max(known, key=len)
+        return key, rest[len(key) :]
+    found = _FIELD.match(rest)
+    return (_as_written(found[1], data), rest[found.end() :]) if found else (None, "")
+
+
+def _begins_with(rest: str, key: str) -> bool:
+    """Whether the next step is this key, which may contain dots."""
+    return bool(key) and rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
+
+
+def _as_written(step: str, data: Any) -> str:
+    """The step as the data spell it: some servers write other capitals, as in `spec.RuntimeRef`."""
+    return next((key for key in data if key.lower() == step.lower()), step) if isinstance(data, dict) else step
+
+
+def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
+    if isinstance(data, dict):
+        for key in sorted(data, key=len, reverse=True):
+            if rest.startswith(f"[{key}]"):
+                return Key(key), rest[len(key) + 2 :]
+    found = _BRACKETS.match(rest)
+    if not found:
+        return None, ""
+    inside, rest = found[1], rest[found.end() :]
+    if inside.isdigit():
+        return int(inside), rest
+    if isinstance(data, list):
+        return _index(inside, data), rest
+    return Key(inside), rest
+
+
+def _index(keys: str, items: list[Any]) -> int | None:
+    """The index of the item with these keys, `name="a"`, or with this value, `="a"`; None where there is none."""
+    wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
+    for number, item in enumerate(items):
+        if all(as_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
+            return number
+    return None
