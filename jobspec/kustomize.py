@@ -278,16 +278,23 @@ class References(NamedTuple):
     """Those of the files that it lists as resources."""
 
 
-def references_of(
-    path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str] = os.path.realpath
-) -> References:
+def references_of(path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str]) -> References:
     """What a kustomization refers to, where *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path."""
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
     lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
     listed = [name for field in LISTS for name in texts(data, field)]
-    paths = [joined(os.path.dirname(path), name) for name in listed]
-    is_root = data.get("kind") != "Component"
-    found = References(path, is_root, lists, has_changes, list(_obstacles(path, data)), [], paths, [], [], [])
+    found = References(
+        path,
+        is_root=data.get("kind") != "Component",
+        lists=lists,
+        has_changes=has_changes,
+        obstacles=list(_obstacles(path, data)),
+        missing=[],
+        listed=[joined(os.path.dirname(path), name) for name in listed],
+        folders=[],
+        files=[],
+        manifests=[],
+    )
     others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
     for name in (*listed, *others):
         around, last = os.path.split(os.path.join(os.path.dirname(path), name))
@@ -401,7 +408,7 @@ def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
     listed = {each: documents_listed(text_of(each)) for each in sorted(manifests)}
     objects = []
     for piece in (each for each, _ in cut(printed) if each.strip()):
-        if (found := _noted(piece)) is None:
+        if (found := _with_origin(piece)) is None:
             return Output(folder, printed, documents=listed)
         objects.append(found)
     text = "---\n".join(f"# {json.dumps(notes)}\n{data}\n" for notes, data in objects)
@@ -412,18 +419,18 @@ _OF_METADATA = re.compile(r"^metadata:\n(?: .*\n|\n)*", re.MULTILINE)
 _ANNOTATION = re.compile(rf"^    ({'|'.join(map(re.escape, _ANNOTATIONS))}): \|\n((?:      .*\n)*)", re.MULTILINE)
 
 
-def _noted(piece: str) -> tuple[Annotations, str] | None:
+def _with_origin(piece: str) -> tuple[Annotations, str] | None:
     """What the annotations of a printed object say, and the object without them as JSON, as `_as_json` gives both.
 
     Annotations that are written as kustomize does are cut out before, since many builds have the same object but for these.
     """
     found = _OF_METADATA.search(piece)
-    written = dict(_ANNOTATION.findall(found[0])) if found else {}
-    bare = f"{piece[: found.start()]}{_ANNOTATION.sub('', found[0])}{piece[found.end() :]}" if found and written else piece
+    cut_out = dict(_ANNOTATION.findall(found[0])) if found else {}
+    bare = f"{piece[: found.start()]}{_ANNOTATION.sub('', found[0])}{piece[found.end() :]}" if found and cut_out else piece
     if (known := _as_json(bare)) is None:
         return None
     (source, changed_in), data = known
-    source_cut, changed_in_cut = _said(*(written.get(name, "") for name in _ANNOTATIONS))
+    source_cut, changed_in_cut = _origin_of(*(cut_out.get(name, "") for name in _ANNOTATIONS))
     return (source_cut or source, changed_in_cut or changed_in), data
 
 
@@ -558,10 +565,10 @@ def _annotations_of(data: Any) -> tuple[Any, Annotations]:
     annotations = dict(mapping(metadata, "annotations"))
     origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
     metadata = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, _said(origin, changes)
+    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, _origin_of(origin, changes)
 
 
-def _said(origin: str, changes: str) -> Annotations:
+def _origin_of(origin: str, changes: str) -> Annotations:
     """What the annotations of a builder say."""
     found = _ORIGIN.search(origin)
     return _unquoted(found[2]) if found else "", list(dict.fromkeys(map(_unquoted, _CHANGED_IN.findall(changes))))

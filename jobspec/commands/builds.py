@@ -70,8 +70,8 @@ class _Read(NamedTuple):
     """What that refers to, where it is to be built."""
     applying: list[Document]
     """Its documents that say how folders are applied."""
-    kinds: frozenset[str] | None
-    """The kinds that are named in it; None where nobody asks."""
+    kinds: frozenset[str]
+    """The kinds that are named in it."""
 
 
 def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
@@ -81,13 +81,13 @@ def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, bu
     real_folder = functools.cache(os.path.realpath)
 
     def read_file(path: str) -> _Read:
-        content = _content(path) if path in paths else b""
-        applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS)
-        kinds = kinds_in(content) if path in paths else None
+        content = _content(path)
+        applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), kustomize.APPLYING_KINDS) if path in paths else []
+        kinds = kinds_in(content)
         if path not in kustomizations:
             return _Read(None, None, applying, kinds)
-        text = kustomize.text_of(path)
-        found = kustomization_in(text, comments=may_ignore(text.encode()))
+        text = decode(content, path)
+        found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
         references = kustomize.references_of(path, found.data, folders, top, real_folder) if build else None
         return _Read(found, references, applying, kinds)
 

@@ -191,8 +191,8 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def as_worthwhile(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
-    """`[work(item) for item in items]`, as it is worthwhile for so many."""
+def spread_if_many(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    """`[work(item) for item in items]`, spread over processes where there are many items."""
     return how_to_run(items)(items, work)
 
 

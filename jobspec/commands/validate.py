@@ -11,7 +11,7 @@ from jobspec.cluster import Cluster, StoredObjects, releases_of
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, parts_with, projects_around, reader, reported, source_of
 from jobspec.commands.inputs import Judging, RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
-from jobspec.commands.output import as_worthwhile, deliver, how_to_run, with_progress
+from jobspec.commands.output import deliver, how_to_run, spread_if_many, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, has_error
 from jobspec.documents.document import PAGES, result_of
 from jobspec.kinds import PROJECT, PROJECT_FILE, group_kind
@@ -169,7 +169,7 @@ def _unjudged(base: FileResult) -> FileResult:
 def files_for(options: Options, run_context: RunContext, settings: ReportFilter | None, *, encrypted: bool = True) -> list[Found]:
     """The files of a command line, with what is built of them unless they are compared with stored objects."""
     build, kubernetes = options.build and not run_context.cluster.stored, run_context.cluster.target["kubernetes"]
-    return find_for(options, settings, build=build, kubernetes=kubernetes, encrypted=encrypted, run=as_worthwhile)
+    return find_for(options, settings, build=build, kubernetes=kubernetes, encrypted=encrypted, run=spread_if_many)
 
 
 def only_changed(
