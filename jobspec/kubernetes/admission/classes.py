@@ -10,9 +10,9 @@ from jobspec.go.values import TRUE_WORDS, mapping
 from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
+from jobspec.kubernetes.pods.annotations import MIRROR
 from jobspec.kubernetes.pods.defaults import of_class
 from jobspec.kubernetes.pods.pod import priority_problems
-from jobspec.kubernetes.pods.scheduling import MIRROR
 from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False

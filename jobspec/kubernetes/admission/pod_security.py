@@ -12,8 +12,8 @@ from functools import partial
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, Reasons
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import POD_SECURITY_LABEL, containers, sequence
+from jobspec.kubernetes.pods.annotations import APP_ARMOR, SECCOMP, SECCOMP_OF_POD
 from jobspec.kubernetes.pods.defaults import HOOKS, PROBES
-from jobspec.kubernetes.pods.scheduling import APP_ARMOR, SECCOMP, SECCOMP_OF_POD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

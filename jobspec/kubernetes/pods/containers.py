@@ -6,14 +6,11 @@ pkg/apis/core/validation, 1.30 to 1.37; volumes that containers mount are in `vo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
-from jobspec.kubernetes.pods.security import container_security_problems
 from jobspec.kubernetes.problems import (
     at_most,
     choice,
@@ -33,8 +30,13 @@ from jobspec.kubernetes.problems import (
 )
 from jobspec.targets import is_at_least
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
 _MESSAGES = ("File", "FallbackToLogsOnError")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+POLICIES = ("Always", "OnFailure", "Never")
 _OF_RUNNING = ("lifecycle", *PROBES)
 """Fields that init containers cannot have unless they are sidecars."""
 _NOT_FOR_DEBUGGING = (
@@ -74,6 +76,8 @@ def _common(container: Data, spec: Data, names: set[str], path: Path, release: s
         yield from requirement_problems(container["resources"], (*path, "resources"), bad_container_resource, spec)
     yield from _resizes(container, path, restart_policy(spec))
     if "securityContext" in container:
+        from jobspec.kubernetes.pods.security import container_security_problems
+
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
 
 
@@ -516,19 +520,3 @@ def _resizes(container: Data, path: Path, of_pod: str) -> Problems:
         if of_pod == "Never" and each.get("restartPolicy") == "RestartContainer":
             message = "a pod with `restartPolicy: Never` cannot restart containers for a resize"
             yield excluded((*at, "restartPolicy"), message, "write `NotRequired`")
-
-
-# The annotations of a pod that the server reads.
-
-
-#: How the names of the annotations begin that the server reads.
-_READ = (
-    *("kubernetes.io/config.mirror", "controller.kubernetes.io/pod-deletion-cost", "scheduler.alpha.kubernetes.io/tolerations"),
-    *("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.", "container.apparmor."),
-)
-POLICIES = ("Always", "OnFailure", "Never")
-
-
-def annotations_read(metadata: Data) -> dict[str, str]:
-    """The annotations of a pod that the server itself reads."""
-    return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}

@@ -13,9 +13,8 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
-from jobspec.kubernetes.pods import containers, resources, scheduling, security
+from jobspec.kubernetes.pods import containers, resources
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, of_class, without_disabled
-from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, source_of, volume_problems
 from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
@@ -66,10 +65,9 @@ def _new(pod: Data, release: str) -> Problems:
     The priority of one that names no class is that of the cluster's default class, which the plugins look for.
     """
     pod = _filled_in(pod, release)
-    spec, annotations = pod["spec"], containers.annotations_read(pod.get("metadata", {}))
+    spec = pod["spec"]
     yield from _any(pod, release)
-    if annotations:
-        yield from scheduling.contradiction_problems(annotations, spec, ("spec",), of_template=False)
+    yield from _contradictions(pod, spec, (), of_template=False)
     if spec.get("nodeName") and spec.get("schedulingGates"):
         yield excluded(("spec", "nodeName"), "`nodeName` and `schedulingGates` are mutually exclusive", "remove one of the two")
     if spec.get("priorityClassName"):
@@ -99,9 +97,8 @@ def _filled_in(pod: Data, release: str) -> Data:
 
 def _any(pod: Data, release: str) -> Problems:
     """The problems that new and changed pods can have."""
-    spec, annotations = pod["spec"], containers.annotations_read(pod.get("metadata", {}))
-    if annotations:
-        yield from scheduling.annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
+    spec = pod["spec"]
+    yield from _annotations(pod, spec, ())
     yield from pod_spec_problems(spec, ("spec",), release)
     for at, container in containers_of(spec, ("spec",), CONTAINERS):
         yield from containers.image_problems(container, at)
@@ -117,11 +114,10 @@ def _any(pod: Data, release: str) -> Problems:
 
 def template_problems(template: Data, path: Path, release: str) -> Problems:
     """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
-    spec, annotations = without_disabled(template.get("spec", {}), release), containers.annotations_read(template.get("metadata", {}))
+    spec = without_disabled(template.get("spec", {}), release)
     yield from template_metadata_problems(template, spec, path)
     yield from pod_spec_problems(spec, (*path, "spec"), release)
-    if annotations:
-        yield from scheduling.contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
+    yield from _contradictions(template, spec, path, of_template=True)
     if spec.get("ephemeralContainers"):
         message = "a template cannot have ephemeral containers, which are added to running pods"
         yield excluded((*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
@@ -146,8 +142,37 @@ def template_metadata_problems(template: Data, spec: Data, path: Path) -> Proble
     metadata = template.get("metadata", {})
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
-    if annotations := containers.annotations_read(metadata):
-        yield from scheduling.annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
+    yield from _annotations(template, spec, path)
+
+
+# The annotations that the server reads, of a pod or of a template at a path.
+
+
+#: How their names begin.
+_READ = (
+    *("kubernetes.io/config.", "controller.kubernetes.io/pod-deletion-cost", "scheduler.alpha.kubernetes.io/tolerations"),
+    *("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.", "container.apparmor."),
+)
+
+
+def _read(resource: Data) -> dict[str, str]:
+    return {key: value for key, value in resource.get("metadata", {}).get("annotations", {}).items() if key.startswith(_READ)}
+
+
+def _annotations(resource: Data, spec: Data, path: Path) -> Problems:
+    """The problems of the annotations in themselves."""
+    if annotations := _read(resource):
+        from jobspec.kubernetes.pods.annotations import annotation_problems
+
+        yield from annotation_problems(annotations, spec, (*path, "metadata", "annotations"))
+
+
+def _contradictions(resource: Data, spec: Data, path: Path, *, of_template: bool) -> Problems:
+    """What contradicts the annotations."""
+    if annotations := _read(resource):
+        from jobspec.kubernetes.pods.annotations import contradiction_problems
+
+        yield from contradiction_problems(annotations, spec, (*path, "spec"), of_template=of_template)
 
 
 # Rules that hold for pods and not for templates: they depend on the name, the labels and the class that a pod has.
@@ -163,26 +188,34 @@ _MAX_NAME = 253
 def pod_only_problems(pod: Data, release: str) -> Problems:
     """The problems of a pod, new or changed, that no template has."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    if not is_at_least(release, "1.37"):  # from which on templates are asked for it, too
-        yield from image_volume_problems(spec, _SPEC)
-    yield from _claim_names(spec, metadata)
-    if scheduling.MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
-        message = f"a pod with the annotation `{scheduling.MIRROR}` cannot claim devices"
-        yield excluded((*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
+    if "volumes" in spec:
+        yield from _of_volumes(spec, metadata, release)
+    if spec.get("resourceClaims"):
+        from jobspec.kubernetes.pods.annotations import MIRROR
+
+        if MIRROR in metadata.get("annotations", {}):
+            message = f"a pod with the annotation `{MIRROR}` cannot claim devices"
+            yield excluded((*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
     if "affinity" in spec or "topologySpreadConstraints" in spec:
         yield from _repeated_keys(spec, metadata.get("labels", {}), release)
 
 
 def _repeated_keys(spec: Data, labels: dict[str, str], release: str) -> Problems:
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
+    from jobspec.kubernetes.pods import scheduling
+
     spread = items_at(spec, "topologySpreadConstraints", _SPEC) if is_at_least(release, "1.34") else ()
     for at, term in (*scheduling.pod_terms(spec, _SPEC), *spread):
         if term.get("labelSelector") is not None:
             yield from scheduling.repeated_key_problems(term, labels, at)
 
 
-def _claim_names(spec: Data, metadata: Data) -> Problems:
-    """The problems of the names of claims that are made for the pod's ephemeral volumes."""
+def _of_volumes(spec: Data, metadata: Data, release: str) -> Problems:
+    """The problems of images as volumes, and of the names of claims that are made for the pod's ephemeral volumes."""
+    from jobspec.kubernetes.pods.volumes import image_volume_problems, source_of
+
+    if not is_at_least(release, "1.37"):  # from which on templates are asked for it, too
+        yield from image_volume_problems(spec, _SPEC)
     prefix = metadata.get("generateName")
     pod = metadata.get("name") or (generated_name(prefix) if prefix else "")
     made = {f"{pod}-{volume.get('name') or ''}" for volume in spec.get("volumes") or () if pod and "ephemeral" in volume}
@@ -204,7 +237,8 @@ def _claim_names(spec: Data, metadata: Data) -> Problems:
 # The spec of a pod or of a template, and the order of its rules.
 
 
-#: Fields of a pod's spec whose rules are run only for pods that have one of them.
+#: Fields of containers, and of a pod's spec, whose rules are run only for pods that have one of them.
+_MOUNTS = ("volumeMounts", "volumeDevices")
 _SECURITY = ("securityContext", "shareProcessNamespace")
 _RESOURCES = ("resourceClaims", "resources")
 _SCHEDULING = (
@@ -215,15 +249,15 @@ _SCHEDULING = (
 
 def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of a decoded spec of a pod or of a template, at *path*, in the order of the server."""
-    yield from volume_problems(spec, path, release)
-    if is_at_least(release, "1.37"):
-        yield from image_volume_problems(spec, path)
-    yield from mount_problems(spec, path)
+    if "volumes" in spec or any(not each.keys().isdisjoint(_MOUNTS) for _, each in containers_of(spec, path)):
+        yield from _volumes_and_mounts(spec, path, release)
     yield from containers.container_problems(spec, path, release)
     yield from containers.host_network_problems(spec, path)
     yield from choice(spec, "restartPolicy", containers.POLICIES, path, or_empty=True)
     if not spec.keys().isdisjoint(_SECURITY):
-        yield from security.pod_security_problems(spec, path, release)
+        from jobspec.kubernetes.pods.security import pod_security_problems
+
+        yield from pod_security_problems(spec, path, release)
     yield from _account_and_deadline(spec, path)
     yield from _system(spec, path)
     yield from containers.file_volume_problems(spec, path)
@@ -231,12 +265,24 @@ def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
         yield from resources.resource_claim_problems(spec, path)
         yield from resources.pod_resources_problems(spec, path)
     if not spec.keys().isdisjoint(_SCHEDULING):
+        from jobspec.kubernetes.pods import scheduling
+
         yield from scheduling.affinity_problems(spec, path, release)
         yield from scheduling.topology_spread_problems(spec, path, release)
         yield from scheduling.scheduling_problems(spec, path)
     yield from _host_names(spec, path, release)
     if spec.get("hostUsers") is False:
         yield from _own_users(spec, path, release)
+
+
+def _volumes_and_mounts(spec: Data, path: Path, release: str) -> Problems:
+    """The problems of volumes, and of what containers mount of them."""
+    from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, volume_problems
+
+    yield from volume_problems(spec, path, release)
+    if is_at_least(release, "1.37"):
+        yield from image_volume_problems(spec, path)
+    yield from mount_problems(spec, path)
 
 
 def _account_and_deadline(spec: Data, path: Path) -> Problems:

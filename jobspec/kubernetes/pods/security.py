@@ -139,10 +139,6 @@ def _app_armor_file(profile: Data, path: Path) -> Problems:
         yield Problem("wrong-size", at, f"the profile has {len(file.encode()):,} bytes, more than {_LONGEST_PATH:,}")
 
 
-#: What the deprecated annotations say for each type of a profile; a profile of the node comes after `localhost/`.
-DEFAULT, UNCONFINED, LOCALHOST = "runtime/default", "unconfined", "localhost/"
-
-
 # Identities of containers on Windows.
 #
 # Follows `validateWindowsSecurityContextOptions`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.

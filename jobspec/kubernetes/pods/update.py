@@ -8,11 +8,9 @@ account and the token.
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import getitem
-
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import comparable
+from jobspec.kubernetes.pods.annotations import APP_ARMOR, MIRROR
 from jobspec.kubernetes.pods.defaults import (
     CONTAINERS,
     TOLERATED_TAINTS,
@@ -22,7 +20,7 @@ from jobspec.kubernetes.pods.defaults import (
     is_pointer,
     of_class,
 )
-from jobspec.kubernetes.pods.scheduling import APP_ARMOR, MIRROR, REQUIRED
+from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.problems import describe, fixed
 
 TYPE_CHECKING = False
@@ -180,9 +178,11 @@ def _described_change(path: Path, now: Data, was: Data) -> str:
 def _at(path: Path, spec: Any) -> Any:
     """What a spec says at a path; None where it says nothing, as of what the server fills in."""
     try:
-        return reduce(getitem, path, spec)
+        for step in path:
+            spec = spec[step]
     except (KeyError, IndexError):
         return None
+    return spec
 
 
 # The differences of two specs of a pod that matter to the server.
