@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -200,8 +198,8 @@ def lines_of(diagnostics: Iterable[Diagnostic]) -> str:
 
 def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
     """How many diagnostics there are of each severity, in words."""
-    numbers = Counter(each.severity for each in diagnostics)
-    return ", ".join(counted(numbers[severity], severity) for severity in SEVERITIES if numbers[severity]) or "nothing found"
+    found = [each.severity for each in diagnostics]
+    return ", ".join(counted(found.count(severity), severity) for severity in SEVERITIES if severity in found) or "nothing found"
 
 
 def counted(number: int, what: str) -> str:
@@ -549,13 +547,13 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
     others = sum(row.status == "skipped" and not row.reason and not row.kind for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
-    kinds = Counter[str]()
+    kinds: dict[str, int] = {}
     for each in unknown_kinds(files):
-        kinds[each["kind"]] += each["documents"]
+        kinds[each["kind"]] = kinds.get(each["kind"], 0) + each["documents"]
     if not kinds:
         return parts
-    shown = shortened([f"{number} {kind}" for kind, number in kinds.most_common()])
-    return [*parts, f"{kinds.total()} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {shown}"]
+    shown = shortened([f"{number} {kind}" for kind, number in sorted(kinds.items(), key=lambda each: -each[1])])
+    return [*parts, f"{sum(kinds.values())} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {shown}"]
 
 
 def shortened(names: Sequence[str], most: int = 3) -> str:
@@ -572,7 +570,9 @@ def summary(files: Sequence[FileResult]) -> dict[str, Any]:
 def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
     """The kinds of skipped documents that jobspec has no schema of, each with the number of its documents, the most frequent first."""
     rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason)
-    numbers = Counter((row.api_version, row.kind) for row in rows)
+    numbers: dict[tuple[str, str], int] = {}
+    for row in rows:
+        numbers[row.api_version, row.kind] = numbers.get((row.api_version, row.kind), 0) + 1
     found = sorted(numbers.items(), key=lambda each: (-each[1], each[0][1], each[0][0]))
     return [{"apiVersion": version, "kind": kind, "documents": number} for (version, kind), number in found]
 

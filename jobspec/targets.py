@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from jobspec.diagnostics import JobspecError
 
-Target = Mapping[str, str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+Target: TypeAlias = "Mapping[str, str]"
 
 #: component -> release -> the libraries whose types its CRDs froze, `k8s.io/api` as `kubernetes`; newest last.
 #: From the operators' own go.mod at each release.

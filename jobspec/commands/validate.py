@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects, releases_of
@@ -215,6 +214,8 @@ def _with_projects(
     answers = []
     for each in results:
         if any(map(is_project, each.documents)) and not each.path.endswith(PAGES) and os.path.isfile(each.path):
+            from functools import partial
+
             from jobspec.commands.project import mistakes_of, plan_with_contracts, said_of_variants
             from jobspec.commands.trees import ProjectFiles
 

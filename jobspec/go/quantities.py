@@ -5,8 +5,6 @@ Follows `ParseQuantity`, `Quantity.Add` and `Quantity.CanonicalizeBytes`, k8s.io
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jobspec.go.formats import is_parsed_quantity
 
 TYPE_CHECKING = False
@@ -72,7 +70,6 @@ def quantity(text: str) -> Quantity:
     return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in DECIMAL else "exponent")
 
 
-@lru_cache(8192)  # a repository has few amounts
 def canonical_quantity(text: str) -> str:
     """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse is returned unchanged."""
     if not is_parsed_quantity(text):
@@ -156,7 +153,6 @@ _LONGEST = 100_000
 """The longest exponent that is written out; longer ones count like this one."""
 
 
-@lru_cache(1024)
 def amount_of(text: str) -> int:
     """The thousandths of a quantity, rounded away from zero."""
     found = quantity(_bounded(text))

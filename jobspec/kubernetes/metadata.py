@@ -5,8 +5,6 @@ Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.formats import address, plain_address
 from jobspec.go.values import integer, mapping, string_map, structs, text, texts
@@ -31,7 +29,6 @@ _MAX_ANNOTATIONS = 256 * 1024
 KNOWN_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 MAX_PREFIX = 58  # of `generateName`: the server cuts it and adds five characters
 _METADATA: Path = ("metadata",)
-_KEPT = 8192  # answers about words, of which a repository has few
 
 
 def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: bool = True, start: str = "") -> Problems:
@@ -155,7 +152,6 @@ def bad_path_segment(name: str) -> str:
     return "it cannot be `.` or `..`, and cannot contain `/` or `%`" if is_wrong else ""
 
 
-@lru_cache(_KEPT)
 def bad_subdomain(name: str) -> str:
     """Why *name* is not a DNS subdomain (RFC 1123); empty if it is one."""
     if len(name) > 253:
@@ -168,7 +164,6 @@ def bad_subdomain(name: str) -> str:
     return ""
 
 
-@lru_cache(_KEPT)
 def bad_label_name(name: str) -> str:
     """Why *name* is not a DNS label (RFC 1123); empty if it is one."""
     if len(name) > 63:
@@ -185,7 +180,6 @@ def bad_dns1035_label(name: str) -> str:
     return bad_label_name(name) or ("it must start with a letter" if name[0] in "0123456789" else "")
 
 
-@lru_cache(_KEPT)
 def bad_qualified_name(name: str) -> str:
     """Why *name* is not a qualified name (`example.com/name`); empty if it is one."""
     prefix, slash, rest = name.rpartition("/")
@@ -201,7 +195,6 @@ def bad_label_value(value: str) -> str:
     return _bad_word(value) if value else ""
 
 
-@lru_cache(_KEPT)
 def _bad_word(text: str) -> str:
     if len(text) > 63:
         return f"it has {len(text)} characters, more than 63"

@@ -12,7 +12,8 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import comparable, exponent_of, is_endless
 from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
-from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, excluded, fixed, listed, missing
+from jobspec.kubernetes.problems import closest, describe, excluded, fixed, listed, missing
+from jobspec.kubernetes.suggestions import chosen, did_you_mean
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False

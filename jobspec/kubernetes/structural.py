@@ -234,7 +234,9 @@ def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Probl
         if isinstance(value, int) and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
             return problems.beyond_bits(value, BITS[shape.format], path)
     elif shape.format and isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
-        meant = problems.meant_quantity(value) if shape.format == "quantity" else ""
+        from jobspec.kubernetes.suggestions import meant_quantity
+
+        meant = meant_quantity(value) if shape.format == "quantity" else ""
         return problems.wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
     return None
 

@@ -7,7 +7,7 @@ from jobspec.diagnostics import Diagnostic, Problem, has_error
 from jobspec.go.values import MAX_INT32
 from jobspec.kinds import Kind, Name
 from jobspec.kubernetes.metadata import metadata_problems
-from jobspec.kubernetes.problems import closest, nearest
+from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -283,6 +283,8 @@ def _not_a_manifest(document: Document) -> Problem:
 
 
 def _near_key(data: dict[str, object]) -> str:
+    from jobspec.kubernetes.suggestions import nearest
+
     wrong = {nearest(key, ("apiVersion", "kind")) for key in data} - data.keys() - {""}
     return f"did you mean `{min(wrong)}`?" if wrong else ""
 
@@ -314,6 +316,8 @@ def _candidates(group: str) -> list[Kind]:
 
     Of jobspec's own kinds, whose names many have, those of this group or of one that misspells it.
     """
+    from jobspec.kubernetes.suggestions import nearest
+
     ours, builtin = kinds.with_schema(), [kind for kind in kinds.built_in() if not kind.component]
     groups = [kind.group for kind in ours]
     like = group if group in groups else nearest(group, groups)

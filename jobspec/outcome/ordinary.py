@@ -12,8 +12,6 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from itertools import chain
-
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
@@ -163,11 +161,9 @@ def _is_accepted(template: Data, target: Target) -> bool:
     has_ephemeral = any("ephemeral" in each for each in spec.get("volumes", ()))
     if not is_typed or has_ephemeral or not spec.keys().isdisjoint(_OF_CLASS):
         return False
-    found = chain(
-        metadata_problems(metadata, names="subdomain", builtin=True),
-        new_pod_problems({"metadata": metadata, "spec": spec}, None, target["kubernetes"]),
-    )
-    return next(found, None) is None
+    of_metadata = metadata_problems(metadata, names="subdomain", builtin=True)
+    of_pod = new_pod_problems({"metadata": metadata, "spec": spec}, None, target["kubernetes"])
+    return not any(True for found in (of_metadata, of_pod) for _ in found)
 
 
 def _is_plain(template: Data) -> bool:

@@ -5,8 +5,6 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
-from operator import ge, gt, le, lt
-
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -268,11 +266,11 @@ def is_flag(word: str) -> bool:
 #: The rules for flags which a program does not take.
 FLAGS = ("unknown-flag", "wrong-flag-value")
 _NUMBERS = {"integer": r"[+-]?[0-9]+", "number": r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"}
-_LIMITS = {
-    "minimum": ("of at least", ge),
-    "exclusiveMinimum": ("above", gt),
-    "maximum": ("of at most", le),
-    "exclusiveMaximum": ("below", lt),
+_LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "minimum": ("of at least", lambda number, limit: number >= limit),
+    "exclusiveMinimum": ("above", lambda number, limit: number > limit),
+    "maximum": ("of at most", lambda number, limit: number <= limit),
+    "exclusiveMaximum": ("below", lambda number, limit: number < limit),
 }
 
 

@@ -6,9 +6,6 @@ Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod
 
 from __future__ import annotations
 
-from functools import cache
-from operator import is_ as is_same
-
 from jobspec.diagnostics import Data
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.problems import items_at
@@ -42,15 +39,15 @@ def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINE
 
 def is_pointer(field: str, around: str) -> bool:
     """Whether a field of a pod's spec is a pointer in Go, so that zero differs from absent; *around* is the field that its object is in."""
-    return (around, field) in _pointers()
+    if not _pointers:
+        pod = shapes.load("v1", "Pod", choose(()))
+        assert pod and pod.fields
+        _pointers.update(_pointers_in(pod.fields["spec"], "spec"))
+    return (around, field) in _pointers
 
 
-@cache
-def _pointers() -> frozenset[tuple[str, str]]:
-    """Those of the newest release, which has all fields of the others (`GoPointer` in the models)."""
-    pod = shapes.load("v1", "Pod", choose(()))
-    assert pod and pod.fields
-    return frozenset(_pointers_in(pod.fields["spec"], "spec"))
+_pointers: set[tuple[str, str]] = set()
+"""Those of the newest release, which has all fields of the others (`GoPointer` in the models); found on first use."""
 
 
 def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:
@@ -130,35 +127,33 @@ def _with_ports(container: Data, spec: Data) -> Data:
 
 _OFF = "2"  # in every release until now
 _WITH_USERS = ("secret", "configMap", "downwardAPI", "projected", "items", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
-#: The field that an object is in, and a field of the object -> the release that turned its feature on. The spec itself is in none.
-_ON_SINCE: dict[tuple[str, str], str] = {
-    ("", "evictionResponders"): _OFF,
-    ("", "hostUsers"): "1.33",
-    ("", "hostnameOverride"): "1.35",
-    ("", "resourceClaims"): "1.34",
-    ("", "resources"): "1.34",
-    ("", "schedulingGroup"): _OFF,
-    ("", "workloadRef"): _OFF,
-    ("emptyDir", "mode"): _OFF,
-    ("grpc", "mode"): _OFF,
-    ("httpGet", "protocol"): _OFF,
-    ("lifecycle", "stopSignal"): _OFF,
-    ("resources", "claims"): "1.34",
-    ("securityContext", "procMount"): "1.33",
-    ("securityContext", "seLinuxChangePolicy"): "1.33",
-    ("securityContext", "supplementalGroupsPolicy"): "1.33",
-    ("sources", "clusterTrustBundle"): "1.37",
-    ("sources", "podCertificate"): "1.37",
-    ("valueFrom", "fileKeyRef"): "1.35",
-    ("volumeMounts", "bindMountOptions"): _OFF,
-    ("volumeMounts", "recursiveReadOnly"): "1.31",
-    **{(field, "resizePolicy"): "1.33" for field in ALL_CONTAINERS},
-    **{(field, "restartPolicyRules"): "1.35" for field in ALL_CONTAINERS},
-    **{(field, name): _OFF for field in _WITH_USERS for name in ("user", "defaultUser")},
-    **{
-        (term, keys): "1.31"
-        for term in ("requiredDuringSchedulingIgnoredDuringExecution", "podAffinityTerm")
-        for keys in ("matchLabelKeys", "mismatchLabelKeys")
+#: The release that turned features on -> the field that an object is in (the spec is in none) -> the fields of the object that they bring.
+_ON_SINCE: dict[str, dict[str, tuple[str, ...]]] = {
+    "1.31": {
+        "volumeMounts": ("recursiveReadOnly",),
+        "requiredDuringSchedulingIgnoredDuringExecution": ("matchLabelKeys", "mismatchLabelKeys"),
+        "podAffinityTerm": ("matchLabelKeys", "mismatchLabelKeys"),
+    },
+    "1.33": {
+        "": ("hostUsers",),
+        "securityContext": ("procMount", "seLinuxChangePolicy", "supplementalGroupsPolicy"),
+        **dict.fromkeys(ALL_CONTAINERS, ("resizePolicy",)),
+    },
+    "1.34": {"": ("resourceClaims", "resources"), "resources": ("claims",)},
+    "1.35": {
+        "": ("hostnameOverride",),
+        "valueFrom": ("fileKeyRef",),
+        **dict.fromkeys(ALL_CONTAINERS, ("restartPolicyRules",)),
+    },
+    "1.37": {"sources": ("clusterTrustBundle", "podCertificate")},
+    _OFF: {
+        "": ("evictionResponders", "schedulingGroup", "workloadRef"),
+        "emptyDir": ("mode",),
+        "grpc": ("mode",),
+        "httpGet": ("protocol",),
+        "lifecycle": ("stopSignal",),
+        "volumeMounts": ("bindMountOptions",),
+        **dict.fromkeys(_WITH_USERS, ("user", "defaultUser")),
     },
 }
 
@@ -175,31 +170,39 @@ def without_disabled(spec: Data, release: str) -> Data:
     return kept
 
 
-@cache
-def _disabled(release: str) -> dict[str, frozenset[str]]:
+_disabled_fields: dict[str, dict[str, tuple[str, ...]]] = {}
+"""What `_disabled` has given, by release."""
+
+
+def _disabled(release: str) -> dict[str, tuple[str, ...]]:
     """The field that an object is in -> the fields of the object whose features are off in a release."""
-    off = [pair for pair, since in _ON_SINCE.items() if not is_at_least(release, since)]
-    return {around: frozenset(field for other, field in off if other == around) for around, _ in off}
+    if release not in _disabled_fields:
+        found: dict[str, tuple[str, ...]] = {}
+        for since, fields in _ON_SINCE.items():
+            if not is_at_least(release, since):
+                found |= {around: (*found.get(around, ()), *names) for around, names in fields.items()}
+        _disabled_fields[release] = found
+    return _disabled_fields[release]
 
 
-def _without_disabled_fields(value: Any, around: str, disabled: dict[str, frozenset[str]]) -> Any:
+def _without_disabled_fields(value: Any, around: str, disabled: dict[str, tuple[str, ...]]) -> Any:
     """A value of the field *around* without what is disabled in it; the same object where nothing is."""
     if type(value) is list:
         if not value or type(value[0]) is not dict:
             return value
         items = [_without_disabled_fields(each, around, disabled) for each in value]
-        return value if all(map(is_same, items, value)) else items
+        return value if all(each is kept for each, kept in zip(value, items, strict=True)) else items
     if type(value) is not dict:
         return value
-    off, made = disabled.get(around, frozenset()), value
+    off, made = disabled.get(around, ()), value
     for name, each in value.items():
         kept = _without_disabled_fields(each, name, disabled) if type(each) in (dict, list) else each
         if name in off or kept is not each:
             made = {**made, name: kept} if made is value else made
             made[name] = kept
     if made.get("lifecycle") == {} and value["lifecycle"]:  # an emptied one goes, too; one that was written so stays
-        off |= {"lifecycle"}
-    return made if off.isdisjoint(made) else {name: each for name, each in made.items() if name not in off}
+        off = (*off, "lifecycle")
+    return {name: each for name, each in made.items() if name not in off} if any(name in made for name in off) else made
 
 
 def _without_policy(container: Data) -> Data:

@@ -11,7 +11,6 @@ from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
-from jobspec.kubernetes.workloads.selectors import same
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import (
@@ -142,6 +141,8 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
     """Changes to pods can only be changed while the job is suspended; from 2.2.1 on also in the update that resumes it."""
     if not workload.old:
         return
+    from jobspec.kubernetes.workloads.selectors import same
+
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or (before.get("suspend") is True and is_at_least(target["trainer"], "2.2.1"))
     for field in reversed(PATCH_FIELDS):
