@@ -122,7 +122,7 @@ def _refused(place: Path, *arguments: str, code: int = 1) -> str:
     return done.stderr
 
 
-def _objects(texts: list[str], target: Target | None = None) -> list[Any]:
+def _objects(texts: list[str], target: "Target | None" = None) -> list[Any]:
     """The objects in texts, the items of lists among them, ordered by their data alone; for a target, as a server stores them."""
     found = [(as_stored(each, target) if target else each).data for text in texts for each in read(text, file="")[0]]
     items = [item for each in found for item in (each["items"] if each.get("kind") == "List" else [each])]
