@@ -7,6 +7,7 @@ fails in CEL, too, and the object is refused. `tests/test_cel_rules.py` compares
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.diagnostics import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,18 +23,15 @@ _SCHEME = _ANY_LETTERS | frozenset("0123456789+.-")
 _POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
 
 
-class CelRule:
+class CelRule(Record):
     """A rule's text, its function, and what a diagnostic adds: a hint and a path."""
 
-    __slots__ = ("about", "hint", "holds", "text")
-
-    def __init__(self, text: str, holds: Callable[..., bool], hint: str = "", *, about: Path = ()) -> None:
-        self.text = text
-        self.holds = holds
-        """Takes the value; of a transition rule, the value and the stored one."""
-        self.hint = hint
-        self.about = about
-        """The path, from the rule's value, of the value that it is about."""
+    text: str
+    holds: Callable[..., bool]
+    """Takes the value; of a transition rule, the value and the stored one."""
+    hint: str = ""
+    about: Path = ()
+    """The path, from the rule's value, of the value that it is about."""
 
 
 def objection(rule: CelRule, *values: Any) -> str | None:

@@ -5,7 +5,7 @@ First what holds for the jobs of both operators, then PyTorchJobs, then TrainJob
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Record
 from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
@@ -24,14 +24,11 @@ RETRYABLE = 128
 """Exit codes from here on say that a signal ended the process: the restart policy ExitCode tries again."""
 
 
-class Effect:
+class Effect(Record):
     """Whether the operator acts on a changed field of an existing job, and a note about it."""
 
-    __slots__ = ("heeded", "note")
-
-    def __init__(self, note: str = "", *, heeded: bool = True) -> None:
-        self.note = note
-        self.heeded = heeded
+    note: str = ""
+    heeded: bool = True
 
 
 def suspension_effect(old: Document, new: Document) -> Effect:
@@ -48,29 +45,19 @@ def restart_rules(job: Document, objects: Sequence[dict[str, Any]]) -> RestartRu
     return _rules_of_pytorchjob(spec) if job.group_kind == PYTORCHJOB else _rules_of_trainjob(spec, objects)
 
 
-class RestartRules:
+class RestartRules(Record):
     """The rules of one job about restarts and its end."""
 
-    __slots__ = ("_is_enough", "deadline", "limit", "policies", "rounds")
-
-    def __init__(
-        self,
-        policies: Mapping[str, str],
-        *,
-        limit: int | None,
-        deadline: float | None,
-        rounds: int = 1,
-        one_is_enough: Collection[str] = (),
-    ) -> None:
-        self.policies = policies
-        """The restart policy of each role."""
-        self.limit = limit
-        """How many restarts in all its pods may have before the job fails; None is no limit."""
-        self.deadline = deadline
-        """The seconds after which the job fails; None is no limit."""
-        self.rounds = rounds
-        """How often all of the job is started before it has failed."""
-        self._is_enough = frozenset(one_is_enough)
+    policies: Mapping[str, str]
+    """The restart policy of each role."""
+    limit: int | None
+    """How many restarts in all its pods may have before the job fails; None is no limit."""
+    deadline: float | None
+    """The seconds after which the job fails; None is no limit."""
+    rounds: int = 1
+    """How often all of the job is started before it has failed."""
+    decisive: Collection[str] = ()
+    """The roles of which the success of one pod ends the job."""
 
     def starts_again(self, role: str, code: int) -> bool:
         """Whether a pod whose process ended with *code* is started again, unless the job is over."""
@@ -91,7 +78,7 @@ class RestartRules:
         """The condition of a job whose pods, given by role and name, *ended* with these exit codes; None while it runs."""
         if any(ended.values()):
             return "Failed"
-        if any(role in self._is_enough for role, _ in ended):
+        if any(role in self.decisive for role, _ in ended):
             return "Succeeded"
         return "Succeeded" if len(ended) == len(pods) else None
 
@@ -114,7 +101,7 @@ def _rules_of_pytorchjob(spec: dict[str, Any]) -> RestartRules:
         {name: each.get("restartPolicy") or RESTART_POLICY for name, each in replicas.items()},
         limit=policy.get("backoffLimit"),
         deadline=policy.get("activeDeadlineSeconds"),
-        one_is_enough=[decisive] if decisive else [],
+        decisive=[decisive] if decisive else [],
     )
 
 

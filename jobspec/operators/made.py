@@ -6,7 +6,7 @@ could read, or a machine hold.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import (
     MarkedTree,
@@ -37,19 +37,14 @@ if TYPE_CHECKING:
 MOST = 100_000
 
 
-class Expansion:
+class Expansion(Record):
     """The objects that an operator creates for one job, and the diagnostics of what it does not create."""
 
-    __slots__ = ("counts", "diagnostics", "objects")
-
-    def __init__(
-        self, objects: Sequence[MarkedTree] = (), diagnostics: Sequence[Diagnostic] = (), *, counts: Mapping[str, int] | None = None
-    ) -> None:
-        self.objects = objects
-        """Whole objects, with `apiVersion`, `kind`, `metadata` and `spec`; those that a server may refuse are there, too."""
-        self.diagnostics = diagnostics
-        self.counts = counts or {}
-        """The number of pods of each role: replica types in small letters, replicated jobs by name."""
+    objects: Sequence[MarkedTree] = ()
+    """Whole objects, with `apiVersion`, `kind`, `metadata` and `spec`; those that a server may refuse are there, too."""
+    diagnostics: Sequence[Diagnostic] = ()
+    counts: Mapping[str, int] = {}
+    """The number of pods of each role: replica types in small letters, replicated jobs by name."""
 
 
 def indices(count: int, what: str, *, first_and_last_only: bool = False) -> Iterable[int]:

@@ -5,7 +5,7 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,17 +60,14 @@ SETTINGS = {
 }
 
 
-class CommandLine:
+class CommandLine(Record):
     """What a container runs."""
 
-    __slots__ = ("how", "options", "program")
-
-    def __init__(self, how: str, program: Sequence[str], options: Mapping[str, str]) -> None:
-        self.how = how
-        self.program = list(program)
-        """The words of the program, without the launcher's and the interpreter's own."""
-        self.options = options
-        """The launcher's settings on the command line, by name."""
+    how: str
+    program: Sequence[str]
+    """The words of the program, without the launcher's and the interpreter's own."""
+    options: Mapping[str, str] = {}
+    """The launcher's settings on the command line, by name."""
 
     def setting(self, name: str, environment: Mapping[str, str]) -> str:
         """A setting of the launcher: from the command line, else the variable, else its default."""
@@ -80,17 +77,17 @@ class CommandLine:
 def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLine:
     """The command line of a container's `command` and `args`."""
     if not command:
-        return CommandLine(IMAGE, arguments, {})
+        return CommandLine(IMAGE, arguments)
     words = [*command, *arguments]
     if is_shell(words[0]):
-        return CommandLine(SHELL, words, {})
+        return CommandLine(SHELL, words)
     start = length_of_start(words)
     if start:
         return _launched(words[start:])
     if not starts_python(words):
-        return CommandLine(PROGRAM, words, {})
+        return CommandLine(PROGRAM, words)
     unbuffered = next((number for number, word in enumerate(words[1:]) if word != "-u"), len(words) - 1)
-    return CommandLine(PROGRAM, [_PYTHON, *words[1 + unbuffered :]], {})
+    return CommandLine(PROGRAM, [_PYTHON, *words[1 + unbuffered :]])
 
 
 def _launched(words: Sequence[str]) -> CommandLine:
@@ -176,23 +173,20 @@ def _meant(option: str) -> list[str]:
 
 
 # The words of a command line, as argparse reads them.
-class CommandWord:
+class CommandWord(Record):
     """A word of a command line, and its value."""
 
-    __slots__ = ("at", "is_joined", "name", "option", "value", "value_at")
-
-    def __init__(self, at: int, name: str, option: str, value: str | None, *, value_at: int, is_joined: bool) -> None:
-        self.at = at
-        """The number of the word."""
-        self.name = name
-        self.option = option
-        """The option that the name means; empty where it means none."""
-        self.value = value
-        """None of a switch, and where none follows."""
-        self.value_at = value_at
-        """The number of the word that the value stands in."""
-        self.is_joined = is_joined
-        """Whether the value is written behind a `=`."""
+    at: int
+    """The number of the word."""
+    name: str
+    option: str
+    """The option that the name means; empty where it means none."""
+    value: str | None
+    """None of a switch, and where none follows."""
+    value_at: int
+    """The number of the word that the value stands in."""
+    is_joined: bool
+    """Whether the value is written behind a `=`."""
 
 
 def read(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics import Mark, Record
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, number, set_by, text, with_appended, with_fields
 from jobspec.operators.batch import POD_OF_JOB
 from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, operator_mark, owner_references
@@ -136,20 +136,17 @@ NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 """The annotation by which a user says that nodes are labelled for each Job already."""
 
 
-class JobPlace:
+class JobPlace(Record):
     """The place of a Job in its JobSet."""
 
-    __slots__ = ("index", "jobset", "mark", "release", "replicated")
-
-    def __init__(self, jobset: MarkedTree, replicated: MarkedTree, index: int, *, mark: Mark, release: str) -> None:
-        self.jobset = jobset
-        self.replicated = replicated
-        self.index = index
-        """The number of the Job among those of its replicated job."""
-        self.mark = mark
-        """The place of what JobSet sets itself."""
-        self.release = release
-        """Of JobSet."""
+    jobset: MarkedTree
+    replicated: MarkedTree
+    index: int
+    """The number of the Job among those of its replicated job."""
+    mark: Mark
+    """The place of what JobSet sets itself."""
+    release: str
+    """Of JobSet."""
 
     @property
     def name(self) -> str:

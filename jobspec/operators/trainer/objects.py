@@ -180,7 +180,7 @@ def jobset(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree, *, co
     *command*: what a plugin runs in place of the job's command and arguments.
     """
     program = {"command": command or _command(job, sets), **({} if command else {"args": job.trainer("args")})}
-    sent = [TrainerPodSet(synced(each, job), each.count) for each in sets]
+    sent = [each.changed(job=synced(each, job)) for each in sets]
     jobs = [in_group(_with_job(_initializing(each, job), job, program).job, job) for each in sent]
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
@@ -226,7 +226,7 @@ def _fetching(container: MarkedTree, initializer: MarkedTree, job: JobOfTrainer)
 
 
 def _once(pod_set: TrainerPodSet, job: JobOfTrainer) -> TrainerPodSet:
-    return TrainerPodSet(with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}), pod_set.count)
+    return pod_set.changed(job=with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}))
 
 
 def _with_job(pod_set: TrainerPodSet, job: JobOfTrainer, program: dict[str, MarkedTree | None]) -> TrainerPodSet:

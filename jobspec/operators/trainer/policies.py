@@ -5,7 +5,7 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Finding, Key, Path, Rule, remove
+from jobspec.diagnostics import Finding, Key, Path, Record, Rule, remove
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RESERVED, TRAINER, RuntimeReference, ancestor
 from jobspec.targets import Target, is_at_least
@@ -144,18 +144,15 @@ class ReplicatedPods:
             mounts.update(mount["name"] for _, mount in items_at(spec, (*path, "volumeMounts")))
 
 
-class PodChange:
+class PodChange(Record):
     """A change that a TrainJob makes to the pods of one replicated job."""
 
-    __slots__ = ("job", "job_path", "spec", "spec_path")
-
-    def __init__(self, job: str, job_path: Path, spec: Any, spec_path: Path) -> None:
-        self.job = job
-        self.job_path = job_path
-        """The path of the replicated job's name."""
-        self.spec = spec
-        """The partial pod spec; None where there is none."""
-        self.spec_path = spec_path
+    job: str
+    job_path: Path
+    """The path of the replicated job's name."""
+    spec: Any
+    """The partial pod spec; None where there is none."""
+    spec_path: Path
 
 
 def changes(workload: Workload) -> Iterator[PodChange]:

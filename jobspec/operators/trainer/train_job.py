@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Record
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, is_true, items, number, text, with_fields
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import canonical_quantity, quantity
@@ -223,14 +224,11 @@ POD = (*TEMPLATE, "spec")
 """The path of the pod spec in a replicated job."""
 
 
-class TrainerPodSet:
+class TrainerPodSet(Record):
     """A replicated job, and how many pods each of its Jobs has."""
 
-    __slots__ = ("count", "job")
-
-    def __init__(self, job: MarkedTree, count: MarkedTree) -> None:
-        self.job = job
-        self.count = count
+    job: MarkedTree
+    count: MarkedTree
 
     @property
     def name(self) -> str:
@@ -253,11 +251,11 @@ class TrainerPodSet:
 
     def with_count(self, count: MarkedTree | None) -> TrainerPodSet:
         """The same with another number of pods, where there is one."""
-        return TrainerPodSet(self.job, count) if count else self
+        return self.changed(count=count) if count else self
 
     def with_pod(self, change: Change) -> TrainerPodSet:
         """The same with the spec of its pods changed."""
-        return TrainerPodSet(changed(self.job, POD, change), self.count)
+        return self.changed(job=changed(self.job, POD, change))
 
     def with_container(self, name: str, change: Change, *, among: str = "containers") -> TrainerPodSet:
         """The same with the containers of a name changed."""

@@ -5,7 +5,7 @@ Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, Key, Mark, Path
+from jobspec.diagnostics import Diagnostic, Finding, Key, Mark, Path, Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
 from jobspec.kinds import PYTORCHJOB
@@ -23,19 +23,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Replicas:
+class Replicas(Record):
     """The pods of one replica type."""
 
-    __slots__ = ("count", "restart_policy", "template", "type")
-
-    def __init__(self, kind: str, count: MarkedTree, restart_policy: MarkedTree, template: MarkedTree) -> None:
-        self.type = kind
-        """`Master` or `Worker`."""
-        self.count = count
-        """How many were asked for."""
-        self.restart_policy = restart_policy
-        self.template = template
-        """The pod template, with the operator's port in the training container."""
+    type: str
+    """`Master` or `Worker`."""
+    count: MarkedTree
+    """How many were asked for."""
+    restart_policy: MarkedTree
+    template: MarkedTree
+    """The pod template, with the operator's port in the training container."""
 
     @property
     def made(self) -> int:
