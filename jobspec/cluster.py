@@ -333,9 +333,8 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
         others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
         accepted += parameters_in(others, accepted, cluster.parameter_kinds)
     refused = [each.document for each in found if not each.can_be_looked_up]
-    if not cluster.objects:
-        return Objects(accepted, refused=refused, complete=cluster.complete)
-    return Objects(accepted, cluster.lookups, refused=refused, complete=cluster.complete)
+    elsewhere = cluster.lookups if cluster.objects else ()
+    return Objects(accepted, elsewhere, refused=refused, complete=cluster.complete)
 
 
 def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:

@@ -5,8 +5,8 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
-from jobspec.cluster import MOUNTED, can_be_looked_up, has_policies, judge, names_of, objects_for, parameters_in, policies_for, reviewed
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, grouped, has_error
+from jobspec.cluster import MOUNTED, can_be_looked_up, judge, names_of, objects_for, parameters_in, policies_for, reviewed
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Record, deduplicated, grouped, has_error
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
@@ -32,6 +32,7 @@ from jobspec.workloads import is_workload
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from dataclasses import KW_ONLY
     from typing import Any, TypeVar
 
     from jobspec.cluster import Cluster, Judged
@@ -55,34 +56,22 @@ if TYPE_CHECKING:
     Pending = tuple[Judged, Objects]
 
 
-class Source:
+class Source(Record):
     """A file's content under its name."""
 
-    __slots__ = ("content", "first_line", "in_build", "name", "part", "skip_unknown", "values")
-
-    def __init__(
-        self,
-        name: str,
-        content: str | bytes,
-        *,
-        skip_unknown: bool = False,
-        in_build: InBuild | None = None,
-        part: int = 0,
-        first_line: int = 0,
-        values: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = name
-        self.content = content
-        self.values = values
-        """Values to fill in for placeholders; None where nobody gives any."""
-        self.skip_unknown = skip_unknown
-        """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
-        self.in_build = in_build
-        """The role of the file in the builds of its repository; None where it is judged by itself."""
-        self.part = part
-        """The number of the part of a large file that it is."""
-        self.first_line = first_line
-        """How many lines of the file are before it."""
+    name: str
+    content: str | bytes
+    _: KW_ONLY
+    skip_unknown: bool = False
+    """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
+    in_build: InBuild | None = None
+    """The role of the file in the builds of its repository; None where it is judged by itself."""
+    part: int = 0
+    """The number of the part of a large file that it is."""
+    first_line: int = 0
+    """How many lines of the file are before it."""
+    values: Mapping[str, str] | None = None
+    """Values to fill in for placeholders; None where nobody gives any."""
 
     @property
     def key(self) -> str:
@@ -90,100 +79,49 @@ class Source:
         return f"{self.name}{PART}{self.part}" if self.part else self.name
 
 
-class Manifests:
+class Manifests(Record):
     """The documents of a file, as they are read or with overlays applied."""
 
-    __slots__ = ("comments", "diagnostics", "documents", "name", "settled", "skip_unknown", "sync", "text")
-
-    def __init__(
-        self,
-        name: str,
-        documents: Sequence[Document],
-        diagnostics: Sequence[Diagnostic] = (),
-        *,
-        text: str = "",
-        skip_unknown: bool = False,
-        settled: Sequence[DocumentResult] | None = None,
-        comments: bool = False,
-        sync: str = "",
-    ) -> None:
-        self.name = name
-        self.documents = documents
-        self.diagnostics = diagnostics
-        self.text = text
-        """The text that the documents were read from; empty where overlays were applied."""
-        self.skip_unknown = skip_unknown
-        self.settled = settled
-        """The results of the documents where no check follows: the file is skipped, or overlays cannot be applied. None otherwise."""
-        self.comments = comments
-        """Whether the file may have comments that ignore findings."""
-        self.sync = sync
-        """The folder that an engine applies the file with; empty where none does."""
-
-    def changed(
-        self,
-        documents: Sequence[Document],
-        diagnostics: Sequence[Diagnostic],
-        *,
-        text: str = "",
-        settled: Sequence[DocumentResult] | None = None,
-    ) -> Manifests:
-        """The same file with other documents, of which there is no text unless it is given."""
-        return Manifests(
-            self.name,
-            documents,
-            diagnostics,
-            text=text,
-            skip_unknown=self.skip_unknown,
-            settled=settled,
-            comments=self.comments,
-            sync=self.sync,
-        )
+    name: str
+    documents: Sequence[Document]
+    diagnostics: Sequence[Diagnostic] = ()
+    _: KW_ONLY
+    text: str = ""
+    """The text that the documents were read from; empty where overlays were applied."""
+    skip_unknown: bool = False
+    settled: Sequence[DocumentResult] | None = None
+    """The results of the documents where no check follows: the file is skipped, or overlays cannot be applied. None otherwise."""
+    comments: bool = False
+    """Whether the file may have comments that ignore findings."""
+    sync: str = ""
+    """The folder that an engine applies the file with; empty where none does."""
 
 
-class Checked:
+class Checked(Record):
     """A file's result, and its documents."""
 
-    __slots__ = ("comments", "documents", "objects", "pending", "refused", "result", "settled", "sync", "unforeseen")
-
-    def __init__(
-        self,
-        result: FileResult,
-        documents: Sequence[Document],
-        objects: Sequence[Document] = (),
-        pending: Sequence[Pending] = (),
-        unforeseen: Sequence[Document] = (),
-        *,
-        refused: Sequence[Document] = (),
-        comments: bool = False,
-        sync: str = "",
-        settled: bool = False,
-    ) -> None:
-        self.result = result
-        self.documents = documents
-        """The documents that can be rendered: all but skipped ones without a kind or name."""
-        self.objects = objects
-        """The accepted objects that documents of other files can refer to."""
-        self.pending = pending
-        self.refused = refused
-        """The refused objects that jobs of other files can name."""
-        self.unforeseen = unforeseen
-        """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
-        self.comments = comments
-        """Whether the file may have comments that ignore findings."""
-        self.sync = sync
-        """The folder that an engine applies the file with; empty where none does."""
-        self.settled = settled
-        """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
+    result: FileResult
+    documents: Sequence[Document]
+    """The documents that can be rendered: all but skipped ones without a kind or name."""
+    objects: Sequence[Document] = ()
+    """The accepted objects that documents of other files can refer to."""
+    pending: Sequence[Pending] = ()
+    unforeseen: Sequence[Document] = ()
+    """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
+    _: KW_ONLY
+    refused: Sequence[Document] = ()
+    """The refused objects that jobs of other files can name."""
+    comments: bool = False
+    """Whether the file may have comments that ignore findings."""
+    sync: str = ""
+    """The folder that an engine applies the file with; empty where none does."""
+    settled: bool = False
+    """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
 
     @property
     def has_jobs(self) -> bool:
         """Whether jobs are among the accepted documents."""
         return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
-
-    def changed(self, **attributes: Any) -> Checked:
-        """The same with other attributes."""
-        return Checked(**{name: attributes[name] if name in attributes else getattr(self, name) for name in self.__slots__})
 
     def without_objects(self, kinds: Collection[GroupKind]) -> Checked:
         """The same without the objects of some kinds for other files."""
@@ -416,7 +354,7 @@ def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> 
     documents, notes = stood_in(manifests.documents, errors, cluster.target)
     if not notes or manifests.settled is not None:
         return manifests, checked
-    changed = manifests.changed(documents, [*manifests.diagnostics, *notes], text=manifests.text)
+    changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])
     return with_stand_ins(changed, check(changed, cluster), cluster)
 
 
@@ -432,14 +370,14 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
         return manifests
     from jobspec.overlays.apply import apply as apply_overlays
 
-    base = check(manifests, cluster.for_bases())
+    base, manifests = check(manifests, cluster.for_bases()), manifests.changed(text="")
     if not base.result.valid:
-        return manifests.changed(base.documents, base.result.diagnostics, settled=base.result.documents)
+        return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
     if has_error(applied.diagnostics):
         settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
-        return manifests.changed(base.documents, applied.diagnostics, settled=settled)
-    return manifests.changed(applied.documents, applied.diagnostics)
+        return manifests.changed(documents=base.documents, diagnostics=applied.diagnostics, settled=settled)
+    return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
 
 
 def check(manifests: Manifests, cluster: Cluster) -> Checked:
@@ -476,7 +414,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or _is_shared(each.seen))]
-    if has_policies(shared):
+    if any(each.group_kind in ADMISSION_POLICIES for each in shared):
         accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
         shared += parameters_in(accepted, shared)
     refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in WEBHOOK_LOOKUPS]

@@ -6,7 +6,7 @@ Only this module knows where each kind has its pods.
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, DocumentResult, Key, Path
+from jobspec.diagnostics import Diagnostic, DocumentResult, Key, Path, Record
 from jobspec.documents.document import with_value_at
 
 TYPE_CHECKING = False
@@ -18,20 +18,17 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
 
 
-class Role:
+class Role(Record):
     """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
 
-    __slots__ = ("data", "name", "path", "template")
-
-    def __init__(self, name: str, path: Path, data: dict[str, Any], template: Path) -> None:
-        self.name = name
-        """The key of the replica type, or the name of the replicated job."""
-        self.path = path
-        """The path of the role in its manifest."""
-        self.data = data
-        """The value at that path."""
-        self.template = template
-        """The path of the pod template below it."""
+    name: str
+    """The key of the replica type, or the name of the replicated job."""
+    path: Path
+    """The path of the role in its manifest."""
+    data: dict[str, Any]
+    """The value at that path."""
+    template: Path
+    """The path of the pod template below it."""
 
     def at(self, *steps: str) -> Path:
         """The path of a field of the pod spec in the manifest."""
@@ -46,17 +43,14 @@ class Role:
         return [((*self.at(field), index), item) for index, item in enumerate(self.in_pod(field) or ())]
 
 
-class TrainingRole:
+class TrainingRole(Record):
     """A role of a training job, as overlays name it."""
 
-    __slots__ = ("container", "name", "path")
-
-    def __init__(self, name: str, path: Path, container: str) -> None:
-        self.name = name
-        self.path = path
-        """The path of the pod template in the manifest; empty where the template is in a runtime."""
-        self.container = container
-        """The name of the container that the operator requires."""
+    name: str
+    path: Path
+    """The path of the pod template in the manifest; empty where the template is in a runtime."""
+    container: str
+    """The name of the container that the operator requires."""
 
     def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""

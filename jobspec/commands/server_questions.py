@@ -79,12 +79,13 @@ def _manifests(found: Found, run_context: RunContext, *, skip_unknown: bool) -> 
     if run_context.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
         return manifests
     filled, _ = pipeline.with_stand_ins(manifests, pipeline.check(manifests, run_context.cluster), run_context.cluster)
-    return manifests if filled is manifests else filled.changed(filled.documents, filled.diagnostics)  # whose text has the placeholders
+    return manifests if filled is manifests else filled.changed(text="")  # whose text has the placeholders
 
 
 def _unasked(base: Manifests) -> Manifests:
     """The manifests of a project's base, of which only its variants are asked about."""
-    return base.changed(base.documents, (), settled=[result_of(each, "skipped", reason="project base") for each in base.documents])
+    settled = [result_of(each, "skipped", reason="project base") for each in base.documents]
+    return base.changed(diagnostics=(), text="", settled=settled)
 
 
 def _variants(planned: Plan) -> Iterator[Manifests]:

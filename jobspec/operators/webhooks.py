@@ -6,16 +6,16 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
+from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Record, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
-from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, CompleteKinds, GroupKind, find
+from jobspec.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import QUEUES, Target, is_at_least, release_of
+from jobspec.targets import QUEUES, Target, is_at_least
 from jobspec.workloads import QUEUE, Workload
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from jobspec.kinds import CompleteKinds, GroupKind
     from jobspec.kubernetes.verdict import Verdict
 
 
@@ -39,40 +40,28 @@ def findings(rules: Iterable[Rule], workload: Workload, target: Target, release:
 
 
 # The answer of webhooks to a document: what rules find, as diagnostics, and the objects that were looked up.
-class Objects:
+class Objects(Record):
     """The objects on the server that a document can refer to."""
 
-    __slots__ = ("complete", "elsewhere", "in_file", "refused")
-
-    def __init__(
-        self,
-        in_file: Sequence[Document] = (),
-        elsewhere: Sequence[Document] = (),
-        *,
-        refused: Sequence[Document] = (),
-        complete: CompleteKinds = UNKNOWN,
-    ) -> None:
-        self.in_file = in_file
-        """The accepted objects of the same file."""
-        self.refused = refused
-        """Refused objects: those of the same file, and those of other files that the document names."""
-        self.elsewhere = elsewhere
-        """The accepted objects of other files, and those of the cluster that webhooks look up."""
-        self.complete = complete
-        """The kinds of which the server has no other objects."""
+    in_file: Sequence[Document] = ()
+    """The accepted objects of the same file."""
+    elsewhere: Sequence[Document] = ()
+    """The accepted objects of other files, and those of the cluster that webhooks look up."""
+    refused: Sequence[Document] = ()
+    """Refused objects: those of the same file, and those of other files that the document names."""
+    complete: CompleteKinds = UNKNOWN
+    """The kinds of which the server has no other objects."""
 
     def with_others(self, documents: Sequence[Document], *, refused: Sequence[Document] = ()) -> Objects:
         """The same with further objects of other files, accepted and *refused* ones."""
-        elsewhere = [*self.elsewhere, *documents]
-        return Objects(self.in_file, elsewhere, refused=[*self.refused, *refused], complete=self.complete)
+        return self.changed(elsewhere=[*self.elsewhere, *documents], refused=[*self.refused, *refused])
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
     """What rules find in a workload, as diagnostics of its document."""
     document = workload.document
-    kind = find(document.api_version, document.kind)
-    assert kind
-    return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, release_of(kind.component, target))]
+    release = target[COMPONENTS[document.api_version, document.kind]]
+    return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, release)]
 
 
 # Names of jobs, which begin the names of Services and pods, and names of managers.

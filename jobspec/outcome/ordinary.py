@@ -12,7 +12,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.diagnostics import Diagnostic, Record, has_error
 from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
@@ -43,15 +43,12 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 
-class Foresight:
+class Foresight(Record):
     """What is foreseen of a job."""
 
-    __slots__ = ("diagnostics", "runs")
-
-    def __init__(self, diagnostics: Sequence[Diagnostic], *, runs: bool | None) -> None:
-        self.diagnostics = diagnostics
-        self.runs = runs
-        """Whether the job will run and train; None where that is not known."""
+    diagnostics: Sequence[Diagnostic]
+    runs: bool | None
+    """Whether the job will run and train; None where that is not known."""
 
 
 def foresee(
