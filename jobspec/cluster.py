@@ -2,39 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, JobspecError, Rule, grouped, has_error, lines_of
 from jobspec.documents.document import Document
-from jobspec.kinds import (
-    ADMISSION_POLICIES,
-    CLUSTER,
-    CLUSTER_TRAINING_RUNTIME,
-    GENERATING_KINDS,
-    JOB,
-    JOBSET,
-    KYVERNO_POLICY,
-    LIMIT_RANGE,
-    MOUNTED_KINDS,
-    MUTATING_POLICY,
-    NAMESPACE,
-    PLUGIN_REVIEWED,
-    POD,
-    POLICY_KINDS,
-    PRIORITY_CLASS,
-    PYTORCHJOB,
-    QUEUE_CONFIGURATION,
-    QUEUE_GROUP,
-    QUEUE_KINDS,
-    RESOURCE_QUOTA,
-    TRAINING_RUNTIME,
-    TRAINJOB,
-    UNKNOWN,
-    VALIDATING_POLICY,
-    WEBHOOK_LOOKUPS,
-    CompleteKinds,
-    Name,
-    find,
-    is_cluster_scoped,
-)
 from jobspec.kubernetes.verdict import AdmissionAnswer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
 from jobspec.targets import CHOSEN, OPERATORS, QUEUES, Target, is_later, reported
@@ -48,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Data
     from jobspec.documents.manifest import Manifest
-    from jobspec.kinds import GroupKind
+    from jobspec.kinds import GroupKind, Name
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision, Request
     from jobspec.kubernetes.custom_kinds import CustomKinds
@@ -99,7 +69,7 @@ class Cluster:
         stored: StoredObjects | Sequence[Manifest] | None = None,
         webhooks: bool = True,
         closed: bool = False,
-        complete: CompleteKinds = UNKNOWN,
+        complete: kinds.CompleteKinds = kinds.UNKNOWN,
         installed: Mapping[str, str | None] | None = None,
         contracts: Mapping[str, Contract] | None = None,
     ) -> None:
@@ -118,7 +88,7 @@ class Cluster:
         """The objects that manifests update; None where all manifests are new objects."""
         self.webhooks = webhooks
         """Whether the operators' webhooks are asked."""
-        self.complete = CompleteKinds(complete.pinned, every=True) if closed else complete
+        self.complete = kinds.CompleteKinds(complete.pinned, every=True) if closed else complete
         """The kinds of which an object that is nowhere at hand does not exist: all of them where it is *closed*."""
         there = dict.fromkeys(OPERATORS) if installed is None else installed
         self.installed = {**there, QUEUES: self.target[QUEUES]} if QUEUES in self.target else there
@@ -139,12 +109,12 @@ class Cluster:
     @property
     def is_pinned(self) -> bool:
         """Whether it is that of a file, which has the shapes of its nodes."""
-        return self.once("is_pinned", lambda: any(each.group_kind == CLUSTER for each in self.objects))
+        return self.once("is_pinned", lambda: any(each.group_kind == kinds.CLUSTER for each in self.objects))
 
     @property
     def lookups(self) -> list[Document]:
         """Those of the objects that webhooks look up, such as runtimes."""
-        return self.once("lookups", lambda: [each for each in self.objects if each.group_kind in WEBHOOK_LOOKUPS])
+        return self.once("lookups", lambda: [each for each in self.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS])
 
     @property
     def has_policies(self) -> bool:
@@ -154,7 +124,7 @@ class Cluster:
     @property
     def rules(self) -> list[Document]:
         """Those policies and their bindings."""
-        return self.once("rules", lambda: [each for each in self.objects if each.group_kind in ADMISSION_POLICIES])
+        return self.once("rules", lambda: [each for each in self.objects if each.group_kind in kinds.ADMISSION_POLICIES])
 
     @property
     def parameter_kinds(self) -> set[GroupKind]:
@@ -240,10 +210,10 @@ def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
 # Judge documents in a cluster: by the API server's own checks, then by its plugins and the operators' webhooks.
 
 
-MOUNTED = frozenset((*MOUNTED_KINDS, *GENERATING_KINDS))
-_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION))
+MOUNTED = frozenset((*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS))
 #: The kinds that jobs are judged by, though their schemas may not be at hand.
-_TAKEN_AS_THEY_ARE = (*GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION)
+_TAKEN_AS_THEY_ARE = (*kinds.GENERATING_KINDS, *kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION)
+_REFERRED = frozenset((*kinds.WEBHOOK_LOOKUPS, *kinds.POLICY_KINDS, *MOUNTED, *_TAKEN_AS_THEY_ARE))
 
 
 class Judged:
@@ -278,7 +248,7 @@ class Judged:
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
         kind, accepted = document.group_kind, self.status in ("valid", "partly")
         is_known = accepted or (kind in _TAKEN_AS_THEY_ARE and self.status == "unknown")
-        fits = kind != KYVERNO_POLICY or not by_server.diagnostics  # which are warnings, since a cluster may have another release
+        fits = kind != kinds.KYVERNO_POLICY or not by_server.diagnostics  # which are warnings, since a cluster may have another release
         self.can_be_looked_up = is_known and kind in _REFERRED and fits and not document.is_held
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
 
@@ -309,20 +279,20 @@ def judge(
     if not any(map(_refers, judged)):
         return judged
     objects = objects_for(judged, cluster)
-    policies = policies_for(objects, cluster) if any(each.document.group_kind in PLUGIN_REVIEWED for each in judged) else None
+    policies = policies_for(objects, cluster) if any(each.document.group_kind in kinds.PLUGIN_REVIEWED for each in judged) else None
     return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
 
 
 def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
     """Whether webhooks or plugins look at a document."""
     kind = judged.document.group_kind
-    return kind in PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in WEBHOOK_LOOKUPS))
+    return kind in kinds.PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in kinds.WEBHOOK_LOOKUPS))
 
 
 def _refers(judged: Judged) -> bool:
     """Whether the diagnostics of a document depend on other documents."""
     kind = judged.document.group_kind
-    return kind == TRAINJOB or (kind in PLUGIN_REVIEWED and kind != NAMESPACE)
+    return kind == kinds.TRAINJOB or (kind in kinds.PLUGIN_REVIEWED and kind != kinds.NAMESPACE)
 
 
 def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
@@ -345,7 +315,7 @@ def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:
         others = (*objects.elsewhere[len(cluster.lookups) :], *objects.in_file)
         return cluster.policies.with_others(data_of(others)) if others else cluster.policies
     found = (*objects.elsewhere, *objects.in_file)
-    wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.complete.every else POLICY_KINDS
+    wanted = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if objects.complete.every else kinds.POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
     from jobspec.kubernetes.admission.objects import policies_of
@@ -355,7 +325,7 @@ def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:
 
 def has_policies(documents: Iterable[Document]) -> bool:
     """Whether admission policies with rules in CEL are among some documents, or bindings of such."""
-    return any(each.group_kind in ADMISSION_POLICIES for each in documents)
+    return any(each.group_kind in kinds.ADMISSION_POLICIES for each in documents)
 
 
 def parameters_in(documents: Iterable[Document], policies: Sequence[Document], others: Set[GroupKind] = frozenset()) -> list[Document]:
@@ -391,7 +361,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
         return Judged(document, unknown, old=old)
     seen = document
     found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
-    if cluster.webhooks and (found.status == "invalid" or document.group_kind == JOBSET):
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
@@ -409,7 +379,7 @@ def _of_other_engine(document: Document) -> Diagnostic | None:
     """What is said of a policy that jobspec does not evaluate; None of other kinds of its engine."""
     engine, kind = _POLICY_ENGINES[document.group_kind[0]], document.kind
     is_policy = engine == "Gatekeeper" or (kind.endswith("Policy") and kind.removesuffix("Policy") not in _REFUSE_NOTHING)
-    if not is_policy or document.group_kind == KYVERNO_POLICY:
+    if not is_policy or document.group_kind == kinds.KYVERNO_POLICY:
         return None
     message = f"jobspec does not evaluate {kind}: what {engine} refuses or changes by it is not known"
     hint = "those that it evaluates: ValidatingAdmissionPolicy, MutatingAdmissionPolicy, and Kyverno's ValidatingPolicy"
@@ -418,7 +388,7 @@ def _of_other_engine(document: Document) -> Diagnostic | None:
 
 def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
     """The verdict on a kind of an operator's release that came after all known ones, where no CRD defines it; None for other kinds."""
-    kind = find(document.api_version, document.kind)
+    kind = kinds.find(document.api_version, document.kind)
     if not kind or kind.component not in cluster.later or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
         return None
     release = f"{kind.component} {cluster.later[kind.component]}"
@@ -438,12 +408,12 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
         judged, said = _changed_by_policies(judged, policies, cluster)
     if judged.by_server.status not in ("valid", "partly") or (said and has_error(said)):
         return judged.reviewed(said) if said else judged
-    if judged.document.group_kind in PLUGIN_REVIEWED:
+    if judged.document.group_kind in kinds.PLUGIN_REVIEWED:
         judged = _by_plugins(judged, policies, cluster)
-        if judged.document.group_kind == JOB and cluster.webhooks and QUEUES in cluster.target:
+        if judged.document.group_kind == kinds.JOB and cluster.webhooks and QUEUES in cluster.target:
             answer = review(judged.document, cluster.target, objects, old=judged.old)
             judged = judged.reviewed([*judged.by_webhooks, *answer.diagnostics], judged.wanted)
-    elif judged.document.group_kind in ADMISSION_POLICIES:
+    elif judged.document.group_kind in kinds.ADMISSION_POLICIES:
         judged = _rules_themselves(judged, policies, cluster)
     elif cluster.webhooks:
         judged = _by_webhooks(judged, objects, cluster)
@@ -459,7 +429,7 @@ def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Clust
         return judged, []
     from jobspec.operators.policies import changed_manifest
 
-    request = _request(judged, policies, cluster, MUTATING_POLICY)
+    request = _request(judged, policies, cluster, kinds.MUTATING_POLICY)
     if request is None:
         return judged, []
     custom = cluster.custom_kinds.shape(document) if cluster.custom_kinds else None
@@ -480,7 +450,7 @@ def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
     if judged.by_server.status in ("valid", "partly"):
         return True
     document, found = judged.document, judged.by_server.diagnostics
-    known = find(document.api_version, document.kind)
+    known = kinds.find(document.api_version, document.kind)
     if judged.status != "invalid" or not found:
         return False
     if (known and not known.is_builtin) or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
@@ -499,7 +469,7 @@ _UNDECODABLE = ("unknown-field", "unknown-kind", "wrong-type")
 
 def _is_sent(document: Document) -> bool:
     """Whether a document is an object for a server, other than a policy."""
-    return not document.is_held and document.group_kind[0] not in ("jobspec.dev", VALIDATING_POLICY[0], KYVERNO_POLICY[0])
+    return not document.is_held and document.group_kind[0] not in ("jobspec.dev", kinds.VALIDATING_POLICY[0], kinds.KYVERNO_POLICY[0])
 
 
 def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: GroupKind) -> Request | None:
@@ -525,7 +495,7 @@ def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: Gr
 def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
     """The judgement of an admission policy or a binding, with warnings about what the server accepts and what has no effect."""
     document, kind = judged.document, judged.document.group_kind
-    if kind == VALIDATING_POLICY:
+    if kind == kinds.VALIDATING_POLICY:
         from jobspec.kubernetes.policy_kinds import type_warnings
 
         hint = "the server says so in `status.typeChecking` of the policy, and evaluates it all the same"
@@ -536,16 +506,16 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
                 for path, why, is_unseen in type_warnings(document.data, cluster.target)
             ]
         )
-    if kind == KYVERNO_POLICY and not judged.can_be_looked_up:
+    if kind == kinds.KYVERNO_POLICY and not judged.can_be_looked_up:
         why = "it is not evaluated, since it does not fit the schema of its kind"
         return judged.reviewed([document.problem("policy-not-evaluated", why, ("metadata", "name"), severity="info")])
-    if kind == KYVERNO_POLICY:
+    if kind == kinds.KYVERNO_POLICY:
         from jobspec.kubernetes.admission.policies import unsaid_of_kyverno
 
         exceptions = policies is not None and any(policies.names((kind[0], "PolicyException"), each) for each in ("", document.namespace))
         unsaid = unsaid_of_kyverno(document.data, has_exceptions=exceptions)
         return judged.reviewed([document.problem("policy-not-evaluated", why, path, severity="info") for path, why in unsaid])
-    if kind == MUTATING_POLICY:
+    if kind == kinds.MUTATING_POLICY:
         return judged
     policy, name = (kind[0], kind[1].removesuffix("Binding")), str(document.data["spec"]["policyName"])
     if policies and policies.find(policy, "", name):
@@ -561,8 +531,8 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     if cluster.custom_kinds and cluster.custom_kinds.defines(document):
         return judged
     namespace = document.namespace
-    wanted = [(NAMESPACE, "", namespace), (LIMIT_RANGE, namespace, ""), (RESOURCE_QUOTA, namespace, "")]
-    if policies is None and document.group_kind not in (POD, NAMESPACE):
+    wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
+    if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
         return judged.reviewed((), wanted)
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.review import answer
@@ -595,7 +565,7 @@ def _by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> J
         return judged
     from jobspec.kubernetes.admission.policies import decisions
 
-    request = _request(judged, policies, cluster, VALIDATING_POLICY)
+    request = _request(judged, policies, cluster, kinds.VALIDATING_POLICY)
     found = [_of_decision(document, each) for each in decisions(request, policies)] if request else []
     return judged.reviewed([*judged.by_webhooks, *found], judged.wanted)
 
@@ -608,7 +578,7 @@ def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cl
     data = as_admitted(document, cluster.target, custom)
     if judged.old is None:
         data.pop("status", None)
-    if document.group_kind == POD and judged.old is None:
+    if document.group_kind == kinds.POD and judged.old is None:
         from jobspec.kubernetes.admission.review import filled_pod
 
         data = filled_pod(data, document.namespace, policies, cluster.target)
@@ -616,7 +586,7 @@ def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cl
 
 
 def _other_versions(document: Document, cluster: Cluster) -> tuple[str, ...]:
-    kind = find(document.api_version, document.kind)
+    kind = kinds.find(document.api_version, document.kind)
     served = (cluster.custom_kinds and cluster.custom_kinds.versions(document)) or (kind.versions if kind else ())
     return tuple(each for each in served if each != document.api_version.rpartition("/")[2])
 
@@ -626,7 +596,7 @@ def _converted(data: Data, version: str, document: Document, cluster: Cluster) -
     group = document.group_kind[0]
     if cluster.custom_kinds and cluster.custom_kinds.is_converted_by_name(document):
         return {**data, "apiVersion": f"{group}/{version}"}
-    if group == QUEUE_GROUP:
+    if group == kinds.QUEUE_GROUP:
         from jobspec.operators.kueue.versions import converted
 
         return converted(data, version)
@@ -657,13 +627,13 @@ def names_of(document: Document) -> list[Name]:
     What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
     """
     kind = document.group_kind
-    if kind in GENERATING_KINDS:
+    if kind in kinds.GENERATING_KINDS:
         from jobspec.kubernetes.admission.generated import generated_by
 
         made = [(each, each["metadata"]) for each in generated_by(document.data)]
         return [(("", each["kind"]), metadata["namespace"] or "", metadata["name"]) for each, metadata in made]
-    namespace = "" if is_cluster_scoped(document.api_version, document.kind) else document.namespace
-    every = [(kind, namespace, "")] if kind in (LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS) else []
+    namespace = "" if kinds.is_cluster_scoped(document.api_version, document.kind) else document.namespace
+    every = [(kind, namespace, "")] if kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS) else []
     return [(kind, namespace, document.name), *every]
 
 
@@ -674,7 +644,7 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
     """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
     document, old = _with_spec(document), old and _with_spec(old)
     answer = _of_own_operator(document, target, objects, old=old)
-    if QUEUES not in target and document.group_kind[0] != QUEUE_GROUP:
+    if QUEUES not in target and document.group_kind[0] != kinds.QUEUE_GROUP:
         return answer
     from jobspec.operators.kueue.webhook import objections
 
@@ -682,16 +652,16 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
 
 
 def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
-    if document.group_kind == TRAINJOB:
+    if document.group_kind == kinds.TRAINJOB:
         from jobspec.operators.trainer.webhook import answer_to_trainjob
 
         return answer_to_trainjob(document, target, objects, old=old)
     RULES: Sequence[Rule]  # noqa: N806 (one of the lists)
-    if document.group_kind == PYTORCHJOB:
+    if document.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as RULES
-    elif document.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
+    elif document.group_kind in (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME):
         from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
-    elif document.group_kind == JOBSET:
+    elif document.group_kind == kinds.JOBSET:
         from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 
         RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806

@@ -5,28 +5,13 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.cluster import MOUNTED, can_be_looked_up, judge, names_of, objects_for, parameters_in, policies_for, reviewed
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Record, deduplicated, grouped, has_error
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.go.values import mapping, structs
-from jobspec.kinds import (
-    ADMISSION_POLICIES,
-    CUSTOM_RESOURCE_DEFINITION,
-    KUSTOMIZATION,
-    LIMIT_RANGE,
-    NAMESPACE,
-    OVERLAY,
-    POD_TEMPLATES,
-    PRIORITY_CLASS,
-    RESOURCE_QUOTA,
-    WEBHOOK_LOOKUPS,
-    WRAPPING_KINDS,
-    Name,
-    configures_queues,
-    group_kind,
-)
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -37,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster, Judged
     from jobspec.diagnostics import Status
-    from jobspec.kinds import GroupKind
+    from jobspec.kinds import GroupKind, Name
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kustomize import InBuild
     from jobspec.operators.webhooks import Objects
@@ -123,10 +108,6 @@ class Checked(Record):
         """Whether jobs are among the accepted documents."""
         return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
 
-    def without_objects(self, kinds: Collection[GroupKind]) -> Checked:
-        """The same without the objects of some kinds for other files."""
-        return self.changed(objects=[each for each in self.objects if each.group_kind not in kinds])
-
     def with_objects_named_in(self, manifests: Manifests) -> Checked:
         """The same without the objects for other files whose name or namespace is not the one that is written, but stands in for it."""
         written = {(each.index, each.name, each.namespace) for each in manifests.documents}
@@ -134,7 +115,7 @@ class Checked(Record):
 
 
 #: The kinds of objects that decide on objects of other files.
-_DECIDING = (LIMIT_RANGE, RESOURCE_QUOTA, *ADMISSION_POLICIES)
+_DECIDING = (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, *kinds.ADMISSION_POLICIES)
 
 
 # The whole way of several files, which are checked one by one, and then with each other.
@@ -181,7 +162,7 @@ def check_files(
             checked = checked.with_objects_named_in(manifests) if filled is not manifests else checked
         checked = foresee(checked, cluster) if outcome else checked
         if checked.objects and is_left_out(each):
-            checked = checked.without_objects(_DECIDING)
+            checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in _DECIDING])
         if documents and definitions:
             return checked
         return checked.changed(documents=_without_definitions(checked.documents) if documents else ())
@@ -216,7 +197,7 @@ def check_files(
 
 def _without_definitions(documents: Sequence[Document]) -> list[Document]:
     """The documents, of CRDs their names alone: their schemas are much of a repository's memory, and nobody looks into them."""
-    return [_name_alone(each) if each.group_kind == CUSTOM_RESOURCE_DEFINITION else each for each in documents]
+    return [_name_alone(each) if each.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION else each for each in documents]
 
 
 def _name_alone(document: Document) -> Document:
@@ -334,7 +315,7 @@ def _completed(documents: list[Document], source: Source, target: Target) -> lis
 
 def _with_wrapped(document: Document, text: str, target: Target) -> list[Document]:
     """A document, and the manifests inside of it, in which any values stand in for the parameters of its controller."""
-    if document.kind not in WRAPPING_KINDS or not isinstance(document.data, dict):
+    if document.kind not in kinds.WRAPPING_KINDS or not isinstance(document.data, dict):
         return [document]
     from jobspec.documents.wrapped import PARAMETER, wrapped_in
     from jobspec.placeholders import without_parameters
@@ -349,7 +330,7 @@ def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> 
     """
     from jobspec.placeholders import stood_in
 
-    own = {each.index for each in manifests.documents if each.group_kind[0] == OVERLAY[0]}
+    own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
     errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
     documents, notes = stood_in(manifests.documents, errors, cluster.target)
     if not notes or manifests.settled is not None:
@@ -384,7 +365,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     """The result of a file's manifests in a cluster."""
     if manifests.settled is not None:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
-        generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == KUSTOMIZATION]
+        generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == kinds.KUSTOMIZATION]
         return Checked(result, manifests.documents, generating, comments=manifests.comments, settled=True)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
@@ -414,16 +395,16 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or _is_shared(each.seen))]
-    if any(each.group_kind in ADMISSION_POLICIES for each in shared):
+    if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
         accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
         shared += parameters_in(accepted, shared)
-    refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in WEBHOOK_LOOKUPS]
+    refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in kinds.WEBHOOK_LOOKUPS]
     return Checked(result, documents, shared, pending, refused=refused, comments=manifests.comments, sync=manifests.sync)
 
 
 def _is_shared(document: Document) -> bool:
     """Whether jobs of other files refer to an object, which need not be there while others may exist in the cluster."""
-    return document.group_kind not in MOUNTED or configures_queues(document.group_kind, document.data)
+    return document.group_kind not in MOUNTED or kinds.configures_queues(document.group_kind, document.data)
 
 
 def _skipped_row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
@@ -433,7 +414,7 @@ def _skipped_row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
         return result_of(document, "skipped", reason=part) if part else result_of(document, judged.status)
     if not skip_unknown or judged.by_server.near_miss:
         return result_of(document, "invalid")
-    is_kustomization = document.group_kind[0] == KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS
+    is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS
     return result_of(document, "skipped", reason="kustomization" if is_kustomization else "")
 
 
@@ -444,7 +425,7 @@ def _part_of_object(judged: Judged) -> str:
         return ""
     if document.data.get("status") and "spec" not in document.data:
         return "expected state"
-    steps = POD_TEMPLATES.get(document.group_kind)
+    steps = kinds.POD_TEMPLATES.get(document.group_kind)
     pod = mapping(document.data, *steps, "spec") if steps else {}
     is_part = steps and not {"image", "selector", "restartPolicy"} & {*mapping(document.data, "spec"), *pod, *_fields_of_containers(pod)}
     return "patch" if is_part else ""
@@ -456,7 +437,7 @@ def _fields_of_containers(pod: dict[str, Any]) -> set[str]:
 
 def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tuple[DocumentResult, list[Diagnostic]]:
     """The result of a document, and what is wrong with it where it is an overlay, which no server judges."""
-    if row.status != "valid" or document.group_kind != OVERLAY:
+    if row.status != "valid" or document.group_kind != kinds.OVERLAY:
         return row, []
     from jobspec.overlays.load import overlay_problems
 
@@ -503,7 +484,7 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
 
 def _reaches(document: Document, folder: str, other: str) -> bool:
     """Whether an object of one folder applies in another one: quotas and limits without a namespace do not."""
-    return folder == other or bool(document.namespace) or document.group_kind not in (LIMIT_RANGE, RESOURCE_QUOTA)
+    return folder == other or bool(document.namespace) or document.group_kind not in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA)
 
 
 def _resolved(
@@ -551,7 +532,7 @@ def _name_in_file(document: Document) -> tuple[str, Name]:
 
 def kind_of(row: DocumentResult) -> GroupKind:
     """The group and kind of a document, by its result."""
-    return group_kind(row.api_version, row.kind)
+    return kinds.group_kind(row.api_version, row.kind)
 
 
 def _document_key(each: DocumentResult | Document) -> tuple[int, str, str, str]:
@@ -579,7 +560,7 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     if not jobs:
         return file
     refused = {_document_key(row) for row in file.result.documents if row.status == "invalid"}
-    context = [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _document_key(each) not in refused]
+    context = [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and _document_key(each) not in refused]
     return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
 
 
@@ -587,7 +568,7 @@ def _foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list
     """Resolved files with what becomes of the jobs whose runtimes are in other files, each in its cluster."""
     if not any(file.unforeseen for file in files):
         return list(files)
-    context = [each for file in files for each in file.objects if each.group_kind in WEBHOOK_LOOKUPS]
+    context = [each for file in files for each in file.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS]
 
     def foreseen(file: Checked, cluster: Cluster) -> Checked:
         return _with_outcomes(file, file.unforeseen, context, cluster) if file.unforeseen else file
@@ -603,10 +584,10 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
     found: dict[tuple[str, str, str], Diagnostic] = {}
     places = {_document_key(row): at for at, row in reversed(list(enumerate(rows)))}
     policies = _policies_on_jobs(file, cluster)
-    classes = [each for each in context if each.group_kind == PRIORITY_CLASS]
+    classes = [each for each in context if each.group_kind == kinds.PRIORITY_CLASS]
     runtimes: dict[str, list[Document]] = {}
     for each in context:
-        if each.group_kind != PRIORITY_CLASS:
+        if each.group_kind != kinds.PRIORITY_CLASS:
             runtimes.setdefault(each.name, []).append(each)
     for job in jobs:
         at = places[_document_key(job)]
@@ -679,13 +660,13 @@ def _kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> 
         return set()
     from jobspec.kubernetes.admission.objects import may_concern
 
-    kinds = {kind_of(row) for file in files for row in file.result.documents if row.status in ("valid", "partly", "invalid")}
-    return {each for each in kinds if may_concern(policies, each)}
+    met = {kind_of(row) for file in files for row in file.result.documents if row.status in ("valid", "partly", "invalid")}
+    return {each for each in met if may_concern(policies, each)}
 
 
-def _is_concerned(file: Checked, kinds: Collection[GroupKind]) -> bool:
-    """Whether a file has jobs, or documents of some kinds."""
-    return file.has_jobs or any(kind_of(row) in kinds for row in file.result.documents)
+def _is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
+    """Whether a file has jobs, or documents of the kinds that are concerned."""
+    return file.has_jobs or any(kind_of(row) in concerned for row in file.result.documents)
 
 
 def _expected_policies(
@@ -698,22 +679,22 @@ def _expected_policies(
     if len(files) < 2:
         return []
 
-    def of_kinds(kinds: Collection[GroupKind]) -> Wanted[T]:
-        return lambda each: parts_with(each, kinds, ()), lambda each: each.group_kind in kinds
+    def of_kinds(wanted: Collection[GroupKind]) -> Wanted[T]:
+        return lambda each: parts_with(each, wanted, ()), lambda each: each.group_kind in wanted
 
-    found = [each for each in read_again(files, of_kinds(ADMISSION_POLICIES)) if can_be_looked_up(each, cluster)]
+    found = [each for each in read_again(files, of_kinds(kinds.ADMISSION_POLICIES)) if can_be_looked_up(each, cluster)]
     if not found and not cluster.has_policies:
         return []
     from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
 
     policies = [*cluster.rules, *found]
-    kinds, words, is_wanted = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
+    in_rules, words, is_wanted = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
     parameters = (
-        lambda each: parts_with(each, kinds, words) if kinds else (),
+        lambda each: parts_with(each, in_rules, words) if in_rules else (),
         lambda each: is_wanted(each.group_kind, each.name, each.labels),
     )
-    needed = read_again(files, of_kinds([NAMESPACE]), parameters)
-    return [*found, *(each for each in needed if each.group_kind != NAMESPACE or can_be_looked_up(each, cluster))]
+    needed = read_again(files, of_kinds([kinds.NAMESPACE]), parameters)
+    return [*found, *(each for each in needed if each.group_kind != kinds.NAMESPACE or can_be_looked_up(each, cluster))]
 
 
 def _policies_of_files(
@@ -723,10 +704,10 @@ def _policies_of_files(
 
     Files with objects that may be parameters are read once more.
     """
-    found = [each for file in checked for each in file.objects if each.group_kind in ADMISSION_POLICIES]
+    found = [each for file in checked for each in file.objects if each.group_kind in kinds.ADMISSION_POLICIES]
     if not found and not cluster.has_policies:
         return []
-    namespaces = [each for file in checked for each in file.objects if each.group_kind == NAMESPACE]
+    namespaces = [each for file in checked for each in file.objects if each.group_kind == kinds.NAMESPACE]
     policies = [*cluster.rules, *found]
     from jobspec.kubernetes.admission.objects import may_be_parameter
 
