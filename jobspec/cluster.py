@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec import kinds
+import jobspec.kinds as kinds
 from jobspec.diagnostics import Diagnostic, JobspecError, Rule, grouped, has_error, lines_of
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import AdmissionAnswer, Verdict, verdict

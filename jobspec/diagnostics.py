@@ -547,9 +547,8 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
     others = sum(row.status == "skipped" and not row.reason and not row.kind for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
-    kinds: dict[str, int] = {}
-    for each in unknown_kinds(files):
-        kinds[each["kind"]] = kinds.get(each["kind"], 0) + each["documents"]
+    by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])
+    kinds = {kind: sum(each["documents"] for each in versions) for kind, versions in by_kind.items()}
     if not kinds:
         return parts
     shown = shortened([f"{number} {kind}" for kind, number in sorted(kinds.items(), key=lambda each: -each[1])])
@@ -570,11 +569,8 @@ def summary(files: Sequence[FileResult]) -> dict[str, Any]:
 def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
     """The kinds of skipped documents that jobspec has no schema of, each with the number of its documents, the most frequent first."""
     rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason)
-    numbers: dict[tuple[str, str], int] = {}
-    for row in rows:
-        numbers[row.api_version, row.kind] = numbers.get((row.api_version, row.kind), 0) + 1
-    found = sorted(numbers.items(), key=lambda each: (-each[1], each[0][1], each[0][0]))
-    return [{"apiVersion": version, "kind": kind, "documents": number} for (version, kind), number in found]
+    found = [(-len(alike), kind, version) for (kind, version), alike in grouped(rows, lambda row: (row.kind, row.api_version)).items()]
+    return [{"apiVersion": version, "kind": kind, "documents": -number} for number, kind, version in sorted(found)]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -5,9 +5,9 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
-from jobspec import kinds
+import jobspec.kinds as kinds
 from jobspec.cluster import MOUNTED, can_be_looked_up, judge, names_of, objects_for, parameters_in, policies_for, reviewed
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Record, deduplicated, grouped, has_error
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Record, deduplicated, gathered, grouped, has_error
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
@@ -458,16 +458,10 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
 
     Only documents with such a reference are reviewed again. *folders*: as in `check_files`.
     """
-    holders: dict[Name, list[tuple[int, Document]]] = {}
-    for number, file in enumerate(files):
-        for document in file.objects:
-            for name in names_of(document):
-                holders.setdefault(name, []).append((number, document))
-    refused: dict[Name, list[Document]] = {}
-    for name, document in ((name, each) for file in files for each in file.refused for name in names_of(each)):
-        refused.setdefault(name, []).append(document)
-    if not holders and not refused:
+    if not any(file.pending for file in files):
         return list(files)
+    holders = gathered((name, (number, each)) for number, file in enumerate(files) for each in file.objects for name in names_of(each))
+    refused = gathered((name, each) for file in files for each in file.refused for name in names_of(each))
     folders = folders or [""] * len(files)
 
     def of_name(name: Name, number: int) -> list[Document]:
@@ -548,10 +542,9 @@ def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> lis
 
     Of several in other files that have one name, nobody knows which is meant.
     """
-    others: dict[tuple[str, str, str, str], list[Document]] = {}
-    for each in (each for other in files if other is not file for each in other.objects):
-        others.setdefault((*each.group_kind, each.namespace, each.name), []).append(each)
-    return [*file.documents, *(each for several in others.values() if len(several) == 1 for each in several), *cluster.lookups]
+    objects = (each for other in files if other is not file for each in other.objects)
+    others = grouped(objects, lambda each: (each.group_kind, each.namespace, each.name)).values()
+    return [*file.documents, *(several[0] for several in others if len(several) == 1), *cluster.lookups]
 
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:

@@ -260,6 +260,21 @@ def set_by(operator: Mark, data: Any) -> MarkedTree:
     return MarkedTree(data, operator)
 
 
+def with_data(tree: MarkedTree | None, data: Any, by: Mark) -> MarkedTree:
+    """A tree with other data, of the same shape where both have some: what was null or not there has the place *by*."""
+    if tree is None or (tree.value is None and data is not None):
+        return set_by(by, data)
+    if data is tree.data():
+        return tree
+    if isinstance(tree, PlainTree) and tree.mark is by:
+        return PlainTree(data, by, tree.key)
+    if isinstance(data, dict):
+        return tree.with_value({name: with_data(tree.value.get(name), each, by) for name, each in data.items()})
+    if isinstance(data, list):
+        return tree.with_value([with_data(child, each, by) for child, each in zip(tree.value, data, strict=True)])
+    return tree.with_value(data)
+
+
 def changed_tree(tree: MarkedTree, before: Any, after: Any, by: Mark) -> MarkedTree:
     """A tree with the changes between two states of its data, of which the first may have more in it, such as defaults.
 

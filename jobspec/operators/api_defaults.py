@@ -235,11 +235,6 @@ def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -
     return with_missing(spec, priority_of(named.value if named else "", policies_of(context)) or {}, server)
 
 
-def value_of_class(name: str, context: Sequence[Document]) -> int:
-    """The `value` of a PriorityClass; 0 for one that is not given."""
-    return int((policies_of(context).priority_class(name) or {}).get("value") or 0)
-
-
 # The service account of a pod, and the volume with its token.
 #
 # Follows `Plugin.Admit`, k8s.io/kubernetes plugin/pkg/admission/serviceaccount, 1.36, for accounts that leave mounting the token to pods.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.operators.made import Expansion
@@ -92,9 +92,7 @@ class ExpandedJob:
         self.operator = f"{operator} {target[operator]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts
-        self._by_kind: dict[str, list[MarkedTree]] = {}
-        for each in objects:
-            self._by_kind.setdefault(text(each, "kind"), []).append(each)
+        self._by_kind = grouped(objects, lambda each: text(each, "kind"))
         self.roles = self._found_roles()
         """The roles that have pods, in the order of these."""
 
@@ -110,9 +108,7 @@ class ExpandedJob:
         return _ACCOUNTS["Job" if kind == "Pod" else "jobset"]
 
     def _found_roles(self) -> list[ExpandedRole]:
-        by_role: dict[str, list[ExpandedPod]] = {}
-        for pod in pods_among(self.objects):
-            by_role.setdefault(pod.role, []).append(pod)
+        by_role = grouped(pods_among(self.objects), lambda each: each.role)
         is_pytorchjob, container = self.job.group_kind == kinds.PYTORCHJOB, CONTAINERS[self.job.group_kind]
         training = by_role.keys() if is_pytorchjob else {container, *self._labelled()}
         return [

@@ -17,6 +17,7 @@ from jobspec.documents.marked_tree import (
     items,
     marked,
     set_by,
+    with_data,
     with_fields,
     with_mappings,
     with_missing,
@@ -134,23 +135,7 @@ def stored(document: Document, target: Target) -> MarkedTree:
 
 def with_crd_defaults(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
     """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*; a server refuses unknown fields."""
-    data = tree.data()
-    return _with_defaults(tree, filled(data, shape, prune=False), data, crd)
-
-
-def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> MarkedTree:
-    """A tree, whose data was *before*, with the data that is *made* of it: what was not there has the place of the *crd*."""
-    if made is before:
-        return tree
-    if isinstance(made, dict):
-        return tree.with_value({name: _child_with_defaults(tree, name, each, before.get(name), crd) for name, each in made.items()})
-    if isinstance(made, list):
-        return tree.with_value([_child_with_defaults(tree, at, each, before[at], crd) for at, each in enumerate(made)])
-    return tree.with_value(made)
-
-
-def _child_with_defaults(around: MarkedTree, step: str | int, made: Any, before: Any, crd: Mark) -> MarkedTree:
-    return set_by(crd, made) if before is None and made is not None else _with_defaults(around.value[step], made, before, crd)
+    return with_data(tree, filled(tree.data(), shape, prune=False), crd)
 
 
 def with_generated_names(tree: MarkedTree) -> Any:
@@ -189,20 +174,7 @@ def _created_metadata(metadata: MarkedTree, server: Mark) -> MarkedTree:
 
 def as_go_writes(tree: MarkedTree, shape: Shape | None) -> MarkedTree:
     """A value of a *shape* in its canonical form."""
-    data = tree.data()
-    written = encode_as_go(data, shape)
-    return tree if written is data else _with_data(tree, written)
-
-
-def _with_data(tree: MarkedTree, data: Any) -> MarkedTree:
-    """A tree with data that is its own in another form, or a part of it."""
-    if isinstance(tree, PlainTree):
-        return tree if data is tree.plain else PlainTree(data, tree.mark, tree.key)
-    if isinstance(data, dict):
-        return tree.with_value({name: _with_data(tree.value[name], each) for name, each in data.items()})
-    if isinstance(data, list):
-        return tree.with_value([_with_data(inside, each) for inside, each in zip(tree.value, data, strict=True)])
-    return tree if data is tree.value else tree.with_value(data)
+    return with_data(tree, encode_as_go(tree.data(), shape), tree.mark)
 
 
 # How the trainer writes what it sends: a JobSet's spec, which has some objects always, even empty ones, and variables, which lose some.

@@ -17,14 +17,7 @@ from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
-from jobspec.operators.training_operator import (
-    MANAGED_BY,
-    OBJECT_NAME,
-    POLICIES_OF_PODS,
-    PORT,
-    PORT_NUMBER,
-    WAITING,
-)
+from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, POLICIES_OF_PODS, PORT, PORT_NUMBER, WAITING
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs import command_lines
 from jobspec.schemas import shapes
@@ -243,8 +236,8 @@ def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) ->
     """Whether a server accepts the autoscaler of a job, and the operator makes pods, whatever they are; and services of further ports."""
     from jobspec.kubernetes.builtin import builtin_problems
     from jobspec.operators.made import with_generated_names
-    from jobspec.operators.training_operator.job import TrainingJob
-    from jobspec.operators.training_operator.objects import reasons_for_no_pods, reasons_for_nothing, services
+    from jobspec.operators.training_operator.job import TrainingJob, reasons_for_nothing
+    from jobspec.operators.training_operator.objects import reasons_for_no_pods, services
 
     if reasons_for_nothing(job, target):
         return False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from jobspec.diagnostics import Data
+from jobspec.diagnostics import Data, gathered
 from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
@@ -366,10 +366,8 @@ class _Assignment:
 
     def _assign(self) -> None:
         self._complete = self._is_cut_short = False
-        grouped: dict[str, list[int]] = {}
-        for number, each in enumerate(self.sets):
-            grouped.setdefault(each.pods.topology.group or str(number), []).append(number)
-        for numbers in grouped.values():
+        groups = gathered((each.pods.topology.group or str(number), number) for number, each in enumerate(self.sets))
+        for numbers in groups.values():
             together, requests = [self.sets[number] for number in numbers], Counter[str]()
             for each in together:
                 requests.update(each.requests)
@@ -559,9 +557,8 @@ class _Assignment:
 
     def _find_nodes(self, used: LeafUsage) -> _Crowded | None:
         """Place the pod sets beside what is *used*, in the order of flavors, up to one for which there is no room."""
-        groups: dict[tuple[str, str], list[_Assigned]] = {}
-        for number, (flavor, each) in enumerate(self._placed):
-            groups.setdefault((flavor, each.pods.topology.group or str(number)), []).append(each)
+        placed = enumerate(self._placed)
+        groups = gathered(((flavor, each.pods.topology.group or str(number)), each) for number, (flavor, each) in placed)
         for (name, _), together in sorted(groups.items(), key=lambda it: it[0][0]):
             together = sorted(together[:2], key=lambda each: -each.count)  # the leader is the one pod of its set
             pods, leader = together[0], together[1].pods if len(together) > 1 else None

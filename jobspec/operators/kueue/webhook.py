@@ -9,7 +9,7 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Diagnostic, Finding, Key, Path, Rule
+from jobspec.diagnostics import Data, Diagnostic, Finding, Key, Path, Rule, grouped
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
@@ -614,11 +614,9 @@ def layers_in(text: str) -> list[tuple[str, int]] | None:
 
 def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
     """A `podset-group-name` joins two replicated jobs, one of them with a single pod, that ask for the same topology."""
-    groups: dict[str, list[_Pods]] = {}
-    for pods in _annotated_pods(workload):
-        if PLACED_TOGETHER in pods.annotations and (REQUIRED_TOPOLOGY in pods.annotations or PREFERRED_TOPOLOGY in pods.annotations):
-            groups.setdefault(pods.annotations[PLACED_TOGETHER], []).append(pods)
-    for name, members in groups.items():
+    together = [each for each in _annotated_pods(workload) if PLACED_TOGETHER in each.annotations]
+    asking = [each for each in together if REQUIRED_TOPOLOGY in each.annotations or PREFERRED_TOPOLOGY in each.annotations]
+    for name, members in grouped(asking, lambda each: each.annotations[PLACED_TOGETHER]).items():
         if len(members) != 2:
             for pods in members:
                 yield pods.finding(PLACED_TOGETHER, f"the group `{name}` has {len(members)} replicated jobs, and needs two")

@@ -402,9 +402,8 @@ def inadmissible(workload: QueuedWorkload, world: World) -> str:
             requests, limits = ({name: amount(name, it) for name, it in mapping(own, field).items()} for field in ("requests", "limits"))
             if over := sorted(name for name in requests.keys() & limits.keys() if requests[name] > limits[name]):
                 return f"requests of {', '.join(over)} are above the limits"
-            most = {**requests, **limits, **{name: max(requests[name], limits[name]) for name in requests.keys() & limits.keys()}}
-            least = {**requests, **limits, **{name: min(requests[name], limits[name]) for name in requests.keys() & limits.keys()}}
-            if why := _beyond(most, least, bounds["Container"], f"container `{text(each, 'name')}`"):
+            what = f"container `{text(each, 'name')}`"
+            if why := _beyond({**requests, **limits}, {**limits, **requests}, bounds["Container"], what):  # limits are no less
                 return why
         if why := _beyond(pods.requests, pods.requests, bounds["Pod"], f"pod of `{pods.name}`"):
             return why

@@ -10,12 +10,12 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
 from jobspec.kinds import PYTORCHJOB
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
-from jobspec.operators.training_operator import OBJECT_NAME, PORT, PORT_NUMBER, REPLICA_TYPES, webhook
+from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, PORT, PORT_NUMBER, REPLICA_TYPES, webhook
 from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import CONTAINERS, REPLICA_SPECS, Workload, roles_in, value_at
+from jobspec.workloads import CONTAINERS, REPLICA_SPECS, Workload, roles_in, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,34 +169,35 @@ def metadata(job: TrainingJob, name: Any, **more: Any) -> dict[str, Any]:
 
 
 _ELASTIC: Path = ("spec", "elasticPolicy")
+_OWN_NAME = "kubeflow.org/training-operator"
 
 
-def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
-    """The values that the operator cannot read, which the webhook of later releases refuses."""
-    if webhook.has_webhook(target["training-operator"]):
-        return []
-    return list(_by_operator(document, "refused-by-operator", undecodable_value(Workload(document), target)))
-
-
-def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
-    """The reasons for which the operator makes nothing at all."""
+def reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
+    """Why the operator creates nothing at all for the job; none where it gets to the replica types."""
+    refused: list[Diagnostic] = []
     if not webhook.has_webhook(target["training-operator"]):
-        yield from _by_operator(document, "refused-by-operator", _refused(document, target))
+        if unreadable := _by_operator(document, "refused-by-operator", undecodable_value(Workload(document), target)):
+            return unreadable
+        refused = _by_operator(document, "refused-by-operator", _refused(document, target))
+    manager = value_at(document.data, MANAGED_BY)
+    if manager and manager != _OWN_NAME:
+        message = f"`{manager}` manages the job: the operator creates nothing for it here"
+        return [document.problem("no-pods-created", message, MANAGED_BY, severity="info")]
     if not roles_in(document):
         message = "the operator ignores a job without replica types: no pods, no status"
-        yield document.problem("refused-by-operator", message, REPLICA_SPECS, hint="add a `Master`, a `Worker` or both")
-    yield from _by_operator(document, "operator-crash", _crashes_at_once(document))
+        refused.append(document.problem("refused-by-operator", message, REPLICA_SPECS, hint="add a `Master`, a `Worker` or both"))
+    return [*refused, *_by_operator(document, "operator-crash", _crashes_at_once(document))] or suspension(document)
 
 
-def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
+def failures_in_pods(job: TrainingJob, document: Document) -> list[Diagnostic]:
     """The reasons for which the operator makes no pods, which come behind the autoscaler."""
-    yield from _by_operator(document, "refused-by-operator", _not_found(job))
-    yield from _by_operator(document, "operator-crash", _crashes_in_pods(job))
+    refused = _by_operator(document, "refused-by-operator", _not_found(job))
+    return [*refused, *_by_operator(document, "operator-crash", _crashes_in_pods(job))]
 
 
-def _by_operator(document: Document, rule: str, found: Iterable[Finding]) -> Iterator[Diagnostic]:
+def _by_operator(document: Document, rule: str, found: Iterable[Finding]) -> list[Diagnostic]:
     """What the operator itself finds, at fields as the document spells them, and not as a webhook does."""
-    return (document.diagnostic(Finding(each.at, each.message, each.hint), rule) for each in found)
+    return [document.diagnostic(Finding(each.at, each.message, each.hint), rule) for each in found]
 
 
 def _refused(document: Document, target: Target) -> Iterator[Finding]:

@@ -14,23 +14,18 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
-from jobspec.operators.training_operator import MANAGED_BY
 from jobspec.operators.training_operator.job import (
     Replicas,
     TrainingJob,
-    failures_at_once,
     failures_in_pods,
     labels,
     metadata,
     object_name,
-    unreadable_values,
+    reasons_for_nothing,
 )
 from jobspec.operators.training_operator.pods import pod_groups, pods
 from jobspec.schemas import shapes
 from jobspec.targets import Target
-from jobspec.workloads import suspension, value_at
-
-_OWN_NAME = "kubeflow.org/training-operator"
 
 
 def expand_pytorchjob(
@@ -62,18 +57,6 @@ def expand_pytorchjob(
         objects += pods(job, replicas)
         objects += services(job, replicas)
     return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
-
-
-def reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
-    """Why the operator creates nothing at all for the job; none where it gets to the replica types."""
-    unreadable = unreadable_values(document, target)
-    if unreadable:
-        return unreadable
-    manager = value_at(document.data, MANAGED_BY)
-    if manager and manager != _OWN_NAME:
-        message = f"`{manager}` manages the job: the operator creates nothing for it here"
-        return [document.problem("no-pods-created", message, MANAGED_BY, severity="info")]
-    return list(failures_at_once(document, target)) or suspension(document)
 
 
 def reasons_for_no_pods(job: TrainingJob, document: Document, target: Target, *, skip_server_checks: bool = False) -> list[Diagnostic]:

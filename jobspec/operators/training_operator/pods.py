@@ -210,7 +210,8 @@ def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]
 
 
 def _priority(replicas: Replicas, context: Sequence[Document]) -> int:
-    from jobspec.operators.api_defaults import value_of_class
+    """The `value` of the PriorityClass; 0 for one that is not given."""
+    from jobspec.kubernetes.admission.objects import policies_of
 
-    named = replicas.template.get("spec", "priorityClassName")
-    return value_of_class(named.value if named else "", context)
+    found = policies_of(context).priority_class(text(replicas.template, "spec", "priorityClassName")) or {}
+    return int(found.get("value") or 0)
