@@ -39,10 +39,6 @@ class StoredObjects:
         named = [each for each in documents if each.name]
         self._by_name = grouped(named, lambda each: (each.api_version, each.kind, each.name))
 
-    def all(self) -> list[Document]:
-        """All of them."""
-        return [each for named in self._by_name.values() for each in named]
-
     def of(self, document: Document) -> Document | None:
         """The stored object that the document updates, None for a new object.
 

@@ -377,7 +377,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     for each in judged:
         document = each.document
         if document.is_held:
-            diagnostics += [_as_info(found) for found in each.diagnostics if each.by_server.status != "unknown"]
+            diagnostics += [found.changed(severity="info", changes=()) for found in each.diagnostics if each.by_server.status != "unknown"]
             continue
         row, wrong = _of_overlay(document, _skipped_row(each, skip_unknown=manifests.skip_unknown), cluster)
         diagnostics += wrong
@@ -427,12 +427,8 @@ def _part_of_object(judged: Judged) -> str:
         return "expected state"
     steps = kinds.POD_TEMPLATES.get(document.group_kind)
     pod = mapping(document.data, *steps, "spec") if steps else {}
-    is_part = steps and not {"image", "selector", "restartPolicy"} & {*mapping(document.data, "spec"), *pod, *_fields_of_containers(pod)}
-    return "patch" if is_part else ""
-
-
-def _fields_of_containers(pod: dict[str, Any]) -> set[str]:
-    return {field for each in structs(pod, "containers") for field in each}
+    fields = {*mapping(document.data, "spec"), *pod, *(field for each in structs(pod, "containers") for field in each)}
+    return "patch" if steps and fields.isdisjoint(("image", "selector", "restartPolicy")) else ""
 
 
 def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tuple[DocumentResult, list[Diagnostic]]:
@@ -443,11 +439,6 @@ def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tu
 
     wrong = [each.in_document(document.index) for each in overlay_problems(document, cluster.target)]
     return result_of(document, "invalid") if wrong else row, wrong
-
-
-def _as_info(found: Diagnostic) -> Diagnostic:
-    """A finding in a manifest that a ConfigMap holds."""
-    return Diagnostic(found.rule, found.message, found.mark, field=found.field, document=found.document, severity="info", hint=found.hint)
 
 
 # What files say of each other: references between them.

@@ -27,15 +27,8 @@ def decode_as_go(value: Any, shape: Shape) -> Any:
     if shape.type == "object":
         return _decoded_object(value, shape) if isinstance(value, dict) else None
     if shape.type == "array":
-        return _decoded_list(value, shape.items) if isinstance(value, list) else None
+        return [_decoded_entry(item, shape.items) for item in value] if isinstance(value, list) else None
     return value if value is None or shape.type == "any" else _decoded_scalar(value, shape)
-
-
-def _decoded_list(value: list[Any], items: Shape | None) -> list[Any]:
-    if items is None:
-        return value
-    plain = items.plain
-    return [item if type(item) is plain else _decoded_entry(item, items) for item in value]
 
 
 def _decoded_object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
@@ -50,8 +43,7 @@ def _decoded_object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
 
 
 def _map(value: dict[str, Any], values: Shape | None) -> dict[str, Any]:
-    plain = values.plain if values else None
-    made = {key: each if type(each) is plain else _decoded_entry(each, values) for key, each in value.items()}
+    made = {key: _decoded_entry(each, values) for key, each in value.items()}
     return {key: each for key, each in made.items() if each is not None}
 
 

@@ -159,8 +159,18 @@ class ExpandedPod:
 
     @property
     def host_name(self) -> str:
-        """The name by which the namespace's pods reach it."""
-        return _host_name(self.tree, self._among.services)
+        """The name by which the namespace's pods reach it: below its subdomain, or that of a service which finds this pod alone."""
+        own = text(self.tree, "spec", "hostname") or self.name
+        subdomain = text(self.tree, "spec", "subdomain")
+        if subdomain:
+            return f"{own}.{subdomain}"
+        labels = {name: each.value for name, each in self.tree.value["metadata"].entries("labels")}
+        services = self._among.services
+        for service in (*filter(None, [services.get(own)]), *services.values()):  # that of most has the pod's name
+            selector = {name: each.value for name, each in service.value["spec"].entries("selector")}
+            if selector and selector.items() <= labels.items():
+                return text(service, "metadata", "name")
+        return own
 
     def containers(self) -> Iterator[tuple[MarkedTree, bool]]:
         """Its containers in the order in which they start, and whether each is an init container."""
@@ -222,20 +232,3 @@ def _rank(pod: MarkedTree) -> str:
         if known:
             return known
     return ""
-
-
-def _host_name(pod: MarkedTree, services: Mapping[str, MarkedTree]) -> str:
-    """The name by which the namespace's pods reach a pod: below its subdomain, or that of a service which finds this pod alone.
-
-    *services*: by name; that of most is the pod's, too.
-    """
-    own = text(pod, "spec", "hostname") or text(pod, "metadata", "name")
-    subdomain = text(pod, "spec", "subdomain")
-    if subdomain:
-        return f"{own}.{subdomain}"
-    labels = {name: each.value for name, each in pod.value["metadata"].entries("labels")}
-    for service in (*filter(None, [services.get(own)]), *services.values()):
-        selector = {name: each.value for name, each in service.value["spec"].entries("selector")}
-        if selector and selector.items() <= labels.items():
-            return text(service, "metadata", "name")
-    return own

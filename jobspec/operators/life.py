@@ -66,10 +66,6 @@ class RestartRules(Record):
             return code >= RETRYABLE
         return policy == "Always" or (policy == "OnFailure" and code != 0)
 
-    def counts(self, role: str) -> bool:
-        """Whether restarts of a role's pods count towards the limit: those of pods that the operator makes anew do not."""
-        return self.policies[role] != "ExitCode"
-
     def too_many(self, restarts: int) -> bool:
         """Whether the job fails after this number of restarts of all pods."""
         return self.limit is not None and restarts > 0 and restarts >= self.limit

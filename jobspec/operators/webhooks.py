@@ -20,7 +20,7 @@ from jobspec.workloads import QUEUE, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from jobspec.kinds import CompleteKinds, GroupKind
@@ -89,6 +89,12 @@ def name_of(workload: Workload) -> tuple[str, str]:
     if metadata.get("name"):
         return metadata["name"], "name"
     return generated_name(metadata["generateName"]), "generateName"
+
+
+def misnamed(path: Path, name: str, why_bad: Callable[[str], str], what: str) -> Iterator[Finding]:
+    """The finding that a name cannot be *what* it is given as; none where *why_bad* has nothing against it."""
+    if why := why_bad(name):
+        yield Finding(path, f"`{name}` cannot be {what}: {why}")
 
 
 def bad_manager(name: str) -> str:

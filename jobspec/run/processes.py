@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from jobspec.operators.life import RestartRules
+from jobspec.operators.life import RestartRules, counts_restarts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class LocalRun:
                     self._finish("Failed")
                     return
                 self._failed.append(pod.name)
-                if self._rules.counts(pod.role):
+                if counts_restarts(self._rules.policies[pod.role]):
                     self._counted.append(pod.name)
                 if self._rules.too_many(len(self._counted)):
                     self._say(f"{pod.name} exited with code {code}: restart {len(self._counted)} reaches the limit of the job")

@@ -5,8 +5,6 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from jobspec.diagnostics import Mark, Record
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, number, set_by, text, with_appended, with_fields
 from jobspec.operators.batch import POD_OF_JOB
@@ -61,20 +59,18 @@ def _subdomain(jobset: MarkedTree) -> MarkedTree:
 def jobs_of(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     """The Jobs of a stored JobSet, in the order in which they come; while it is suspended, none that depend on others."""
     template, waits = shapes.part(*JOBSET, target, ("spec", "replicatedJobs", 0, "template")), is_true(jobset, "spec", "suspend")
-    places = (each for each in _places(jobset, target) if not (waits and items(each.replicated.get("dependsOn"))))
-    return [as_go_writes(_job(each), template) for each in places]
+    mark, release = operator_mark("jobset", target["jobset"]), target["jobset"]
+    return [
+        as_go_writes(_job(JobPlace(jobset, replicated, index, mark, release)), template)
+        for replicated in items(jobset.get("spec", "replicatedJobs"))
+        for index in range(at_most(_replicas(replicated), "Jobs of a replicated job"))
+        if not (waits and items(replicated.get("dependsOn")))
+    ]
 
 
 def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
     """The owner references of what a JobSet controls."""
     return owner_references(mark, *JOBSET, jobset.value["metadata"].value["name"])
-
-
-def _places(jobset: MarkedTree, target: Target) -> Iterator[JobPlace]:
-    mark = operator_mark("jobset", target["jobset"])
-    for replicated in items(jobset.get("spec", "replicatedJobs")):
-        for index in range(at_most(number(replicated, "replicas", default=1), "Jobs of a replicated job")):
-            yield JobPlace(jobset, replicated, index, mark=mark, release=target["jobset"])
 
 
 def _job(place: JobPlace) -> MarkedTree:

@@ -15,7 +15,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
 from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
-from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, name_of, undecodable_value
+from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, misnamed, name_of, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import Target, is_at_least
 from jobspec.workloads import JOB_INDEX, Role, Workload, items_at, value_at
@@ -49,10 +49,8 @@ def depends_on(workload: Workload, target: Target) -> Iterator[Finding]:
 def subdomain(workload: Workload, target: Target) -> Iterator[Finding]:
     """The subdomain of the pods is the name of a Service: a DNS label of RFC 1035, at most 63 characters, a letter first."""
     path = ("spec", "network", "subdomain")
-    name = value_at(workload.document.data, path)
-    why = bad_dns1035_label(name) if name else ""
-    if why:
-        yield Finding(path, f"`{name}` cannot be a subdomain: {why}")
+    if name := value_at(workload.document.data, path):
+        yield from misnamed(path, name, bad_dns1035_label, "a subdomain")
 
 
 def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -76,10 +74,8 @@ def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
 def group_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The name of a replicated job's group is a DNS label of RFC 1035: at most 63 characters, a letter first."""
     for job in workload.roles:
-        group = job.data.get("groupName")
-        why = "" if group is None else bad_dns1035_label(group)
-        if why:
-            yield Finding((*job.path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
+        if (group := job.data.get("groupName")) is not None:
+            yield from misnamed((*job.path, "groupName"), group, bad_dns1035_label, "the name of a group")
 
 
 def child_names(workload: Workload, target: Target) -> Iterator[Finding]:

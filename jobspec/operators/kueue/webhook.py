@@ -26,7 +26,7 @@ from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.trainer.policies import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
-from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, undecodable_value
+from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import QUEUES, Target, is_at_least, release_of
 from jobspec.workloads import (
@@ -179,23 +179,18 @@ def flavor_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
     data = workload.document.data
     labels: Path = ("spec", "nodeLabels")
     for key, value in mapping(data, "spec", "nodeLabels").items():
-        if why := bad_qualified_name(key):
-            yield Finding((*labels, Key(key)), f"`{key}` cannot be a label of a node: {why}")
-        if why := bad_label_value(value):
-            yield Finding((*labels, Key(key)), f"`{value}` cannot be the value of a label: {why}")
+        yield from misnamed((*labels, Key(key)), key, bad_qualified_name, "a label of a node")
+        yield from misnamed((*labels, Key(key)), value, bad_label_value, "the value of a label")
     seen = set()
     for path, taint in items_at(data, ("spec", "nodeTaints")):
-        if why := bad_qualified_name(taint["key"]):
-            yield Finding((*path, "key"), f"`{taint['key']}` cannot be the key of a taint: {why}")
-        if why := bad_label_value(taint.get("value") or ""):
-            yield Finding((*path, "value"), f"`{taint['value']}` cannot be the value of a taint: {why}")
+        yield from misnamed((*path, "key"), taint["key"], bad_qualified_name, "the key of a taint")
+        yield from misnamed((*path, "value"), taint.get("value") or "", bad_label_value, "the value of a taint")
         if (taint["key"], taint["effect"]) in seen:
             yield Finding(path, f"duplicate taint `{taint['key']}:{taint['effect']}`")
         seen.add((taint["key"], taint["effect"]))
     for path, toleration in items_at(data, ("spec", "tolerations")):
-        key = toleration.get("key") or ""
-        if why := bad_qualified_name(key) if key else "":
-            yield Finding((*path, "key"), f"`{key}` cannot be the key of a taint: {why}")
+        if key := toleration.get("key"):
+            yield from misnamed((*path, "key"), key, bad_qualified_name, "the key of a taint")
 
 
 _POD_SETS: Path = ("spec", "podSets")
@@ -304,8 +299,7 @@ def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
         return
     if said:
-        if why := bad_subdomain(said):
-            yield Finding(_annotation(_PREBUILT), f"`{said}` cannot be the name of a Workload: {why}")
+        yield from misnamed(_annotation(_PREBUILT), said, bad_subdomain, "the name of a Workload")
     else:
         yield from _bad_name(workload, _PREBUILT, "Workload")
 
