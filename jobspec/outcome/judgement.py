@@ -7,6 +7,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
 from jobspec.outcome import programs
@@ -59,7 +60,8 @@ def judged(
 def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects | None) -> Iterator[Finding]:
     """The outcomes of a job whose objects are accepted."""
     begun = programs.started(expanded)
-    yield from programs.rendezvous_outcomes(expanded, begun)
+    for rule in programs.RENDEZVOUS_RULES:
+        yield from rule(expanded, begun)
     if expanded.job.group_kind == TRAINJOB:
         yield from programs.complete_without_training(expanded)
         yield from programs.restarts_forever(expanded)
@@ -161,7 +163,7 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
     containers = items(made.get(*map(str, above)))
     if not job.job.marks.nearest(("spec", "runtimePatches")).contains(containers[number].mark):
         return ""
-    known = ", ".join(f"`{text(each, 'name')}`" for each in containers if text(each, "image"))
+    known = listed(text(each, "name") for each in containers if text(each, "image"))
     what = f"no container `{text(containers[number], 'name')}`" if above[-1] == "containers" else "no such init container"
     return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
 

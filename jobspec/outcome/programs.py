@@ -6,7 +6,7 @@ from jobspec.diagnostics import Finding, Key, Mark, Path, Problem, Reasons, reas
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
 from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB, VALIDATING_POLICY, CompleteKinds
-from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.life import makes_again
 from jobspec.operators.made import with_generated_names
@@ -190,12 +190,6 @@ def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
 # Whether the processes of a job find each other, as many as they wait for; and how a TrainJob ends.
 
 
-def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """The outcomes of the programs that a job has *started*: whether their processes find each other."""
-    for rule in _RULES:
-        yield from rule(job, started)
-
-
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """Nothing says where the pods meet: each waits at its own address for the others, forever."""
     for role, program in started:
@@ -254,9 +248,9 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
         if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number:
             continue
         if not command_lines.is_process_count(number):
-            words = ", ".join(f"`{each}`" for each in PROCESS_WORDS)
             message = f"torchrun exits at once: `{number}` is not a valid number of processes per pod"
-            yield Finding(variable.get("value"), message, f"write a number, or one of {words}", rule="wrong-process-count")
+            hint = f"write a number, or one of {listed(PROCESS_WORDS)}"
+            yield Finding(variable.get("value"), message, hint, rule="wrong-process-count")
 
 
 def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
@@ -289,7 +283,7 @@ def _number_of_pods(job: ExpandedJob) -> int:
     return sum(role.count for role in job.roles if role.training)
 
 
-_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
+RENDEZVOUS_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
 
 
 # How a TrainJob ends: complete without any training, or never, since it starts again and again.
@@ -453,7 +447,7 @@ def lost_objects(job: ExpandedJob) -> Iterator[Finding]:
         for field, names in known_by.items():
             missing = [each for each in names if not text(metadata, field, each)]
             if missing and (field == "labels" or text(owner, "name") in indexed):
-                which = f"the {field if missing[1:] else field.removesuffix('s')} {', '.join(f'`{each}`' for each in missing)}"
+                which = f"the {field if missing[1:] else field.removesuffix('s')} {listed(missing)}"
                 message = f"{what} without {which}: their {text(owner, 'kind')} {follows}"
                 by = next((each.mark.file for _, each in metadata.entries(field) if each.mark.file.startswith("policy ")), "a policy")
                 hint = f"{by} takes {'them' if missing[1:] else 'it'} away: add to the {field} of {what}, and do not replace them"

@@ -10,6 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
 from jobspec.go.values import MAX_INT32, encode_as_go, mapping
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
+from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
 from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
@@ -150,7 +151,7 @@ def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
     for place in (("spec", "successPolicy"), *rules):
         for path, name in items_at(data, (*place, "targetReplicatedJobs")):
             if name not in names:
-                yield Finding(path, f"unknown replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
+                yield Finding(path, f"unknown replicated job `{name}`", f"there are {listed(names)}")
 
 
 def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -380,7 +381,7 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
         if each.severity == "error" and not (added and each.rule == "missing-field" and each.field.startswith(_JOBS_FIELD)):
             message = f"{_REFUSED}: {each.message}"
             yield Diagnostic("jobset-refused", message, _place_of_cause(each, job), field=each.field, document=job.index, hint=each.hint)
-    known = ", ".join(f"`{text(each, 'name')}`" for each in items(jobset.get("spec", "replicatedJobs")) if each not in added)
+    known = listed(text(each, "name") for each in items(jobset.get("spec", "replicatedJobs")) if each not in added)
     for new in added:
         name = new.get("name") or new
         message = f"{_REFUSED}: the runtime has no replicated job `{name.value}`: the patch adds one without containers"

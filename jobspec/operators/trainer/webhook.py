@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
-from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
@@ -107,7 +107,7 @@ def patched_job(workload: Workload, target: Target) -> Iterator[Finding]:
     for change in asked:
         if change.job not in pods:
             message = f"the runtime `{_runtime_name(workload)}` has no replicated job `{change.job}`"
-            hint = f"it has {', '.join(f'`{name}`' for name in pods)}" if pods else ""
+            hint = f"it has {listed(pods)}" if pods else ""
             yield Finding(change.job_path, message, hint, field=f"spec.{change.job_path[1]}")
 
 
