@@ -194,6 +194,7 @@ def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:
 
 
 def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
+    """The kinds that CRDs define. Raises JobspecError for CRDs that a server refuses."""
     documents = _documents(crds, "<crds>")
     from jobspec.kubernetes.custom_kinds import CustomKinds
 
@@ -206,9 +207,11 @@ def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
 # Judge documents in a cluster: by the API server's own checks, then by its plugins and the operators' webhooks.
 
 
+#: The kinds that pods mount, and those that such objects are made of.
 MOUNTED = frozenset((*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS))
 #: The kinds that jobs are judged by, though their schemas may not be at hand.
 _TAKEN_AS_THEY_ARE = (*kinds.GENERATING_KINDS, *kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION)
+#: The kinds that other documents can refer to.
 _REFERRED = frozenset((*kinds.WEBHOOK_LOOKUPS, *kinds.POLICY_KINDS, *MOUNTED, *_TAKEN_AS_THEY_ARE))
 
 
@@ -352,6 +355,7 @@ def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
 
 
 def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, skip_unknown: bool = False) -> Judged:
+    """The judgement by the server's own checks alone, on what a mutating webhook leaves of the document."""
     old = cluster.stored.of(document) if cluster.stored else None
     if cluster.later and (unknown := _of_later_release(document, cluster)):
         return Judged(document, unknown, old=old)
@@ -410,7 +414,7 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
             answer = review(judged.document, cluster.target, objects, old=judged.old)
             judged = judged.reviewed([*judged.by_webhooks, *answer.diagnostics], judged.wanted)
     elif judged.document.group_kind in kinds.ADMISSION_POLICIES:
-        judged = _rules_themselves(judged, policies, cluster)
+        judged = _policy_itself(judged, policies, cluster)
     elif cluster.webhooks:
         judged = _by_webhooks(judged, objects, cluster)
     if policies and policies.have_policies:
@@ -488,7 +492,7 @@ def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: Gr
     return written._replace(object=_as_admitted(judged.seen, judged, policies, cluster), old=before)
 
 
-def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+def _policy_itself(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
     """The judgement of an admission policy or a binding, with warnings about what the server accepts and what has no effect."""
     document, kind = judged.document, judged.document.group_kind
     if kind == kinds.VALIDATING_POLICY:
@@ -523,6 +527,7 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
 
 
 def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+    """The judgement with what the server's own plugins say, and the objects that these look up."""
     document = judged.seen
     if cluster.custom_kinds and cluster.custom_kinds.defines(document):
         return judged
@@ -648,6 +653,7 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
 
 
 def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
+    """The answer of the webhook of the kind's own operator; empty for kinds without one."""
     if document.group_kind == kinds.TRAINJOB:
         from jobspec.operators.trainer.webhook import answer_to_trainjob
 

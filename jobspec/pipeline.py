@@ -91,6 +91,7 @@ class Checked(Record):
     objects: Sequence[Document] = ()
     """The accepted objects that documents of other files can refer to."""
     pending: Sequence[Pending] = ()
+    """The documents on which the verdict depends on objects of other files."""
     unforeseen: Sequence[Document] = ()
     """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
     _: KW_ONLY
@@ -379,7 +380,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if document.is_held:
             diagnostics += [found.changed(severity="info", changes=()) for found in each.diagnostics if each.by_server.status != "unknown"]
             continue
-        row, wrong = _of_overlay(document, _skipped_row(each, skip_unknown=manifests.skip_unknown), cluster)
+        row, wrong = _of_overlay(document, _row_of(each, skip_unknown=manifests.skip_unknown), cluster)
         diagnostics += wrong
         rows.setdefault(document.index, []).append(row)
         if row.status == "skipped":
@@ -407,7 +408,8 @@ def _is_shared(document: Document) -> bool:
     return document.group_kind not in MOUNTED or kinds.configures_queues(document.group_kind, document.data)
 
 
-def _skipped_row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
+def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
+    """The result of a document; *skip_unknown*: what is no manifest or a part of one is skipped."""
     document = judged.document
     if judged.status != "unknown":
         part = _part_of_object(judged) if skip_unknown and judged.diagnostics else ""
@@ -475,6 +477,7 @@ def _reaches(document: Document, folder: str, other: str) -> bool:
 def _resolved(
     file: Checked, of_name: Callable[[Name], Sequence[Document]], refused: Mapping[Name, Sequence[Document]], cluster: Cluster
 ) -> Checked:
+    """A file whose pending documents are reviewed again with the objects of other files that they name."""
     result = file.result
     known: dict[tuple[int, ...], tuple[Objects, PolicyObjects | None]] = {}
 

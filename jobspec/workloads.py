@@ -176,6 +176,7 @@ def released(job: Document) -> Document:
 
 
 def _held_without(job: Document, *fields: str) -> Document:
+    """The job without some fields that hold it back."""
     place = _SUSPEND_PATHS[job.group_kind]
     held = value_at(job.data, place) or {}
     kept = {name: value for name, value in held.items() if name not in fields}

@@ -180,6 +180,7 @@ def rewritten_quantities(value: Any, shape: Shape | None, path: Path = ()) -> It
 
 
 def _encoded_object(value: dict[str, Any], shape: Shape | None) -> dict[str, Any]:
+    """A mapping as Go writes it; the same object where it is written so already."""
     if shape is not None and shape.fields is None and shape.values is not None:
         values = shape.values
         changed = {name: new for name, each in value.items() if (new := encode_as_go(each, values)) is not each}
@@ -199,6 +200,7 @@ def _encoded_object(value: dict[str, Any], shape: Shape | None) -> dict[str, Any
 
 
 def _is_left_out(value: Any, shape: Shape | None) -> bool:
+    """Whether Go leaves a field out that has this value."""
     if value is None:
         return True
     if isinstance(value, dict):

@@ -139,6 +139,7 @@ def _container_with_requests(container: MarkedTree, on_host: bool, server: Mark)
 
 
 def _with_requests(resources: MarkedTree) -> MarkedTree:
+    """Resources that request what they limit, where they say nothing else."""
     limits = dict(resources.entries("limits"))
     if not limits:
         return resources
@@ -147,6 +148,7 @@ def _with_requests(resources: MarkedTree) -> MarkedTree:
 
 
 def _with_tolerations(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """A pod spec that tolerates for a while that its node is not ready or cannot be reached."""
     added = [
         set_by(server, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS})
         for key in TOLERATED_TAINTS
@@ -270,6 +272,7 @@ def _mounts_token(container: MarkedTree) -> bool:
 
 
 def _volume(server: Mark) -> MarkedTree:
+    """The volume with the token, the certificate of the cluster, and the name of the namespace."""
     token = {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}
     certificate = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}

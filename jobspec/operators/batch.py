@@ -52,6 +52,7 @@ def job_defaults(job: MarkedTree, server: Mark) -> MarkedTree:
 
 
 def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """The spec of a Job with its defaults."""
     by_index = spec.get("backoffLimitPerIndex")
     policy = spec.get("podFailurePolicy")
     defaults: dict[str, Any] = {
@@ -130,6 +131,7 @@ def _metadata_of_pods(job: MarkedTree, template: MarkedTree, mark: Mark) -> Mark
 
 
 def _numbered(metadata: MarkedTree, job: MarkedTree, index: int, mark: Mark) -> MarkedTree:
+    """The metadata of the pod of an index, which is in its name, a label and an annotation."""
     number = {JOB_INDEX: set_by(mark, str(index))}
     failures = {_FAILURES: set_by(mark, "0")} if job.get("spec", "backoffLimitPerIndex") else {}
     own = {"labels": number, "annotations": {**number, **failures}}

@@ -108,6 +108,7 @@ class ExpandedJob:
         return _ACCOUNTS["Job" if kind == "Pod" else "jobset"]
 
     def _found_roles(self) -> list[ExpandedRole]:
+        """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
         is_pytorchjob, container = self.job.group_kind == kinds.PYTORCHJOB, CONTAINERS[self.job.group_kind]
         training = by_role.keys() if is_pytorchjob else {container, *self._labelled()}

@@ -123,6 +123,7 @@ def request_for(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects, *, 
 def _changed_by_policies(
     tree: MarkedTree, request: Request, policies: PolicyObjects, shape: Shape | None, target: Target, settle: Callable[[Data], Data]
 ) -> Changed:
+    """An object as policies leave it; *settle* fills in the defaults of the data that one of them leaves, for the next one."""
     from jobspec.kubernetes.admission.mutating import mutated
 
     found = mutated(request, policies, shape, settle, target["kubernetes"])

@@ -211,7 +211,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
         option = program.option("--standalone") or (nodes if nodes and nodes[1] in ONE_NODE else None)
         if program.is_torchrun and role.count > 1 and not nodes and command_lines.NNODES not in program.variables:
             message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
-            yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
+            yield Finding(*_why_no_variables(job, program.words[0], message), rule="trains-alone", severity="warning")
         elif program.is_torchrun and option:
             word, _ = option
             message = f"`{word.value}` has each of the {pods} pods train alone: {job.operator} sets torchrun's variables for all of them"
@@ -222,7 +222,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
 
 
-def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
+def _why_no_variables(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
     """Why the trainer sets no variables for torchrun: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
     if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
         return _reference(job), message, "add `trainer: {}` to `spec`"

@@ -91,6 +91,7 @@ def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLin
 
 
 def _launched(words: Sequence[str]) -> CommandLine:
+    """The command line of torchrun, given by the words behind its name."""
     given = list(options_of(words))
     options = {(each.option or each.name).lstrip("-").replace("-", "_"): each.value or "" for each in given}
     rest = words[given[-1].value_at + 1 :] if given else words
@@ -309,6 +310,7 @@ def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | Non
 
 
 def _matches_schema(schema: Mapping[str, Any], text: str) -> bool:
+    """Whether a text is a value that a JSON Schema allows."""
     kind = schema.get("type")
     if kind == "integer" and text.isascii() and text.isdecimal() and schema.keys() == {"type"}:
         return True  # without regular expressions, which take long to import
@@ -329,6 +331,7 @@ def _within(schema: Mapping[str, Any], number: float) -> bool:
 
 
 def _in_words(schema: Mapping[str, Any]) -> str:
+    """What a JSON Schema allows, in words."""
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"])
     if schema.get("type") in _NUMBERS:

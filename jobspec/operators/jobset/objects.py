@@ -74,6 +74,7 @@ def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
 
 
 def _job(place: JobPlace) -> MarkedTree:
+    """A Job of the JobSet, before it is written as Go writes it."""
     jobset, mark = place.jobset, place.mark
     template = place.replicated.value["template"]
     own = template.get("metadata")
@@ -160,6 +161,7 @@ def labelled(metadata: MarkedTree, place: JobPlace) -> MarkedTree:
 
 
 def _labels(place: JobPlace) -> dict[str, MarkedTree | str]:
+    """The labels that tell a Job and its pods which one of the JobSet it is."""
     name = place.replicated.value["name"]
     jobs = items(place.jobset.get("spec", "replicatedJobs"))
     group = place.replicated.get("groupName")

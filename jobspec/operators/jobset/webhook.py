@@ -247,6 +247,7 @@ def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _volumes_named(workload: Workload, name: str) -> Iterator[Finding]:
+    """The volumes of pods that have the name of a claim."""
     for job in workload.roles:
         for path, volume in job.items("volumes"):
             if volume["name"] == name:
@@ -297,6 +298,7 @@ def stored_jobset(tree: MarkedTree, target: Target) -> MarkedTree:
 
 
 def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
+    """The spec of a JobSet with the webhook's defaults."""
     spec = _missing(spec, webhook, {"successPolicy": {"operator": "All"}, "startupPolicy": {"startupPolicyOrder": "AnyOrder"}})
     spec = each_item(spec, "replicatedJobs", lambda each: changed(each, ("template", "spec"), lambda job: _job(job, webhook)))
     network = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
@@ -332,6 +334,7 @@ def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> Ma
 
 
 def _apart(pod: MarkedTree, topology: MarkedTree, mark: Mark) -> MarkedTree:
+    """A pod of a Job that has a topology for itself: the first keeps other Jobs away, the others go where the first one is."""
     if text(pod, "metadata", "annotations", JOB_INDEX) != "0":
         place = {topology.value: set_by(mark, RANDOM)}
         return changed(pod, ("spec", "nodeSelector"), lambda each: with_fields(each, place))
@@ -352,6 +355,7 @@ def _term(expressions: list[dict[str, Any]], topology: MarkedTree) -> dict[str, 
 
 
 def _with_term(pod: MarkedTree, kind: str, term: dict[str, Any], mark: Mark) -> MarkedTree:
+    """A pod with one more required term of affinity."""
     name = "requiredDuringSchedulingIgnoredDuringExecution"
 
     def affinity(tree: MarkedTree) -> MarkedTree:

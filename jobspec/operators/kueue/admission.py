@@ -91,7 +91,7 @@ def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> Q
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
     queue = world.queues.get(name)
-    reason, verdict = _unheard(workload, world, local, name, queue)
+    reason, verdict = _why_not_tried(workload, world, local, name, queue)
     if reason or queue is None:
         pods = [PodSetAnswer(each.name, each.count, verdict) for each in workload.pod_sets]
         return QueueAnswer(workload, name, verdict, pods, reason)
@@ -175,7 +175,7 @@ def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
     return found
 
 
-def _unheard(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> tuple[str, Verdict]:
+def _why_not_tried(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> tuple[str, Verdict]:
     """Why no flavor is looked at, and what that means; nothing where flavors are."""
     if not workload.queue:
         return "names no queue", "unknown"
@@ -365,6 +365,7 @@ class _Assignment:
     # Flavors by quota.
 
     def _assign(self) -> None:
+        """Choose flavors for the pod sets, one group after the other, up to one that gets none."""
         self._complete = self._is_cut_short = False
         groups = gathered((each.pods.topology.group or str(number), number) for number, each in enumerate(self.sets))
         for numbers in groups.values():
@@ -389,6 +390,7 @@ class _Assignment:
         self._complete = not self._is_cut_short or together[-1] is self.sets[-1]
 
     def _of_group(self, numbers: Sequence[int], requests: Mapping[str, int]) -> tuple[dict[str, _Chosen], list[Attempt], list[str], bool]:
+        """The flavors of each resource of a group of pod sets, what was tried, why not at once, and whether that failed."""
         chosen: dict[str, _Chosen] = {}
         attempts: list[Attempt] = []
         reasons: list[str] = []
@@ -421,7 +423,7 @@ class _Assignment:
                 attempts.append(Attempt(flavor.name, "never", (why,), is_mismatch=True))
                 continue
             chosen, mode, reasons, is_beyond = self._by_quota(flavor, requests)
-            attempts.append(Attempt(flavor.name, _word(mode, is_beyond=is_beyond), tuple(reasons)))
+            attempts.append(Attempt(flavor.name, _verdict_of(mode, is_beyond=is_beyond), tuple(reasons)))
             if not self._tries_next(mode):
                 best, best_mode = chosen, mode
                 break
@@ -432,6 +434,7 @@ class _Assignment:
         return best, attempts
 
     def _by_quota(self, flavor: Flavor, requests: Mapping[str, int]) -> tuple[dict[str, _Chosen], tuple[int, int], list[str], bool]:
+        """A flavor by its quota: the choice for each resource, the worst mode, the reasons, and whether it is never enough."""
         chosen: dict[str, _Chosen] = {}
         worst, reasons, is_beyond = (_FIT, 0), [], False
         for name in sorted(requests):
@@ -483,6 +486,7 @@ class _Assignment:
         return mode[0] <= _NO_CANDIDATES or (mode[0] < _FIT and preempts == "TryNextFlavor") or (mode[1] > 0 and borrows == "TryNextFlavor")
 
     def _is_better(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether one mode, with its height in the cohort tree, is preferred to another."""
         if _NO_FIT in (one[0], other[0]):
             return one[0] != _NO_FIT
         if (one[0] == _NO_CANDIDATES) != (other[0] == _NO_CANDIDATES):
@@ -505,6 +509,7 @@ class _Assignment:
         return ""
 
     def _topology_mismatch(self, flavor: Flavor, pods: QueuedPodSet, group: Group) -> str:
+        """Why a flavor's topology does not do for pods; empty where it does."""
         if not pods.topology.is_explicit:
             is_asked = not flavor.topology or self._is_implied(pods)
             return "" if is_asked else "is for topology-aware scheduling, which the pods do not ask for"
@@ -627,6 +632,7 @@ class _Assignment:
         return found
 
     def _of_pod_set(self, each: _Assigned, borrowed: Set[Cell], nothing: Verdict) -> PodSetAnswer:
+        """The verdict on a pod set; *nothing*: that of a workload without flavors."""
         verdict = nothing
         if self.fits:
             own = not borrowed.isdisjoint((it.flavor, name) for name, it in each.flavors.items() if it.borrow)
@@ -641,7 +647,7 @@ def _reasons(tried: Sequence[Attempt]) -> list[str]:
     return [it for each in sorted(tried, key=lambda each: each.is_mismatch) for it in each.reasons]
 
 
-def _word(mode: tuple[int, int], *, is_beyond: bool) -> Verdict:
+def _verdict_of(mode: tuple[int, int], *, is_beyond: bool) -> Verdict:
     words: dict[int, Verdict] = {_PREEMPT: "preempts", _RECLAIM: "preempts", _NO_CANDIDATES: "waits"}
     if mode[0] == _FIT:
         return "borrows" if mode[1] else "fits"

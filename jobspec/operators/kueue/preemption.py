@@ -104,6 +104,7 @@ def _enough(
 
 
 def _is_valid(queue: QueueInCohort, candidate: Data, shared: Place, cells: Cells, usage: Usage, *, allowed: bool) -> bool:
+    """Whether a candidate can still be preempted: its queue, and the cohorts up to the *shared* one, use more than is theirs."""
     name = _queue_of(candidate)
     if name == queue.name:
         return True
@@ -114,6 +115,7 @@ def _is_valid(queue: QueueInCohort, candidate: Data, shared: Place, cells: Cells
 
 
 def _fits_quota(queue: QueueInCohort, requests: Requests, usage: Usage, *, borrowing: bool) -> bool:
+    """Whether the requests fit; *borrowing*: also beyond the quota of the queue."""
     used = usage.get(queue.place, {})
     return all(
         value <= max(0, queue.world.available(queue.place, cell, usage))
@@ -200,6 +202,7 @@ def _is_lower(candidate: Data, workload: QueuedWorkload, said: str) -> bool:
 
 
 def _may_while_borrowing(candidate: Data, workload: QueuedWorkload, queue: QueueInCohort) -> bool:
+    """Whether a queue may borrow when it preempts a candidate: one of lower priority, up to a threshold."""
     if not borrows_while_preempting(queue) or priority(candidate) >= (workload.priority or 0):
         return False
     threshold = number(mapping(queue.spec, "preemption", "borrowWithinCohort"), "maxPriorityThreshold")

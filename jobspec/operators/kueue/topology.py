@@ -90,6 +90,7 @@ def used_by(workloads: Iterable[Data], world: World) -> LeafUsage:
 
 
 def _assigned_domains(assignment: Data) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The domains in which a pod set is, each with its number of pods."""
     for domain in structs(assignment, "domains"):
         yield tuple(texts(domain, "values")), number(domain, "count") or 0
     for part in structs(assignment, "slices"):
@@ -112,6 +113,7 @@ def has_level(pods: QueuedPodSet, levels: Sequence[str]) -> bool:
 
 
 def _level(pods: QueuedPodSet, levels: Sequence[str]) -> str | None:
+    """The level that a pod set asks for; None where it asks for none."""
     asked = pods.topology
     if asked.required is not None or asked.preferred is not None:
         return asked.required if asked.required is not None else asked.preferred
@@ -196,6 +198,7 @@ class _Search:
     # How many pods and slices each domain holds.
 
     def _count(self) -> None:
+        """Count how many pods, slices and leaders each domain has room for."""
         by_host = self.levels[-1] == HOSTNAME
         requests = _with_pod(self.pods)
         of_leader = _with_pod(self.leader) if self.leader else {}
@@ -218,6 +221,7 @@ class _Search:
             self._fill(root, 0)
 
     def _fill(self, domain: Domain, level: int) -> None:
+        """Count the room of a domain from that of the domains in it."""
         if domain.children:
             for child in domain.children:
                 self._fill(child, level + 1)
@@ -301,6 +305,7 @@ class _Search:
         return found
 
     def _too_narrow(self, fitting: int, wanted: int) -> str:
+        """Why there is no room, in words."""
         what = "pods beside the leader" if self.leader else "pods" if self.size == 1 else f"slices of {self.size} pods"
         where, has = (f"one {self.level}", "has") if self.required else ("the nodes", "have")
         excluded = ", ".join(f"{why} in {number}" for why, number in sorted(self.excluded.items()))
@@ -421,6 +426,7 @@ def untolerated(taints: Iterable[Data], tolerations: Sequence[Data]) -> str:
 
 
 def _tolerates(toleration: Data, taint: Data) -> bool:
+    """Whether a toleration is for a taint."""
     key, operator, value = text(toleration, "key"), text(toleration, "operator") or "Equal", text(toleration, "value")
     if text(toleration, "effect") not in ("", text(taint, "effect")) or key not in ("", text(taint, "key")):
         return False

@@ -571,6 +571,7 @@ def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _bad_layers(layers: list[tuple[str, int]]) -> Iterator[str]:
+    """What is wrong with each layer."""
     for index, (level, size) in enumerate(layers):
         if why := bad_qualified_name(level):
             yield f"`{level}` cannot be a level of a topology: {why}"

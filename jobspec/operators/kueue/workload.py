@@ -135,6 +135,7 @@ def job_name(job: Data) -> str:
 
 
 def _pod_set(pods: QueuedPodSet) -> Data:
+    """A pod set as a Workload has it."""
     topology = pods.topology
     request: Data = {
         "required": topology.required,
@@ -183,6 +184,7 @@ def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet])
 
 
 def _priority_of(name: str, kind: str, world: World) -> int | None:
+    """The priority that a class gives; None where the class is not at hand."""
     if kind == "WorkloadPriorityClass":
         found = world.object(kind, name)
         return None if found is None else number(found, "value") or 0
@@ -223,6 +225,7 @@ def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTr
 
 
 def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[QueuedPodSet]:
+    """The pod sets of a job, by its kind."""
     spec = mapping(job.data, "spec")
     if job.group_kind == kinds.PYTORCHJOB:
         label, replicas = "training.kubeflow.org/replica-index", mapping(spec, "pytorchReplicaSpecs")
@@ -266,6 +269,7 @@ def _of_replicated_job(each: Data) -> QueuedPodSet:
 
 
 def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
+    """A pod set with the topology that its template asks for by annotations."""
     said = {name: each for name, each in mapping(pods.template, "metadata", "annotations").items() if each is not None}
     required = said.get(REQUIRED_TOPOLOGY)
     preferred = said.get(PREFERRED_TOPOLOGY) if required is None else None
@@ -411,6 +415,7 @@ def inadmissible(workload: QueuedWorkload, world: World) -> str:
 
 
 def _beyond(most: Mapping[str, int], least: Mapping[str, int], bounds: dict[str, Data], what: str) -> str:
+    """Which bound of a LimitRange is broken, in words; empty where none is."""
     for name, each in bounds["max"].items():
         if most.get(name, 0) > amount(name, each):
             return f"a LimitRange allows the {what} {each} {name} at most"

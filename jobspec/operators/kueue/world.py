@@ -422,6 +422,7 @@ class QueueInCohort:
 
 
 def _quotas(data: Data) -> dict[Cell, CellQuota]:
+    """The quotas in the resource groups of a ClusterQueue or a cohort."""
     found = {}
     for group in structs(data, "spec", "resourceGroups"):
         for flavor in structs(group, "flavors"):

@@ -225,6 +225,7 @@ def slots_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
 
 
 def _with_mounts(pod_set: TrainerPodSet, job: JobOfTrainer, slots: MarkedTree) -> TrainerPodSet:
+    """The nodes with the keys, and the launcher with the list of hosts and the variables of OpenMPI, too."""
     launches, name = pod_set.name == LAUNCHER, text(job.name)
     hosts = {"name": f"{name}-{_HOSTS}", "items": [{"key": "hostfile", "path": "hostfile", "mode": 0o444}]}
     volumes = [_keys_volume(name, job), *([{"name": _HOSTS, "configMap": hosts}] if launches else [])]
@@ -309,6 +310,7 @@ def _value_of_view(variable: MarkedTree) -> MarkedTree | None:
 
 
 def _installed(pod_set: TrainerPodSet, job: JobOfTrainer, image: MarkedTree) -> TrainerPodSet:
+    """A pod set with the init container that installs Flux, and with the mounts that the job then needs."""
     settings = f"{text(job.name)}-flux-entrypoint"
     installer = {
         "name": "flux-installer",

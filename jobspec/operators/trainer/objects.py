@@ -214,6 +214,7 @@ def _initializing(pod_set: TrainerPodSet, job: JobOfTrainer) -> TrainerPodSet:
 
 
 def _fetching(container: MarkedTree, initializer: MarkedTree, job: JobOfTrainer) -> MarkedTree:
+    """The container of an initializer, with the place that it fetches from, its variables and its secret."""
     uri = initializer.get("storageUri")
     if uri:
         container = with_items(container, "env", [set_by(job.mark, {"name": "STORAGE_URI", "value": uri})])

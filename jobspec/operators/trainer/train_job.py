@@ -193,6 +193,7 @@ def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> M
 
 
 def _keyed(base: list[MarkedTree], patch: list[MarkedTree], shape: Shape) -> list[MarkedTree]:
+    """The items of a list with those of a patch merged in, by the merge key of the list."""
     (key,) = [name for name in shape.merge if name not in _NO_KEYS]
     given = [item.with_value(item.value or {}) for item in patch]
     patch = [item if key in item.value else item.with_value({**item.value, key: item.with_value("")}) for item in given]  # as Go writes it
@@ -268,6 +269,7 @@ def pod_sets(spec: MarkedTree, job: JobOfTrainer) -> list[TrainerPodSet]:
 
 
 def _count(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
+    """The number of pods of each Job: by the policy where it trains, else its own parallelism; at least 1."""
     one = MarkedTree(1, job.mark)
     own = replicated.get("template", "spec", "parallelism") or one
     by_policy = text(replicated, "template", "metadata", "labels", ANCESTOR) == TRAINER and job.policy() is not None

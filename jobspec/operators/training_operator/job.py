@@ -120,6 +120,7 @@ def _elastic_policy(spec: MarkedTree, replicas: dict[str, Replicas]) -> MarkedTr
 
 
 def _processes(spec: MarkedTree, elastic: MarkedTree | None, operator: Mark) -> MarkedTree | None:
+    """`nprocPerNode`, `auto` where nobody says it; None where the elastic policy alone does."""
     given = spec.get("nprocPerNode")
     if given is None and (elastic is None or elastic.get("nProcPerNode") is None):
         return MarkedTree("auto", operator)
@@ -201,6 +202,7 @@ def _by_operator(document: Document, rule: str, found: Iterable[Finding]) -> lis
 
 
 def _refused(document: Document, target: Target) -> Iterator[Finding]:
+    """The mistakes for which the operator refuses a job, as a later release's webhook does."""
     workload = Workload(document)
     for check in (job_name, webhook.replica_specs, webhook.training_container, webhook.container_image, webhook.processes_twice):
         yield from check(workload, target)

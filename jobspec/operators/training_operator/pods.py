@@ -49,6 +49,7 @@ def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas)
 
 
 def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
+    """One replica's pod."""
     added = variables(job, replicas, index)
     spec = each_item(common, "containers", lambda container: with_appended(container, "env", added, job.operator))
     group_labels, notes = _of_group(job, replicas)
@@ -78,6 +79,7 @@ def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTr
 
 
 def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tuple[str, str | MarkedTree]]:
+    """Name and value of each variable, in the operator's order."""
     yield "PYTHONUNBUFFERED", "1"
     if "Master" in job.replicas:
         yield from _of_master(job)
