@@ -91,7 +91,7 @@ def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> Q
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
     queue = world.queues.get(name)
-    reason, verdict = _why_not_tried(workload, world, local, name, queue)
+    reason, verdict = _not_tried(workload, world, local, name, queue)
     if reason or queue is None:
         pods = [PodSetAnswer(each.name, each.count, verdict) for each in workload.pod_sets]
         return QueueAnswer(workload, name, verdict, pods, reason)
@@ -175,7 +175,7 @@ def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
     return found
 
 
-def _why_not_tried(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> tuple[str, Verdict]:
+def _not_tried(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> tuple[str, Verdict]:
     """Why no flavor is looked at, and what that means; nothing where flavors are."""
     if not workload.queue:
         return "names no queue", "unknown"
