@@ -485,7 +485,7 @@ def _resolved(
         """The objects with those of other files, and the policies among them, which most documents of a file have alike."""
         key = (id(own), *map(id, (*found, None, *refused)))
         if key not in known:
-            objects = own.with_others(found, refused=refused)
+            objects = own.changed(elsewhere=[*own.elsewhere, *found], refused=[*own.refused, *refused])
             known[key] = objects, policies_for(objects, cluster)
         return known[key]
 

@@ -29,14 +29,11 @@ def is_quantity(text: str) -> bool:
 
 def _leading_number(text: str) -> tuple[str, str]:
     """The leading number of a text, and the rest; the number is empty without a digit."""
-    end = 0
-    while end < len(text) and text[end] in "0123456789":
-        end += 1
-    if end < len(text) and text[end] == ".":
-        end += 1
-        while end < len(text) and text[end] in "0123456789":
-            end += 1
-    return ("", text) if text[:end] in ("", ".") else (text[:end], text[end:])
+    rest = text.lstrip("0123456789")
+    if rest.startswith("."):
+        rest = rest[1:].lstrip("0123456789")
+    number = text[: len(text) - len(rest)]
+    return ("", text) if number in ("", ".") else (number, rest)
 
 
 def is_parsed_quantity(text: str) -> bool:

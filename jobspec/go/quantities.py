@@ -109,8 +109,9 @@ def _split(text: str) -> tuple[str, str]:
     number = text.rstrip(_LETTERS)
     if number.isascii() and number.isdecimal():
         return number, text[len(number) :]
-    end = next((at for at, each in enumerate(text) if each not in "+-.0123456789"), len(text))
-    return (text[:end] if any(each.isdigit() for each in text[:end]) else "0"), text[end:]
+    suffix = text.lstrip("+-.0123456789")
+    number = text[: len(text) - len(suffix)]
+    return (number if any(each.isdigit() for each in number) else "0"), suffix
 
 
 def _shifted(digits: int, power: int) -> int:
@@ -208,7 +209,7 @@ def _divided(number: int, divisor: int) -> int:
 def _scale_of(text: str) -> int | None:
     """The power of ten that the server counts a quantity in; None for one that it does not keep as a number of 64 bits."""
     body = text.strip().lstrip("+-")
-    number = body[: next((at for at, each in enumerate(body) if each not in ".0123456789"), len(body))]
+    number = body[: len(body) - len(body.lstrip(".0123456789"))]
     whole, _, fraction = number.partition(".")
     digits, suffix = len(whole.lstrip("0") or "0") + len(fraction), body[len(number) :]
     if suffix[1:] == "i":

@@ -52,10 +52,6 @@ class Objects(Record):
     complete: CompleteKinds = UNKNOWN
     """The kinds of which the server has no other objects."""
 
-    def with_others(self, documents: Sequence[Document], *, refused: Sequence[Document] = ()) -> Objects:
-        """The same with further objects of other files, accepted and *refused* ones."""
-        return self.changed(elsewhere=[*self.elsewhere, *documents], refused=[*self.refused, *refused])
-
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
     """What rules find in a workload, as diagnostics of its document."""
@@ -153,15 +149,9 @@ def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding
     """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
     if why := _unreadable(value, shape):
         yield Finding(path, f"the operator cannot decode {why}")
-    if isinstance(value, dict):
-        fields, values = shape.fields, shape.values
-        for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
-            child = values if fields is None else fields.get(name)
-            if child and child.parsed and (isinstance(inner, (dict, list)) or _unreadable(inner, child)):
-                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name))
-    elif isinstance(value, list) and shape.items and shape.items.parsed:
-        for index, item in enumerate(value):
-            yield from _unreadable_values(item, shape.items, (*path, index))
+    for inner, child, inner_path in _children(value, shape, path):
+        if child and child.parsed:
+            yield from _unreadable_values(inner, child, inner_path)
 
 
 def _unreadable(value: Any, shape: Shape) -> str:
