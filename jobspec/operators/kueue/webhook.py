@@ -9,9 +9,9 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Diagnostic, Finding, Key, Path, Rule, grouped
+from jobspec.diagnostics import Data, Diagnostic, Finding, Key, Path, Record, Rule, grouped
 from jobspec.go.quantities import amount_of, is_endless, quantity
-from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs
+from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs, without_nulls
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import (
@@ -461,18 +461,15 @@ ANYWHERE, SIZE, LAYERS, PLACED_TOGETHER = (
 )
 
 
-class _Pods:
+class _Pods(Record):
     """The pods of one template: what it is annotated with, where that is written, and how many they are."""
 
-    __slots__ = ("annotations", "count", "field", "path")
-
-    def __init__(self, annotations: Mapping[str, str | None], path: Path, count: int, *, field: str = "") -> None:
-        self.annotations = {name: each for name, each in annotations.items() if each is not None}  # null of a custom resource is dropped
-        self.path = path
-        """The path of the annotations; of a TrainJob's runtime, that of the reference."""
-        self.count = count
-        self.field = field
-        """The field as the webhook spells it, where that is not the path."""
+    annotations: Mapping[str, str]
+    path: Path
+    """The path of the annotations; of a TrainJob's runtime, that of the reference."""
+    count: int
+    field: str = ""
+    """The field as the webhook spells it, where that is not the path."""
 
     def finding(self, name: str, message: str, hint: str = "") -> Finding:
         """What is wrong with an annotation."""
@@ -492,7 +489,8 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         for role in workload.roles:
             at = (*role.path, *role.template, "metadata", "annotations")
             alone = 1 if kind == PYTORCHJOB else pods_at_once(mapping(role.data, "template", "spec"))
-            found.append(_Pods(mapping(value_at(data, at)), at, _one_if_absent(role.data, "replicas") * alone))
+            annotations = without_nulls(mapping(value_at(data, at)))  # as a server stores a custom resource
+            found.append(_Pods(annotations, at, _one_if_absent(role.data, "replicas") * alone))
     return [each for each in found if any(name.startswith(f"{GROUP}/podset-") for name in each.annotations)]
 
 
@@ -510,7 +508,7 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
         trains = ancestor(role) == "trainer"
         of_role = _one_if_absent(role.data, "replicas") * pods_at_once(mapping(role.data, "template", "spec"))
         count = nodes_of(data, workload.runtime) if trains else of_role
-        yield _Pods(annotations, path, count, field=f"job[{role.name}].annotations")
+        yield _Pods(without_nulls(annotations), path, count, field=f"job[{role.name}].annotations")
 
 
 def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:

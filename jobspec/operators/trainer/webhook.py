@@ -11,21 +11,8 @@ from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.kubernetes.verdict import AdmissionAnswer
-from jobspec.operators.trainer import policies
+from jobspec.operators.trainer import policies, runtimes
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
-from jobspec.operators.trainer.runtimes import (
-    ANCESTOR,
-    GROUP,
-    INITIALIZERS,
-    PATCH_FIELDS,
-    TORCHTUNE,
-    TRAINER,
-    RuntimeReference,
-    ancestor,
-    is_meant,
-    runtime_of,
-    shipped,
-)
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
 from jobspec.targets import Target, is_at_least
 from jobspec.workloads import Workload, items_at, roles_in, value_at
@@ -39,17 +26,17 @@ if TYPE_CHECKING:
 
 
 RUNTIME_REF: Path = ("spec", "runtimeRef")
-_OWN_ENVIRONMENT = {"node": "spec.trainer.env"} | {name: f"spec.initializer.{part}.env" for part, name in INITIALIZERS.items()}
+_OWN_ENVIRONMENT = {"node": "spec.trainer.env"} | {name: f"spec.initializer.{part}.env" for part, name in runtimes.INITIALIZERS.items()}
 
 
 def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
     """A TrainJob runs on a TrainingRuntime or a ClusterTrainingRuntime of `trainer.kubeflow.org`; the schema takes any kind."""
-    ref = RuntimeReference(workload.document.data)
+    ref = runtimes.RuntimeReference(workload.document.data)
     if value_at(workload.document.data, RUNTIME_REF) is None:
         yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
-    elif ref.group != GROUP:
+    elif ref.group != runtimes.GROUP:
         message = f"unknown runtime group `{ref.group}`"
-        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or remove it", field="spec.runtimeRef")
+        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{runtimes.GROUP}`, or remove it", field="spec.runtimeRef")
     elif ref.group_kind not in RUNTIMES:
         message = f"`{ref.kind}` is not a runtime kind"
         yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
@@ -80,14 +67,14 @@ def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
     """The initializers of a job: the path, the field and the name of the replicated job."""
-    for part, name in INITIALIZERS.items():
+    for part, name in runtimes.INITIALIZERS.items():
         path: Path = ("spec", "initializer", part)
         if value_at(workload.document.data, path) is not None:
             yield path, part, name
 
 
 def _runtime_name(workload: Workload) -> str:
-    return RuntimeReference(workload.document.data).name
+    return runtimes.RuntimeReference(workload.document.data).name
 
 
 def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -145,7 +132,7 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
 
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or (before.get("suspend") is True and is_at_least(target["trainer"], "2.2.1"))
-    for field in reversed(PATCH_FIELDS):
+    for field in reversed(runtimes.PATCH_FIELDS):
         if not suspended and not same(_without_times(now.get(field)), _without_times(before.get(field))):
             message = f"`{field}` can be changed only while the job is suspended"
             yield Finding(("spec", field), message, "set `suspend: true` in the same update")
@@ -207,13 +194,13 @@ TRAINJOB_RULES = [
 
 
 #: The label of a replicated job -> the container in it that the trainer changes.
-_CONTAINER = {TRAINER: "node"} | {name: name for name in INITIALIZERS.values()}
+_CONTAINER = {runtimes.TRAINER: "node"} | {name: name for name in runtimes.INITIALIZERS.values()}
 
 
 def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
     for job in workload.roles:
-        part = ancestor(job)
+        part = runtimes.ancestor(job)
         launcher = job.name == "launcher" and not is_at_least(target["trainer"], "2.1.0")
         replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
@@ -227,10 +214,10 @@ def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
     The trainer's container is `node`; those of the initializers have the label's own value as name. Name the container so.
     """
     for job in workload.roles:
-        needed = _CONTAINER.get(ancestor(job))
+        needed = _CONTAINER.get(runtimes.ancestor(job))
         names = [container["name"] for _, container in job.items("containers")]
         if needed and needed not in names and not _is_unreviewed(workload, target):
-            message = f"the job `{job.name}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
+            message = f"the job `{job.name}` is labelled `{runtimes.ANCESTOR}: {runtimes.ancestor(job)}`, and has no container `{needed}`"
             hint = f"rename `{names[0]}` to `{needed}`" if names else f"add the container `{needed}`"
             yield Finding(job.at("containers"), message, hint)
 
@@ -257,10 +244,10 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     alone = diagnostics(WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return AdmissionAnswer([each for each in alone if each.rule == "unsupported-runtime"])
-    ref = RuntimeReference(job.data)
-    if any(is_meant(ref, job, each) for each in objects.refused):  # the runtime's own error says why
+    ref = runtimes.RuntimeReference(job.data)
+    if any(runtimes.is_meant(ref, job, each) for each in objects.refused):  # the runtime's own error says why
         return AdmissionAnswer([*alone, job.diagnostic(_refused(ref), _RULE)] if objects.complete.every else alone)
-    runtime = runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
+    runtime = runtimes.runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
     if runtime and ref.group_kind in objects.complete.pinned and runtime not in objects.in_file and runtime not in objects.elsewhere:
         runtime = None  # a shipped one that the pinned cluster does not have
     namespace = job.namespace if ref.group_kind == TRAINING_RUNTIME else ""
@@ -270,26 +257,27 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
-    is_torchtune = value_at(job.data, ("spec", "trainer", "command")) == TORCHTUNE and policies.is_reviewed_by_torch(workload, target)
+    command = value_at(job.data, ("spec", "trainer", "command"))
+    is_torchtune = command == runtimes.TORCHTUNE and policies.is_reviewed_by_torch(workload, target)
     found = diagnostics([*TRAINJOB_RULES, *(TORCHTUNE_RULES if is_torchtune else ())], workload, target)
     return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
-def _refused(ref: RuntimeReference) -> Finding:
+def _refused(ref: runtimes.RuntimeReference) -> Finding:
     message = f"the {ref.kind} `{ref.name}` is refused, and so is the job that needs it"
     return Finding((*RUNTIME_REF, "name"), message, field=_spelling_of_reference(ref))
 
 
-def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
+def _no_runtime(ref: runtimes.RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
     there = [(each.group_kind, each.name, each.namespace) for each in (*objects.in_file, *objects.elsewhere)]
     known = [name for kind, name, _ in there if kind == ref.group_kind]
     ships = ref.group_kind == CLUSTER_TRAINING_RUNTIME and ref.group_kind not in objects.complete.pinned
-    known += shipped(target) if ships else ()
+    known += runtimes.shipped(target) if ships else ()
     is_missing = objects.complete.lack(ref.group_kind, job.namespace)
     outcome = "the server refuses the job" if is_missing else "the job was not checked"
     where = f" or in trainer {target['trainer']}" if ships else " or in the cluster" if ref.group_kind in objects.complete.pinned else ""
     message = f"no {ref.kind} `{ref.name}` in the files{where}: {outcome}"
-    if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
+    if ref.group_kind == TRAINING_RUNTIME and ref.name in runtimes.shipped(target):
         hint = "remove `kind`: what the trainer ships is of the kind ClusterTrainingRuntime"
     elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and (TRAINING_RUNTIME, ref.name, job.namespace) in there:
         hint = "write `kind: TrainingRuntime`, as that of this name is"
@@ -299,7 +287,7 @@ def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: O
     return Finding((*RUNTIME_REF, "name"), message, hint, field=_spelling_of_reference(ref), severity=severity)
 
 
-def _spelling_of_reference(ref: RuntimeReference) -> str:
+def _spelling_of_reference(ref: runtimes.RuntimeReference) -> str:
     """The field of the reference as the webhook spells it."""
     return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
 
