@@ -6,10 +6,9 @@ Rules and reports look at the job by role, with the container that trains.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError, grouped
+from jobspec.diagnostics import JobspecError, Record, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.operators.made import Expansion
@@ -141,22 +140,17 @@ _ACCOUNTS = {
 _ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
 
 
-class ExpandedPod:
+class ExpandedPod(Record):
     """A pod among the objects that are made with it."""
 
-    __slots__ = ("_among", "name", "role", "tree")
-
-    def __init__(self, tree: MarkedTree, among: _Among) -> None:
-        self.tree = tree
-        self._among = among
-        self.name = text(tree, "metadata", "name")
-        self.role = next((text(tree, "metadata", "labels", each) for each in _ROLES if text(tree, "metadata", "labels", each)), "")
-        """The replica type of a PyTorchJob in small letters, or the name of the replicated job."""
-
-    @property
-    def rank(self) -> str:
-        """Empty where the pods agree on ranks when they meet, and for pods that have none."""
-        return self._among.ranks[id(self.tree)]
+    tree: MarkedTree
+    name: str
+    role: str
+    """The replica type of a PyTorchJob in small letters, or the name of the replicated job."""
+    rank: str
+    """Empty where the pods agree on ranks when they meet, and for pods that have none."""
+    services: Mapping[str, MarkedTree]
+    """All services that are made with it, by name."""
 
     @property
     def host_name(self) -> str:
@@ -166,8 +160,7 @@ class ExpandedPod:
         if subdomain:
             return f"{own}.{subdomain}"
         labels = {name: each.value for name, each in self.tree.value["metadata"].entries("labels")}
-        services = self._among.services
-        for service in (*filter(None, [services.get(own)]), *services.values()):  # that of most has the pod's name
+        for service in (*filter(None, [self.services.get(own)]), *self.services.values()):  # that of most has the pod's name
             selector = {name: each.value for name, each in service.value["spec"].entries("selector")}
             if selector and selector.items() <= labels.items():
                 return text(service, "metadata", "name")
@@ -185,29 +178,14 @@ class ExpandedPod:
 
 def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
     """The pods among objects."""
-    among = _Among(objects)
-    return [ExpandedPod(tree, among) for tree in among.pods]
-
-
-class _Among:
-    """The objects created with a pod, and look-ups in all of them, made on first use."""
-
-    def __init__(self, objects: Sequence[MarkedTree]) -> None:
-        self._objects = objects
-        self.pods = of_kind(objects, "Pod")
-
-    @cached_property
-    def services(self) -> Mapping[str, MarkedTree]:
-        """The services by name."""
-        return {text(each, "metadata", "name"): each for each in of_kind(self._objects, "Service")}
-
-    @cached_property
-    def ranks(self) -> Mapping[int, str]:
-        """The rank of each pod, by the identity of its tree."""
-        ranks = list(map(_rank, self.pods))
-        if not any(ranks):
-            ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in self.pods]
-        return {id(tree): rank for tree, rank in zip(self.pods, ranks, strict=True)}
+    pods = of_kind(objects, "Pod")
+    services = {text(each, "metadata", "name"): each for each in of_kind(objects, "Service")}
+    ranks = list(map(_rank, pods))
+    if not any(ranks):
+        ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in pods]
+    names = [text(each, "metadata", "name") for each in pods]
+    roles = [next(filter(None, (text(each, "metadata", "labels", label) for label in _ROLES)), "") for each in pods]
+    return [ExpandedPod(*pod, services) for pod in zip(pods, names, roles, ranks, strict=True)]
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:
