@@ -212,12 +212,12 @@ def _may_while_borrowing(candidate: Data, workload: QueuedWorkload, queue: Queue
 def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Evicted ones first, then the lowest priority, then what was admitted last; of the same second in the order of uids."""
     by_uid = sorted(candidates, key=lambda each: text(mapping(each[0], "metadata"), "uid"))
-    last_first = sorted(by_uid, key=lambda each: _since(each[0], "QuotaReserved") or "now", reverse=True)  # after any digit
+    last_first = sorted(by_uid, key=lambda each: _reserved_since(each[0]) or "now", reverse=True)  # after any digit
     return sorted(last_first, key=lambda each: (not has_condition(each[0], "Evicted"), priority(each[0])))
 
 
-def _since(workload: Data, kind: str) -> str:
-    """Since when a condition of a Workload holds."""
+def _reserved_since(workload: Data) -> str:
+    """Since when a Workload has its quota; empty where it has none."""
+    reserved = {"type": "QuotaReserved", "status": "True"}
     conditions = structs(workload, "status", "conditions")
-    since = (text(each, "lastTransitionTime") for each in conditions if text(each, "type") == kind and each.get("status") == "True")
-    return next(since, "")
+    return next((text(each, "lastTransitionTime") for each in conditions if reserved.items() <= each.items()), "")
