@@ -22,8 +22,17 @@ from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
 from jobspec.operators.trainer import train_job
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
-from jobspec.programs.command_lines import INDEX, LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
-from jobspec.run.pods import expand_references
+from jobspec.programs.command_lines import (
+    INDEX,
+    LAUNCHER,
+    OF_PROCESSES,
+    PORTS,
+    PROGRAM,
+    SETTINGS,
+    CommandLine,
+    command_line,
+    expand_references,
+)
 from jobspec.targets import Target
 from jobspec.workloads import CONTAINERS, released
 

@@ -245,6 +245,19 @@ def file_name(word: str) -> str:
     return word.rpartition("/")[2]
 
 
+def expand_references(text: str, values: Mapping[str, str]) -> str:
+    """A text with each `$(NAME)` replaced by the value of a known variable; `$$` is a dollar sign.
+
+    Follows `Expand`, k8s.io/kubernetes third_party/forked/golang/expansion, 1.36.
+    """
+    import re
+
+    def value_of(found: re.Match[str]) -> str:
+        return "$" if found[0] == "$$" else values.get(found[1], found[0])
+
+    return re.sub(r"\$\$|\$\(([^)]*)\)", value_of, text)
+
+
 def is_process_count(text: str) -> bool:
     """Whether torchrun takes a text as the number of processes in a pod."""
     return text in PROCESS_WORDS or (text.isdecimal() and int(text) > 0)

@@ -7,6 +7,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
+from jobspec.programs.command_lines import expand_references
 from jobspec.rendering import order_of
 from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible
 from jobspec.schemas import shapes
@@ -14,7 +15,7 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jobspec.targets import Target
 
@@ -158,22 +159,23 @@ def _signature(pod: ExpandedPod) -> str:
 
 def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
     """What is shown of one container of equal pods, the *at*-th to start."""
+    from shlex import quote
+
     all_of_them = [list(pod.containers())[at][0] for pod in group]
     container = all_of_them[0]
     variables = [
         [(text(each, "name"), value_of(each, pod.tree)) for each in items(one.get("env"))]
         for pod, one in zip(group, all_of_them, strict=True)
     ]
-    same = {name: values[0] for name, *values in _columns(variables) if len(set(values)) == 1 and not values[0].startswith("<")}
+    columns = list(_columns(variables))
+    same = {name: values[0] for name, *values in columns if len(set(values)) == 1 and not values[0].startswith("<")}
     words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]
     yield "image", [text(container, "image")]
     program = "default of the image, with " if not container.get("command") and words else "" if words else "default of the image"
-    yield "command", [f"{program}{shown_command(words, same)}"]
-    theirs = [index for index, each in enumerate(items(container.get("env"))) if not each.mark.line]
-    columns = list(_columns(variables))
-    own = [index for index, each in enumerate(items(container.get("env"))) if each.mark.line]
-    yield "env", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in own]
-    yield "env added", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in theirs]
+    yield "command", [program + " ".join(quote(expand_references(word, same)) for word in words)]
+    shown = [(f"{name}={_joined(values)}", each) for each, (name, *values) in zip(items(container.get("env")), columns, strict=True)]
+    yield "env", [variable for variable, each in shown if each.mark.line]
+    yield "env added", [variable for variable, each in shown if not each.mark.line]
     yield "ports", [_port(each) for each in items(container.get("ports"))]
     yield "limits", _resource_texts(container, "limits")
     yield "requests", _resource_texts(container, "requests")
@@ -291,25 +293,3 @@ def _shape(api_version: str, kind: str, target: Target) -> Shape | None:
     assert spec
     fields = {"apiVersion": 1, "kind": 1, "metadata": 2, "spec": 3}
     return shapes.linked([{"type": "object", "fields": fields}, {"type": "string"}, shapes.load_metadata(target), spec])[0]
-
-
-# A container's command as it will run, in the words of a shell.
-#
-# Follows `Expand`, k8s.io/kubernetes third_party/forked/golang/expansion, 1.36: `$(NAME)` is a variable's value, `$$` is `$`.
-
-
-def shown_command(words: Iterable[str], values: Mapping[str, str]) -> str:
-    """The words of a command and its arguments, with variables of known values replaced, quoted where a shell needs it."""
-    from shlex import quote
-
-    return " ".join(quote(substituted(word, values)) for word in words)
-
-
-def substituted(text: str, values: Mapping[str, str]) -> str:
-    """A text with `$(NAME)` replaced by the value of a variable; one without a value remains."""
-    import re
-
-    def value_of(found: re.Match[str]) -> str:
-        return "$" if found[0] == "$$" else values.get(found[1], found[0])
-
-    return re.sub(r"\$\$|\$\(([^)]*)\)", value_of, text)

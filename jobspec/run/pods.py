@@ -1,7 +1,6 @@
 """A job's pods as processes: command line, environment, addresses of this machine, and values from ConfigMaps and Secrets.
 
-Follows `makeEnvironmentVariables` and `ExpandContainerCommandOnlyStatic`, k8s.io/kubernetes pkg/kubelet, and `Expand`,
-third_party/forked/golang/expansion, 1.36.
+Follows `makeEnvironmentVariables` and `ExpandContainerCommandOnlyStatic`, k8s.io/kubernetes pkg/kubelet, 1.36.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.kinds import GroupKind
-from jobspec.programs.command_lines import PORTS
+from jobspec.programs.command_lines import PORTS, expand_references
 from jobspec.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 
 _LOCALHOST = "127.0.0.1"
@@ -133,25 +132,6 @@ def _field_of_pod(path: str, pod: dict[str, Any]) -> str | None:
     where, bracket, key = path.partition("['")
     values = pod["metadata"].get(where.removeprefix("metadata.")) if bracket else None
     return str(values.get(key.removesuffix("']"), "")) if isinstance(values, dict) else None
-
-
-def expand_references(text: str, values: Mapping[str, str]) -> str:
-    """A text with each `$(NAME)` replaced by the value of a known variable; `$$` is a dollar sign."""
-    parts = []
-    rest = text
-    while "$" in rest:
-        before, _, rest = rest.partition("$")
-        parts.append(before)
-        name, closed, behind = rest[1:].partition(")")
-        if rest.startswith("$"):
-            parts.append("$")
-            rest = rest[1:]
-        elif rest.startswith("(") and closed:
-            parts.append(values.get(name, f"$({name})"))
-            rest = behind
-        else:
-            parts.append("$")
-    return "".join(parts) + rest
 
 
 # Addresses of pods turned into those of this machine: each host name becomes 127.0.0.1, each port of a pod one that is free here.
