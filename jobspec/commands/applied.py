@@ -10,14 +10,14 @@ from jobspec.pipeline import Checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from jobspec.cluster import Cluster
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import RunContext
     from jobspec.commands.options import Options
     from jobspec.commands.project import Plan
-    from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
+    from jobspec.diagnostics import FileResult
     from jobspec.documents.document import Document
 
 
@@ -57,8 +57,7 @@ def applied(options: Options, run_context: RunContext, *, outcome: bool = False)
         made.extend(AppliedFile(each, run_context.cluster, files) for each in files)
         return [each.result for each in files]
 
-    def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
-        from jobspec.commands.project import reported_once
+    def judge_variants(planned: Plan) -> list[FileResult]:
         from jobspec.project.rendering import documents_of
 
         results = []
@@ -69,8 +68,8 @@ def applied(options: Options, run_context: RunContext, *, outcome: bool = False)
             file = pipeline.foresee(file, cluster) if outcome else file
             made.append(AppliedFile(file, cluster, variant=variant.name))
             results.append(file.result)
-        return [row for each in results for row in each.documents], reported_once((each.diagnostics for each in results), reported)
+        return results
 
-    how = Judging(judge, outcome=outcome, advise=advise)
+    how = Judging(judge, outcome=outcome, judge_variants=judge_variants)
     given, checked, results, projects = judged_files(found, options, run_context, how, documents=True)
     return AppliedFiles(made, results, checked, [*given, *(each for planned in projects.values() for each in planned.read)])

@@ -54,7 +54,7 @@ def run(options: Options) -> int:
     if isinstance(file, FileResult):
         return _refuse([file], options, Cluster(), [Found(file.path, named=True)])
     planned = plan(options, ProjectFiles(file.project_path)).with_variants()
-    if not all(each.valid for each in planned.results):
+    if not planned.valid:
         return _refuse(planned.results, options, planned.cluster, planned.read)
     folders = tree_before(planned.combinations, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]

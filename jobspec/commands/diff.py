@@ -99,7 +99,7 @@ def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
 def _side(options: Options, files: FilesAround) -> DiffSide:
     planned = plan(options, files).with_variants()
     releases = planned.releases
-    if not all(each.valid for each in planned.results) or not planned.project:
+    if not planned.valid or not planned.project:
         return DiffSide(planned.results, planned.read, releases)
     rendered = judged(planned.variants, lambda each: render_variant(each, planned.met_by(each)), planned.clusters)
     tree = tree_of(rendered)

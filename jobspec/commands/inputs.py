@@ -16,21 +16,21 @@ from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from dataclasses import KW_ONLY
     from typing import Any
 
     from jobspec.commands.cluster import PinnedCluster
     from jobspec.commands.options import Options
-    from jobspec.diagnostics import DocumentResult, Rule
+    from jobspec.diagnostics import Rule
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
     from jobspec.pipeline import Checked
     from jobspec.rules.ignores import ReportFilter
     from jobspec.targets import Target
 
-    #: A function of a project's `Plan` and of the diagnostics of files, that gives the objects of its variants and their diagnostics.
-    Advise = Callable[[Any, Iterable[Diagnostic]], tuple[list[DocumentResult], list[Diagnostic]]]
+    #: A function of a project's `Plan`, that gives a result for each of its variants.
+    JudgeVariants = Callable[[Any], Sequence[FileResult]]
     #: A function of checked files, their run context, and the paths of some of them (None: all), that gives the results of these.
     Judge = Callable[[Sequence[Checked], "RunContext", Collection[str] | None], list[FileResult]]
 
@@ -44,8 +44,8 @@ class Judging(Record):
     """Whether it is said what becomes of accepted jobs."""
     rules: Sequence[Rule] | None = None
     """Those of lint; None where lint is not asked."""
-    advise: Advise | None = None
-    """What is said of variants in place of that."""
+    judge_variants: JudgeVariants | None = None
+    """How variants are judged in place of that."""
 
 
 class RunContext(Record):

@@ -17,7 +17,7 @@ from jobspec.commands.merges import UnfinishedMerge
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, deduplicated, joined
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule, deduplicated, joined
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode, read
@@ -86,6 +86,11 @@ class Plan:
     """The variants of all combinations where they are made."""
     engines: PlannedEngines | None = None
     """The engines whose objects are written; None where there are none."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is wrong that keeps it from being rendered."""
+        return all(each.valid for each in self.results)
 
     @property
     def read(self) -> list[Found]:
@@ -232,7 +237,7 @@ def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contr
     for each in [*asked, *around]:
         if os.path.basename(each.path) == PROJECT_FILE and not (each.in_build and each.in_build.role) and _is_project(each):
             planned = plan_with_contracts(options, ProjectFiles(each.path), given).with_variants()
-            if all(one.valid for one in planned.results) and (each not in around or _is_about(planned, names)):
+            if planned.valid and (each not in around or _is_about(planned, names)):
                 plans[each.path] = planned
     trees = tuple(map(_tree_of, plans.values()))
     rendered = {id(each) for each in asked if os.path.normpath(each.path).startswith(trees)}
@@ -284,7 +289,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
     planned = plan_with_contracts(options, ProjectFiles(path))
     releases = planned.releases
-    if not all(each.valid for each in planned.results):
+    if not planned.valid:
         planned = planned.with_variants()  # what is wrong with them is reported at once
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.combinations)
@@ -392,27 +397,20 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
     return FileResult(path, [row for each in results for row in each.documents], once)
 
 
-def said_of_variants(
-    planned: Plan, reported: Iterable[Diagnostic], rules: Sequence[Rule], *, outcome: bool
-) -> tuple[list[DocumentResult], list[Diagnostic]]:
-    """The objects of a project's variants, and what is wrong with these, what becomes of them, and what *rules* of lint find.
-
-    Each is said once with all variants that have it, but for what is *reported* of files already.
-    """
-    if not all(each.valid for each in planned.results):
-        return [], []
+def judged_variants(planned: Plan, rules: Sequence[Rule], *, outcome: bool) -> list[FileResult]:
+    """Of each variant of a valid project the objects, and what is wrong with these, what becomes of them, and what *rules* of lint find."""
+    variants = planned.variants if planned.valid else ()
 
     def of_variant(variant: PlannedVariant) -> FileResult:
         return judged_variant(variant, planned.met_by(variant), rules, outcome=outcome)[1]
 
-    judged = with_progress(planned.variants, of_variant, how_to_run(planned.variants), done_to_each=("checked", "variant"))
-    return [row for each in judged for row in each.documents], reported_once((each.diagnostics for each in judged), reported)
+    return with_progress(variants, of_variant, how_to_run(variants), done_to_each=("checked", "variant"))
 
 
-def reported_once(of_each: Iterable[Iterable[Diagnostic]], reported: Iterable[Diagnostic]) -> list[Diagnostic]:
+def reported_once(variants: Iterable[FileResult], reported: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics of some variants, each once with all variants that have it, without those *reported* for files already."""
     of_files = set(map(_place_of_diagnostic, reported))
-    found = [each for one in of_each for each in one if _place_of_diagnostic(each) not in of_files]
+    found = [each for one in variants for each in one.diagnostics if _place_of_diagnostic(each) not in of_files]
     return joined(found, lambda each: (*_place_of_diagnostic(each), "" if each.mark.layer else each.message))
 
 

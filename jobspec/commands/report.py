@@ -14,9 +14,9 @@ from jobspec.commands.inputs import Judging, RunContext, project_among, settings
 from jobspec.commands.lint import chosen
 from jobspec.commands.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
-from jobspec.commands.project import Plan, judged_variant, reported_once, tree_before
+from jobspec.commands.project import Plan, judged_variant, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, gathered
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule, gathered
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.text_edits import origins
@@ -75,11 +75,11 @@ def run(options: Options) -> int:
         rows.extend(_jobs(files, results, run_context.cluster))
         return results
 
-    def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
+    def judge_variants(planned: Plan) -> list[FileResult]:
         """The diagnostics of the variants of a planned project, which become rows."""
-        made = _variants(planned, rules) if all(each.valid for each in planned.results) else []
+        made = _variants(planned, rules) if planned.valid else []
         rows.extend(made)
-        return [], reported_once((each.findings for each in made), reported)
+        return [FileResult(planned.files.project.path, (), each.findings) for each in made]
 
     def write(results: Sequence[FileResult], read: Sequence[Found], run_context: RunContext) -> None:
         title = project or ", ".join(map(_shown_path, paths[:3])) or _shown_path(os.curdir)
@@ -93,7 +93,7 @@ def run(options: Options) -> int:
             write_whole(options.page, text)
             sys.stdout.write(f"{options.page}: {page_summary(page)}\n")
 
-    return check_and_report(options, settings, Judging(judge, outcome=True, rules=rules, advise=advise), then=write)
+    return check_and_report(options, settings, Judging(judge, outcome=True, rules=rules, judge_variants=judge_variants), then=write)
 
 
 def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:

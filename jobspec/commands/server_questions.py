@@ -63,7 +63,7 @@ def ask_about_files(options: Options) -> int:
         results = [_result(file, answers, run_context.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
     results = reported(results, found, skip_unknown=options.skip_unknown, values=run_context.values)
-    results = [each.with_only(reported_once([each.diagnostics], ()), ignored=0) if each.path in plans else each for each in results]
+    results = [each.with_only(reported_once([each], ()), ignored=0) if each.path in plans else each for each in results]
     results = require_workload(run_context.overlays, results)
     if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)

@@ -11,7 +11,7 @@ from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of
 from jobspec.commands.inputs import Judging, RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.commands.output import deliver, how_to_run, spread_if_many, with_progress
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, has_error
+from jobspec.diagnostics import DocumentResult, FileResult, JobspecError, has_error
 from jobspec.documents.document import PAGES, result_of
 from jobspec.kinds import PROJECT, PROJECT_FILE, group_kind
 from jobspec.pipeline import Checked
@@ -216,18 +216,19 @@ def _with_projects(
         if any(map(is_project, each.documents)) and not each.path.endswith(PAGES) and os.path.isfile(each.path):
             from functools import partial
 
-            from jobspec.commands.project import mistakes_of, plan_with_contracts, said_of_variants
+            from jobspec.commands.project import judged_variants, mistakes_of, plan_with_contracts, reported_once
             from jobspec.commands.trees import ProjectFiles
 
             planned = plans.get(each.path) or plan_with_contracts(options, ProjectFiles(each.path), cluster.contracts).with_variants()
             wrong = mistakes_of(planned, each.path, [one.path for one in found])
             rows = [result_of(row, "invalid") if has_error(wrong) and is_project(row) else row for row in each.documents]
-            made, said = list[DocumentResult](), list[Diagnostic]()
+            variants: Sequence[FileResult] = ()
             if each.path in named or each.path in plans:
-                given = planned.among([one for file in checked for one in file.objects])
-                advise = how.advise or partial(said_of_variants, rules=how.rules or (), outcome=options.outcome)
-                made, said = advise(given, earlier)
-            answers.append(FileResult(each.path, [*rows, *made], [*each.diagnostics, *wrong, *said], ignored=each.ignored))
+                judge = how.judge_variants or partial(judged_variants, rules=how.rules or (), outcome=options.outcome)
+                variants = judge(planned.among([one for file in checked for one in file.objects]))
+            rows += [row for one in variants for row in one.documents]
+            said = [*each.diagnostics, *wrong, *reported_once(variants, earlier)]
+            answers.append(FileResult(each.path, rows, said, ignored=each.ignored))
             projects[each.path] = planned
         else:
             answers.append(each)

@@ -10,7 +10,7 @@ replaced as a whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -25,10 +25,10 @@ from jobspec.commands.inputs import Judging, RunContext, kept_schemas, load_run_
 from jobspec.commands.lint import chosen
 from jobspec.commands.lint import options as lint_options
 from jobspec.commands.options import Options, read
-from jobspec.commands.project import Plan, judged_variant, reported_once
+from jobspec.commands.project import Plan, judged_variant
 from jobspec.commands.validate import is_project, verdict_on
 from jobspec.data import path_of_file
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Rule
+from jobspec.diagnostics import Diagnostic, FileResult, Rule
 from jobspec.documents.document import ENGINES
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode
@@ -136,7 +136,8 @@ class Workspace:
                     results = lint(files, context.cluster, known.rules, run=known.one_by_one, only=about)
                 return results if about is None else [each for each in results if each.path in about]
 
-            how = Judging(judge, outcome=True, rules=known.rules, advise=known.advise) if advice else Judging(judge, outcome=True)
+            how = Judging(judge, outcome=True)
+            how = how.changed(rules=known.rules, judge_variants=known.judged_variants) if advice else how
             reported, _, _ = verdict_on(found, self.options, context, self._settings, how, kept=known.checked)
             known.keep()
             checked = {(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}
@@ -252,13 +253,10 @@ class _Known:
         self._files[key] = known
         return known[0]
 
-    def advise(self, planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
-        """What is said of the variants of a project: the same as `said_of_variants`, of those alone that a change may concern."""
+    def judged_variants(self, planned: Plan) -> list[FileResult]:
+        """The same as `project.judged_variants`, which judges anew only what a change may concern."""
         self.plans[planned.files.project.path] = planned
-        if not all(each.valid for each in planned.results):
-            return [], []
-        judged = [self._variant(each, planned) for each in planned.variants]
-        return [row for each in judged for row in each.documents], reported_once((each.diagnostics for each in judged), reported)
+        return [self._variant(each, planned) for each in planned.variants] if planned.valid else []
 
     def _variant(self, variant: PlannedVariant, planned: Plan) -> FileResult:
         assert planned.project
