@@ -144,27 +144,13 @@ _FEW = 4  # choices
 
 #: The headings of a help text of many options, and the names of those below each; others have none.
 _HEADINGS = {
-    "which files": (
-        "--changed-since",
-        "--helm",
-        "--markdown",
-        "--no-build",
-        "--set-env",
-        "--skip-unknown",
-        "--substitute",
-        "--values",
-        "--within",
-    ),
+    "which files": "changed-since helm markdown no-build set-env skip-unknown substitute values within",
     "the cluster that they are checked for": (
-        *("--closed-world", "--cluster", "--contract", "--crd", "--from", "--from-ref"),
-        *("--no-admission", "--no-outcome", "--schema-location", "--target"),
+        "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
     ),
-    "overlays": ("--overlay", "--set"),
-    "fixes": ("--diff", "--fix", "--fix-only", "--show-fixes"),
-    "the report": (
-        *("--baseline", "--fail-on", "--ignore", "--output", "--output-file"),
-        *("--page", "--prices", "--select", "--statistics", "--write-baseline"),
-    ),
+    "overlays": "overlay set",
+    "fixes": "diff fix fix-only show-fixes",
+    "the report": "baseline fail-on ignore output output-file page prices select statistics write-baseline",
 }
 _MANY = 15  # options, from which on help texts have headings, and usages do not list them
 
@@ -176,10 +162,10 @@ def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "
         parser.usage = f"%(prog)s [OPTION ...] {paths}"
         parser.epilog = "Each finding ends with its rule in brackets; `jobspec explain RULE` says why, and what to do."
         for heading, names in _HEADINGS.items():
-            groups |= dict.fromkeys(names, parser.add_argument_group(heading))
+            groups |= dict.fromkeys(names.split(), parser.add_argument_group(heading))
     alone: Any = None
     for option in options:
-        group = groups.get(option.names[0], parser)
+        group = groups.get(option.names[0].removeprefix("--"), parser)
         if option.exclusive:
             group = alone = alone or group.add_mutually_exclusive_group()
         add = group.add_argument
