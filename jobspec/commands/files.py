@@ -6,7 +6,7 @@ import os
 import sys
 
 from jobspec.data import path_of_file
-from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.diagnostics import FileResult, JobspecError, Record
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES, result_of
 from jobspec.documents.reader import MAX_FILE, decode
 from jobspec.kinds import MANIFEST_ENDINGS, PROJECT_FILE, group_kind
@@ -15,6 +15,7 @@ from jobspec.pipeline import Source, one_by_one, whole
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from dataclasses import KW_ONLY
     from typing import Any
 
     from jobspec.commands.options import Options
@@ -40,38 +41,23 @@ OPENED: dict[str, bytes] = {}
 CONFINED_TO: list[str] = []
 
 
-class Found:
-    """A file to read, and whether the user named it or it was met in a folder."""
+class Found(Record):
+    """A file to read, or a part of a large one."""
 
-    __slots__ = ("content", "first_line", "in_build", "named", "part", "path", "span")
-
-    def __init__(
-        self,
-        path: str,
-        *,
-        named: bool,
-        content: bytes | None = None,
-        in_build: InBuild | None = None,
-        part: int = 0,
-        first_line: int = 0,
-        span: tuple[int, int] | None = None,
-    ) -> None:
-        self.path = path
-        self.named = named
-        self.content = content
-        """What it holds, where that can be read only once."""
-        self.in_build = in_build
-        """Its role in the builds of its repository; None where it is judged by itself."""
-        self.part = part
-        self.first_line = first_line
-        """Of a part of a large file its number, and how many lines are before it."""
-        self.span = span
-        """The bytes at which the part begins and ends; None of a whole file."""
-
-    def piece(self, number: int, first_line: int, span: tuple[int, int]) -> Found:
-        """A part of it."""
-        given, build = self.content, self.in_build
-        return Found(self.path, named=self.named, content=given, in_build=build, part=number, first_line=first_line, span=span)
+    path: str
+    _: KW_ONLY
+    named: bool
+    """Whether the user named it; else it was met in a folder."""
+    content: bytes | None = None
+    """What it holds, where that can be read only once."""
+    in_build: InBuild | None = None
+    """Its role in the builds of its repository; None where it is judged by itself."""
+    part: int = 0
+    """The number of the part."""
+    first_line: int = 0
+    """The number of lines before the part."""
+    span: tuple[int, int] | None = None
+    """The bytes at which the part begins and ends; None of a whole file."""
 
 
 def find(
@@ -297,14 +283,11 @@ def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Foun
     return [skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
 
 
-class Patterns:
+class Patterns(Record):
     """Patterns of files, as a `.gitignore` has them, and the folder that they begin at."""
 
-    __slots__ = ("folder", "lines")
-
-    def __init__(self, folder: str, lines: Sequence[str]) -> None:
-        self.folder = folder
-        self.lines = lines
+    folder: str
+    lines: Sequence[str]
 
 
 def _ignore_files(folders: Sequence[str]) -> list[Patterns]:
@@ -412,7 +395,10 @@ def parts_of(found: Found) -> list[Found]:
     if len(starts) == 1:
         return [found]
     ends = [start for start, _ in starts[1:]] + [at]
-    return [found.piece(number, line, (start, end)) for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))]
+    return [
+        found.changed(part=number, first_line=line, span=(start, end))
+        for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))
+    ]
 
 
 def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()) -> list[Found]:
@@ -432,7 +418,7 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
         return [found]
     start = found.span[0] if found.span else 0
     return [
-        found.piece(found.part, found.first_line + line, (start + at, start + at + len(piece.encode())))
+        found.changed(first_line=found.first_line + line, span=(start + at, start + at + len(piece.encode())))
         for piece, line, at in cut_of_kinds(text, kinds, words)
     ]
 
