@@ -141,19 +141,19 @@ def _seconds(text: str) -> float | None:
 
 def _limits_of_options(options: Options) -> RunLimits:
     """The limits that options set. Raises JobspecError for what is not a time or a number."""
-    times = {name: getattr(options, name) for name in ("timeout", "back_off")}
-    seconds = {name: None if text is None else _seconds(text) for name, text in times.items()}
-    for name, text in times.items():
-        if text is not None and seconds[name] is None:
-            raise JobspecError(f"--{name.replace('_', '-')} {text}: write a time, such as 90s or 10m")
-    if options.max_restarts is not None and not options.max_restarts.isdecimal():
-        raise JobspecError(f"--max-restarts {options.max_restarts}: write a number")
-    back_off = seconds["back_off"]
-    return RunLimits(
-        restarts=None if options.max_restarts is None else int(options.max_restarts),
-        seconds=seconds["timeout"],
-        back_off=_BACK_OFF if back_off is None else back_off,
-    )
+    seconds = None if options.timeout is None else _time("--timeout", options.timeout)
+    back_off = _BACK_OFF if options.back_off is None else _time("--back-off", options.back_off)
+    most = options.max_restarts
+    if most is not None and not most.isdecimal():
+        raise JobspecError(f"--max-restarts {most}: write a number")
+    return RunLimits(None if most is None else int(most), seconds, back_off)
+
+
+def _time(option: str, text: str) -> float:
+    seconds = _seconds(text)
+    if seconds is None:
+        raise JobspecError(f"{option} {text}: write a time, such as 90s or 10m")
+    return seconds
 
 
 def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:

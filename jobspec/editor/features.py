@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -39,7 +39,7 @@ from jobspec.reports.blame import field_lines
 from jobspec.reports.queue import Asked, verdict_text
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
-from jobspec.targets import Target, release_of
+from jobspec.targets import release_of
 from jobspec.workloads import is_workload, value_at
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -328,22 +328,18 @@ def _opening(structure: Structure) -> str:
 
 def _structure(view: ClientView, outline: Outline, line: int, path: Path) -> Structure:
     """What the schema of the kind that a line is in says of a path; nothing where it has none."""
+    api_version = outline.top(line, "apiVersion")
     try:
-        structure = _root(outline.top(line, "apiVersion"), outline.top(line, "kind"))(view.snapshot.cluster.target)
+        root, _, _ = place_of(outline.top(line, "kind"), [], api_version)
     except JobspecError:
         return {}
+    if root.api_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
+        return {}
+    structure = root.structure(release_of(root.component, view.snapshot.cluster.target))
     for step in path:
         inner = structure.get("fields", {}).get(step) if not isinstance(step, int) else structure.get("items")
         structure = inner or structure.get("values") or {}
     return structure
-
-
-def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
-    """The structure of a kind at a release. Raises JobspecError where nobody knows the kind."""
-    root, _, _ = place_of(kind, [], api_version)
-    if root.api_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
-        raise JobspecError(f"{api_version} {kind} is unknown")
-    return lambda target: root.structure(release_of(root.component, target))
 
 
 def _offers(view: ClientView, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:

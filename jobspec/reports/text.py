@@ -28,11 +28,11 @@ _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bool, colour: bool, links: bool, width: int) -> list[str]:
     """The lines of all findings, with excerpts that fit into *width* columns; *fixable* ones are marked `[*]`."""
-    sources = FileLines(read)
+    lines_in = cache(lambda file: _source_lines(read(file)))
     lines: list[str] = []
     for each in (each for file in files for each in file.diagnostics):
         heading = _heading(each, fixable=fixable, colour=colour, links=links)
-        lines += [heading, *_excerpt(each, sources, colour=colour, width=width), *_details(each, colour=colour)]
+        lines += [heading, *_excerpt(each, lines_in, colour=colour, width=width), *_details(each, colour=colour)]
     return lines
 
 
@@ -82,10 +82,11 @@ def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: b
     return f"{place} {severity} {visible(message_of(diagnostic))}{more} {rule}{fix}"
 
 
-def _excerpt(diagnostic: Diagnostic, sources: FileLines, *, colour: bool, width: int) -> Iterator[str]:
+def _excerpt(diagnostic: Diagnostic, lines_in: Callable[[str], list[str]], *, colour: bool, width: int) -> Iterator[str]:
+    """The line in which a diagnostic begins, with carets below the place; none where it has no line, or the file cannot be read again."""
     mark = diagnostic.mark
-    line = sources.line(mark)
-    if line:
+    lines = lines_in(mark.file) if mark.line else []
+    if line := "".join(lines[mark.line - 1 : mark.line]):
         number = f"{_INDENT}{mark.line} |"
         shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
         yield f"{paint(number, DIM, colour=colour)} {shown}"
@@ -119,21 +120,8 @@ _UNSEEN = "\ufffd"
 _OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only: no line is better than a wrong one
 
 
-class FileLines:
-    """The lines of files; a file is read when its first line is asked for."""
-
-    def __init__(self, read: ReadText) -> None:
-        self._lines = cache(lambda file: _source_lines(read(file)))
-
-    def line(self, mark: Mark) -> str:
-        """The line in which a mark begins; empty if the mark has no line, or the file cannot be read again."""
-        if not mark.line:
-            return ""
-        lines = self._lines(mark.file)
-        return lines[mark.line - 1] if mark.line <= len(lines) else ""
-
-
 def _source_lines(text: str) -> list[str]:
+    """The lines of a file."""
     if any(other in text for other in _OTHER_BREAKS):
         return []
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -131,18 +131,16 @@ def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[D
     """The Services that find pods of a role; where each pod has its own, they are one item."""
     labels = [{name: each.value for name, each in pod.tree.value["metadata"].entries("labels")} for pod in role.pods]
     host = _rendezvous(expanded)
-    found = []
+    found, is_of_all = [], False
     for service in expanded.of_kind("Service"):
         spec = service.get("spec")
         selector = {name: each.value for name, each in spec.entries("selector")} if spec else {}
-        if selector and any(selector.items() <= each.items() for each in labels):
+        matches = [selector.items() <= each.items() for each in labels]
+        if selector and any(matches):
             found.append(service)
-    if not found:
-        return
-    own = len(found) == len(role.pods) and not any(
-        all({n: v.value for n, v in each.value["spec"].entries("selector")}.items() <= one.items() for one in labels) for each in found
-    )
-    groups = [found] if own and len(found) > 1 else [[each] for each in found]
+            is_of_all = is_of_all or all(matches)
+    own = 1 < len(found) == len(role.pods) and not is_of_all
+    groups = [found] if own else [[each] for each in found]
     for group in groups:
         ports = ", ".join(text(each, "port") for each in items(group[0].get("spec", "ports")))
         names = [_short(_name_of(each), job) for each in group]
