@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -230,20 +231,18 @@ def render_project(path: str = "jobspec.yaml") -> RenderedTree:
         JobspecError: the file cannot be read, or holds anything but a project.
 
     """
-    from os.path import dirname, join, relpath
-
+    from jobspec.commands import project
     from jobspec.commands.options import Options
-    from jobspec.commands.project import render_project as rendered_project
-    from jobspec.commands.project import trees_of
 
     _require_file(path, "path")
-    rendered = rendered_project(Options(), path, only=())
+    rendered = project.render_project(Options(), path, only=())
     found = [each for result in rendered.results for each in result.diagnostics]
     if not rendered.valid:
         return RenderedTree({}, found)
-    here = dirname(path) or "."
-    trees = [(relpath(tree.folder, here), tree.wanted({})) for tree in trees_of(rendered, ())]
-    return RenderedTree({join(folder, name): content.decode() for folder, files in trees for name, content in files.items()}, found)
+    here = os.path.dirname(path) or "."
+    trees = [(os.path.relpath(tree.folder, here), tree.wanted({})) for tree in project.trees_of(rendered, ())]
+    texts = {os.path.join(folder, name): content.decode() for folder, files in trees for name, content in files.items()}
+    return RenderedTree(texts, found)
 
 
 def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
@@ -282,9 +281,7 @@ def render(
 
 def _require_file(path: str, argument: str) -> None:
     """Raise JobspecError where there is no file of a project's path, in the words of the API."""
-    from os.path import isfile
-
-    if not isfile(path):
+    if not os.path.isfile(path):
         raise JobspecError(f"{path}: no such file; `{argument}` is the path of a project's file")
 
 

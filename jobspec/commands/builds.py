@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from jobspec import kustomize
@@ -337,8 +338,6 @@ def _cause(printed: str) -> str:
 
 def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str], digest: Callable[[str], bytes]) -> str:
     """A hash of the builder and of all files that a build reads: it changes when one of them does."""
-    from hashlib import sha256
-
     program = os.stat(command[0])
     found = sha256(repr(("objects as JSON, with their sources", root.path, command, program.st_size, program.st_mtime_ns)).encode())
     for path in root.read:
@@ -348,8 +347,6 @@ def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str], dige
 
 def _digest(path: str) -> bytes:
     """A hash of what a file holds; empty where there is no file."""
-    from hashlib import sha256
-
     try:
         return sha256(_content(path)).digest()
     except OSError:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from jobspec.commands.applied import applied
+from jobspec.commands.applied import AppliedFile, applied
 from jobspec.commands.files import reader, unbuilt
 from jobspec.commands.inputs import load_run_context
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, set_by
+from jobspec.documents.writer import write
+from jobspec.kubernetes.admission.objects import PolicyObjects, policies_among
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.expansion import ExpandedJob, expand
+from jobspec.reports.expansion import ordered, table, with_origin
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
@@ -19,11 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jobspec.cluster import Cluster
-    from jobspec.commands.applied import AppliedFile
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.operators.expansion import ExpandedJob
     from jobspec.operators.kueue.world import World
     from jobspec.targets import Target
 
@@ -95,9 +97,6 @@ def run(options: Options) -> int:
 
 def _expanded(files: Sequence[AppliedFile], options: Options, world: World | None) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them; *world*: the queues that they wait in, None for no Kueue."""
-    from jobspec.operators.api_defaults import with_api_defaults
-    from jobspec.operators.expansion import ExpandedJob, expand
-
     found = []
     policies_in = _policies_of(files)
     reported: dict[str, list[Diagnostic]] = {}
@@ -123,8 +122,6 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
 
 def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], PolicyObjects | None]:
     """By cluster, the policies of files and of the cluster where these change objects."""
-    from jobspec.kubernetes.admission.objects import policies_among
-
     objects = [each for file in files for each in file.checked.objects]
 
     @cache
@@ -137,7 +134,6 @@ def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], PolicyObje
 
 def _queued(job: Document, context: Sequence[Document], target: Target, world: World) -> tuple[Document, list[MarkedTree]]:
     """An admitted job as Kueue starts it, and its Workload; the unchanged job where it names no queue."""
-    from jobspec.documents.marked_tree import set_by
     from jobspec.operators.kueue.admission import ask, changes_of
     from jobspec.operators.kueue.versions import RELEASE
     from jobspec.operators.kueue.workload import admitted, queue_name, workload_of
@@ -162,12 +158,8 @@ def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:
 
 def _write_expansion(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:
     if form == "table":
-        from jobspec.reports.expansion import table
-
         sys.stdout.write(table(expanded, width=width_of(sys.stdout), colour=takes_colour(sys.stdout)))
         return
-    from jobspec.reports.expansion import ordered
-
     objects = ordered([each for job in expanded for each in job.objects], target)
     if form == "json":
         import json
@@ -175,10 +167,6 @@ def _write_expansion(expanded: Sequence[ExpandedJob], form: str, target: Target,
         whole = {"apiVersion": "v1", "kind": "List", "items": [each.data() for each in objects]}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
     elif origin:
-        from jobspec.reports.expansion import with_origin
-
         sys.stdout.write("---\n".join(map(with_origin, objects)))
     else:
-        from jobspec.documents.writer import write
-
         sys.stdout.write(write(each.data() for each in objects) if objects else "")

@@ -9,7 +9,7 @@ from jobspec.commands.files import Found, content_of, folders_above, mentions
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Record
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
-from jobspec.kinds import PROJECT, UNKNOWN
+from jobspec.kinds import MANIFEST_ENDINGS, PROJECT, PROJECT_FILE, UNKNOWN
 from jobspec.kubernetes.problems import closest
 from jobspec.targets import complete, is_later, parse_target, reported
 from jobspec.workloads import KINDS, is_workload
@@ -149,7 +149,7 @@ def _has_settings(folder: str) -> bool:
     """Whether a folder seems to have settings of the checks, in its project or its `pyproject.toml`."""
     python = os.path.join(folder, "pyproject.toml")
     in_python = mentions(python, b"tool.jobspec") or (mentions(python, b"[tool]") and mentions(python, b"jobspec"))
-    return in_python or mentions(os.path.join(folder, "jobspec.yaml"), b"checks:")
+    return in_python or mentions(os.path.join(folder, PROJECT_FILE), b"checks:")
 
 
 def _crds(
@@ -221,18 +221,12 @@ def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> 
 
 def overlay_file(name: str) -> OverlayFile:
     """The overlay of a shipped name, or in the file at a path."""
-    from jobspec.overlays.load import OverlayFile
+    from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 
-    if os.sep not in name and not name.endswith((".yaml", ".yml", ".json")):
-        return _shipped(name)
-    if not os.path.isfile(name):
-        raise JobspecError(f"no overlay at {name}: there is no such file")
-    return OverlayFile(name, content_of(Found(name, named=True)))
-
-
-def _shipped(name: str) -> OverlayFile:
-    from jobspec.overlays.load import shipped, shipped_file
-
+    if os.sep in name or name.endswith(MANIFEST_ENDINGS):
+        if not os.path.isfile(name):
+            raise JobspecError(f"no overlay at {name}: there is no such file")
+        return OverlayFile(name, content_of(Found(name, named=True)))
     known = shipped()
     if name in known:
         return shipped_file(name)
@@ -259,8 +253,6 @@ def project_among(paths: Sequence[str]) -> str | None:
     Raises JobspecError without a path and without a project in the working folder.
     """
     if not paths:
-        from jobspec.kinds import PROJECT_FILE
-
         if os.path.lexists(PROJECT_FILE) and not os.path.isfile(PROJECT_FILE):
             raise JobspecError(f"{PROJECT_FILE} in the working folder is not a file that can be read")
         if not os.path.isfile(PROJECT_FILE):

@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from jobspec import data, models
+from jobspec.commands.cluster import read_crds
+from jobspec.commands.inputs import KEPT_SCHEMAS, kept_schemas
 from jobspec.commands.options import Options, declare, formatter, target_option
+from jobspec.commands.output import write_whole
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
 from jobspec.kubernetes import common_kinds
+from jobspec.kubernetes.problems import closest
 from jobspec.models.base import Model
+from jobspec.reports.text import lines_of
 from jobspec.schemas import files as crds
 from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
@@ -84,8 +90,6 @@ def crd(options: Options) -> int:
     if options.output == "json":
         sys.stdout.writelines(json.dumps(document, separators=(",", ":")) + "\n" for document in documents)
     else:
-        from jobspec.documents.writer import write
-
         sys.stdout.write(write(documents))
     return 0
 
@@ -94,8 +98,6 @@ def _kind(name: str) -> str:
     """The kind of a name in any case. Raises JobspecError where there is none."""
     by_lower = {kind.lower(): kind for kind in _OPERATORS}
     if name.lower() not in by_lower:
-        from jobspec.kubernetes.problems import closest
-
         raise JobspecError(f"no kind `{name}`: {closest(name, _OPERATORS) or 'the kinds are ' + ', '.join(_OPERATORS)}")
     return by_lower[name.lower()]
 
@@ -147,12 +149,6 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
 
 def add(options: Options) -> int:
     """Keep the CRDs in files and folders in the folder of the repository; none where one of them is no CRD that a server takes."""
-    from jobspec.commands.cluster import read_crds
-    from jobspec.commands.inputs import KEPT_SCHEMAS, kept_schemas
-    from jobspec.commands.output import write_whole
-    from jobspec.documents.writer import write
-    from jobspec.reports.text import lines_of
-
     found, wrong = read_crds(options.paths, choose([]))
     if wrong:
         sys.stdout.writelines(f"{line}\n" for problems in wrong.values() for each in problems for line in lines_of(each))
@@ -243,8 +239,6 @@ def write_common_kinds(options: Options) -> int:
 
 
 def _crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    from jobspec.commands.cluster import read_crds
-
     for project, releases in common_kinds.PROJECTS.items():
         for release, place in releases:
             clone = os.path.join(clones, *f"{project}@{release}".split("/"))

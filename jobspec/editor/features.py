@@ -10,10 +10,12 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls import uris
 
-from jobspec import kinds, rendering
+from jobspec import api, kinds, rendering
 from jobspec.cluster import Cluster
+from jobspec.commands.diff import compared
 from jobspec.commands.explain import place_of
 from jobspec.commands.listing import described
+from jobspec.commands.options import Options
 from jobspec.commands.queue import asked_of, jobs_of, world_for
 from jobspec.data import as_text
 from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, lines_of, spell
@@ -36,7 +38,9 @@ from jobspec.project.rendering import documents_of
 from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import field_lines
-from jobspec.reports.queue import Asked, verdict_text
+from jobspec.reports.diff import text_report as changes_report
+from jobspec.reports.expansion import table
+from jobspec.reports.queue import Asked, TextOptions, text_report, verdict_text
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
 from jobspec.targets import release_of
@@ -691,15 +695,6 @@ def ignoring(before: str, found: Diagnostic) -> tuple[int, str] | None:
 
 def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     """What a command of a lens shows: the name of a file to be, and its text. Raises JobspecError."""
-    from jobspec import api
-    from jobspec.commands.diff import compared
-    from jobspec.commands.options import Options
-    from jobspec.reports.diff import text_report as changes_report
-    from jobspec.reports.expansion import table
-    from jobspec.reports.queue import TextOptions as How
-    from jobspec.reports.queue import text_report
-
-    cluster = view.snapshot.cluster
     if command == RENDERED:
         tree = api.render_project(name)
         if not tree.valid:
@@ -709,5 +704,6 @@ def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
         return "diff.txt", changes_report(compared(Options(ref="HEAD", project=name)), colour=False, width=120)
     if command == QUEUED:
         world = _queues(view) or world_of(())
-        return "queue.txt", text_report(_asked(view, name, world), world, How(120, cluster.target.get("kueue", RELEASE), colour=False))
+        how = TextOptions(120, view.snapshot.cluster.target.get("kueue", RELEASE), colour=False)
+        return "queue.txt", text_report(_asked(view, name, world), world, how)
     return "pods.txt", table([each.expanded for each in view.jobs(name)], width=120, colour=False)

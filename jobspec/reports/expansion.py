@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from jobspec.diagnostics import Mark, Path, gathered, grouped
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
@@ -159,8 +161,6 @@ def _signature(pod: ExpandedPod) -> str:
 
 def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
     """What is shown of one container of equal pods, the *at*-th to start."""
-    from shlex import quote
-
     all_of_them = [list(pod.containers())[at][0] for pod in group]
     container = all_of_them[0]
     variables = [
@@ -190,8 +190,6 @@ def _columns(variables: list[list[tuple[str, str]]]) -> Iterator[tuple[str, ...]
 
 
 def _joined(values: Sequence[str]) -> str:
-    from shlex import quote
-
     one = list(dict.fromkeys(values))
     return quote(one[0]) if len(one) == 1 and not one[0].startswith("<") else f"{one[0]}..{one[-1]}" if len(one) > 1 else one[0]
 

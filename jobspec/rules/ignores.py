@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from json import dumps, loads
 from typing import Any
 
 from jobspec.diagnostics import SEVERITIES, Diagnostic, FileResult, JobspecError, Mark, grouped, spell
@@ -242,8 +243,6 @@ _FIELDS = ("file", "object", "rule", "field")
 
 def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
     """The text of a baseline of these results; *place* gives the path of a file as the baseline names it."""
-    from json import dumps
-
     pairs = (pair for result in results for pair in zip(result.diagnostics, _baseline_keys(result, place), strict=True))
     known = Counter(key for each, key in pairs if each.stage != "decoding")  # no baseline hides these
     lines = [dumps(dict(zip(_FIELDS, key, strict=True)) | {"times": known[key]}, ensure_ascii=False) for key in sorted(known)]
@@ -253,8 +252,6 @@ def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
 
 def read_baseline(text: str, path: str) -> Counter[Known]:
     """The entries of a baseline. Raises JobspecError for what is none."""
-    from json import loads
-
     known: Counter[Known] = Counter()
     try:
         for entry in loads(text)["known"]:
@@ -279,8 +276,6 @@ def without_known(
 
 def stale_entries(stale: Iterable[Known], baseline: str, text: str) -> Iterator[Diagnostic]:
     """A warning about each stale entry of a baseline, at its line."""
-    from json import dumps
-
     lines = text.split("\n")
     for key in stale:
         file, _, rule, path = key
