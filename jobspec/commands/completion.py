@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Action, ArgumentParser
+from argparse import ArgumentParser
 from importlib import import_module
 
 import shtab
@@ -20,24 +20,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
+    """Print the script for a shell, by the parser of the whole command line."""
     whole = parser_for("jobspec", "")
     commands = whole.add_subparsers()
     for name, (what, module) in COMMANDS.items():
         import_module(f"jobspec.{module}" if "." in module else f"jobspec.commands.{module}").add_arguments(
             commands.add_parser(name, help=what)
         )
-    return print_completion(whole, options.shell)
-
-
-_FILES = ("PATH", "FILE", "PROJECT")
-
-
-def print_completion(parser: ArgumentParser, shell: str) -> int:
-    """Print the script for a shell, by the parser of the whole command line."""
-    _name_values(parser)
-    sys.stdout.write(f"{shtab.complete(parser, shell=shell).rstrip()}\n")
+    _name_values(whole)
+    sys.stdout.write(f"{shtab.complete(whole, shell=options.shell).rstrip()}\n")
     return 0
+
+
+#: What shtab completes an argument with, by its metavar.
+_COMPLETED: dict[object, object] = {**dict.fromkeys(("PATH", "FILE", "PROJECT"), shtab.FILE), "DIR": shtab.DIRECTORY}
 
 
 def _name_values(parser: ArgumentParser) -> None:
@@ -48,11 +44,5 @@ def _name_values(parser: ArgumentParser) -> None:
                 _name_values(command)
         elif action.metavar == "SEVERITY":
             setattr(action, "choices", SEVERITIES)  # noqa: B010 (it is refused with better words where its command runs)
-        elif what := _what(action):
-            setattr(action, "complete", what)  # noqa: B010 (an attribute that argparse does not know, and shtab looks for)
-
-
-def _what(action: Action) -> object:
-    if action.metavar in _FILES:
-        return shtab.FILE
-    return shtab.DIRECTORY if action.metavar == "DIR" else None
+        elif action.metavar in _COMPLETED:
+            setattr(action, "complete", _COMPLETED[action.metavar])  # noqa: B010 (argparse does not know it, and shtab looks for it)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobspec.commands.cluster import PinnedCluster
     from jobspec.commands.options import Options
-    from jobspec.diagnostics import Rule
+    from jobspec.diagnostics import Rule, Severity
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
     from jobspec.pipeline import Checked
@@ -203,10 +203,14 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
         return list(results)
     if any(is_workload(document) for each in results for document in each.documents):
         return list(results)
+    return [results[0].with_diagnostics([no_workload(overlays, results[0].path, "error")]), *results[1:]]
+
+
+def no_workload(overlays: Sequence[LoadedOverlay], path: str, severity: Severity) -> Diagnostic:
+    """What is said of a file without a training job that overlays could be applied to."""
     message = f"no training job to apply `{overlays[0].name}` to"
     hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
-    first = results[0]
-    return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]
+    return Diagnostic("no-workload", message, Mark(path), severity=severity, hint=hint)
 
 
 def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:

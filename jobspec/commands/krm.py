@@ -12,7 +12,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.commands.inputs import RunContext, load_run_context, overlay_file, parameter_value
+from jobspec.commands.inputs import RunContext, load_run_context, no_workload, overlay_file, parameter_value
 from jobspec.commands.options import Options
 from jobspec.data import as_text
 from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
@@ -21,7 +21,7 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import OVERLAY, group_kind
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, load
-from jobspec.workloads import KINDS, is_workload, value_at
+from jobspec.workloads import is_workload, value_at
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _CHECKS = ("validate", "lint")
@@ -201,9 +201,7 @@ def _processed(items: Sequence[dict[str, Any]], config: _Config) -> tuple[Sequen
         result = checked[0].result
     found = list(result.diagnostics)
     if config.overlays and not any(map(is_workload, given)):
-        kinds = ", ".join(kind for _, kind in KINDS)
-        message = f"no training job to apply `{config.overlays[0].name}` to"
-        found.append(Diagnostic("no-workload", message, Mark(_STDIN), severity="warning", hint=f"the kinds are {kinds}"))
+        found.append(no_workload(config.overlays, _STDIN, "warning"))
     return _in_place(given, applied.documents), found
 
 

@@ -49,15 +49,15 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
     fixable = hasattr(options, "fix") and not options.overlay
     for output, _, path in wanted:
         file = path or options.output_file
-
-        def written(**looks: Any) -> str:
-            folder = _in_repository() if output in ("github", "sarif") else ""  # noqa: B023
-            return report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, folder=folder, **looks)  # noqa: B023
-
+        folder = _in_repository() if output in ("github", "sarif") else ""
+        looks: dict[str, Any] = {}
+        if file is None:
+            looks = {"colour": takes_colour(stream), "links": takes_links(stream), "width": width_of(stream)}
+        text = report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, folder=folder, **looks)
         if file is not None:
-            write_whole(file, written())
+            write_whole(file, text)
         else:
-            stream.write(written(colour=takes_colour(stream), links=takes_links(stream), width=width_of(stream)))
+            stream.write(text)
 
 
 def _in_repository() -> str:

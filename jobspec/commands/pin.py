@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from jobspec.commands.dry_run import missing_package
 from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.options import Option, Options, declare
-from jobspec.commands.output import deliver, how_to_run, write_whole
+from jobspec.commands.output import deliver, spread_if_many, write_whole
 from jobspec.diagnostics import Data, JobspecError
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
@@ -90,7 +90,7 @@ def _report_effect(options: Options, path: str, now: str) -> None:
     paths = options.paths or [PROJECT_FILE]
     sources = Source(path, content_of(Found(path, named=True))), Source(path, now)
     old, new = (judge(Options(pinned=each), paths, {}) for each in sources)
-    found = changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
+    found = changes(old.side, new.side, spread_if_many)
     results = old.wrong or new.wrong or with_changes(new.results, found)
     deliver(results, new.side.cluster.releases, Options(), sys.stdout, read=reader(new.read))
 

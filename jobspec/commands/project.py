@@ -15,7 +15,7 @@ from jobspec.commands.files import Found, content_of, projects_around, reader, s
 from jobspec.commands.inputs import RunContext, load_run_context
 from jobspec.commands.merges import UnfinishedMerge
 from jobspec.commands.options import Options
-from jobspec.commands.output import deliver, how_to_run, with_progress
+from jobspec.commands.output import deliver, how_to_run, spread_if_many, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule, deduplicated, joined
 from jobspec.documents.document import Document
@@ -336,7 +336,7 @@ def _unchangeable(planned: Plan, rendered: Sequence[RenderedVariant], folders: M
         variant = planned.variant(combination)
         return [] if isinstance(variant, list) else list(unchangeable(variant, committed, planned.met_by(variant)))
 
-    warnings = how_to_run(changed)(changed, warnings_of)
+    warnings = spread_if_many(changed, warnings_of)
     return [warning for each in warnings for warning in each]
 
 

@@ -13,7 +13,7 @@ from jobspec.commands.applied import applied
 from jobspec.commands.files import Found, find_for, reader, source_of
 from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
-from jobspec.commands.output import deliver, how_to_run
+from jobspec.commands.output import deliver, spread_if_many
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_error
@@ -60,7 +60,7 @@ def run(options: Options) -> int:
     known, later = _known(after)
     old, new = (judge(options, paths, releases) for releases in (_known(before)[0], known))
     wrong = old.wrong or new.wrong
-    found = [] if wrong else changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
+    found = [] if wrong else changes(old.side, new.side, spread_if_many)
     found += announced(new.side.documents, before, after)
     remarks = [*later, *release_problems(before, after)]
     results = wrong or with_changes(new.results, _with_migrations(found, old, new, project))

@@ -217,6 +217,11 @@ class Cause:
     mark: Mark
     """Where it is given: in the project, or as a default in the overlay; of a hash the field itself."""
 
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        return f"hash of {self.name}" if self.kind == "hash" else f"${{{self.name}}}"
+
 
 class Causes:
     """The causes of the values of one variant."""

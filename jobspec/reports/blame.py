@@ -123,15 +123,15 @@ def _value_of_origin(origin: Origin) -> str:
 
 
 def _cause(cause: Cause) -> str:
-    name = f"hash of {cause.name}" if cause.kind == "hash" else f"${{{visible(cause.name)}}}"
-    return f"{name} = {visible(json.dumps(cause.value, ensure_ascii=False))}  {visible(str(cause.mark))}"
+    return f"{visible(cause.label)} = {visible(json.dumps(cause.value, ensure_ascii=False))}  {visible(str(cause.mark))}"
 
 
 def _was(blamed: Blamed) -> str:
     """What a field was before, as a comment behind it."""
-    before = [f"{_value_of_origin(each)} ({_of_runtime(each)}{visible(each.mark.file)}:{each.mark.line})" for each in blamed.history[1:]]
+    before = [f"{_value_of_origin(each)} ({visible(line_of(each))})" for each in blamed.history[1:]]
     return f"  # was {', '.join(before)}" if before else ""
 
 
-def _of_runtime(origin: Origin) -> str:
-    return "runtime, " if origin.layer == RUNTIME else ""
+def line_of(origin: Origin) -> str:
+    """The file and the line of a former value."""
+    return f"{'runtime, ' if origin.layer == RUNTIME else ''}{origin.mark.file}:{origin.mark.line}"

@@ -32,11 +32,12 @@ from jobspec.diagnostics import (
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
-from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
+from jobspec.project.blame import Blamed, Origin
 from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import SECRET_PARTS, VariantChange
 from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
+from jobspec.reports.blame import line_of
 from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, spelt
 from jobspec.reports.text import clean, layer_of
 from jobspec.reports.topology import JOB_NAME, WIDTH, JobTopology, drawing, sentence
@@ -662,13 +663,6 @@ def _history(blamed: Blamed, *, is_secret: bool) -> str:
         text = _MASK if is_secret else spelt(said)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
-    def name(cause: Cause) -> str:
-        return f"hash of {cause.name}" if cause.kind == "hash" else f"${{{cause.name}}}"
-
-    def was(origin: Origin) -> str:
-        said = "removed" if origin.removed else value(origin.value)
-        return f"{said} ({'runtime, ' if origin.layer == RUNTIME else ''}{origin.mark.file}:{origin.mark.line})"
-
-    causes = [f"{name(each)} = {value(each.value)} ({each.mark.file}:{each.mark.line})" for each in blamed.origin.causes]
-    before = list(map(was, blamed.history[1:]))
+    causes = [f"{each.label} = {value(each.value)} ({each.mark.file}:{each.mark.line})" for each in blamed.origin.causes]
+    before = [f"{'removed' if each.removed else value(each.value)} ({line_of(each)})" for each in blamed.history[1:]]
     return "; ".join([*causes, *([f"was {', '.join(before)}"] if before else [])])
