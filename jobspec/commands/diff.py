@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--prices", metavar="FILE", help="a price list, to show what jobs cost at most")
     add("--exit-code", action="store_true", help="exit with 1 if the rendered output changed")
     options = [
-        Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there; repeatable"),
+        Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there"),
         *kind_options(),
         cluster_option(),
         Option("--output", "-o", choices=DIFF_FORMATS, what="output format"),

@@ -48,7 +48,7 @@ def options() -> list[Option]:
             "--queues",
             metavar="PATH",
             repeatable=True,
-            what="with --queued, a file or folder with the queues; those among the files and of --cluster count, too; repeatable",
+            what="with --queued, a file or folder with the queues; those among the files and of --cluster count, too",
         ),
         Option("--origin", what="write behind each line of YAML where it comes from"),
     ]

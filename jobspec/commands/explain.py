@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "the file of an admission policy; without it, all rules are listed",
     )
     add("paths", nargs="*", metavar="FILE", help="with an admission policy: the files with the objects that it may match")
-    declare(parser, [target_option("explain the field as of this release, not of the newest; repeatable")])
+    declare(parser, [target_option("explain the field as of this release, not of the newest")])
     add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
     add("--markdown", action="store_true", help="print the pages of all rules as Markdown, which is docs/rules.md")
 

@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = add_paths(parser).add_argument
     add("--to", metavar="DIR", default="base", help="the folder for the bases, below the working folder; `base` by default")
-    declare(parser, [target_option("make a new project for this release, not for the newest; repeatable")])
+    declare(parser, [target_option("make a new project for this release, not for the newest")])
     add("--skip-unknown", action="store_true", help="skip documents that are not manifests or of an unknown kind")
     add("--preview", action="store_true", help="write nothing, and print what would be written, as a diff")
 

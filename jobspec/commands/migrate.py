@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--skip-unknown", action="store_true", help="skip documents that are not manifests or of an unknown kind")
     add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
     options = [
-        target_option("the releases to migrate from and, with --to TrainJob, to; repeatable"),
+        target_option("the releases to migrate from and, with --to TrainJob, to"),
         cluster_option(),
         Option("--output", "-o", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),

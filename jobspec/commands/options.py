@@ -33,7 +33,7 @@ class Option:
         into_files: bool = False,
     ) -> None:
         self.names = names
-        self.what = what
+        self.what = f"{what}; repeatable" if repeatable and "; repeatable" not in what else what
         self.dest = dest or names[0][2:].replace("-", "_")
         self.metavar = metavar
         """The name of the value in help texts; an option without it and without choices takes no value."""
@@ -312,15 +312,14 @@ def input_options() -> list[Option]:
 def journey_options() -> list[Option]:
     """The options that say how files become documents and are judged."""
     return [
-        Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
-        Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
-        target_option("go by this release, such as trainer=2.2, instead of the newest; repeatable"),
+        Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path"),
+        Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value"),
+        target_option("go by this release, such as trainer=2.2, instead of the newest"),
         cluster_option(),
         Option("--skip-unknown", what="skip documents that are not manifests or of an unknown kind, and count them"),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
         Option(
-            "--closed-world",
-            what="report an error, not a warning, for a runtime that is neither in the files nor shipped with the trainer",
+            "--closed-world", what="report an error, not a warning, for a runtime that is neither in the files nor shipped with the trainer"
         ),
     ]
 
@@ -329,15 +328,15 @@ def repository_options() -> list[Option]:
     """The options that say what becomes of files before they are applied."""
     return [
         Option("--no-build", dest="build", what="check the files of kustomizations as they are, without building them"),
-        Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline; repeatable"),
-        Option("--values", "-f", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
+        Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline"),
+        Option("--values", "-f", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm"),
         Option(
             "--substitute",
             metavar="NAME=VALUE",
             repeatable=True,
-            what="fill in the placeholder ${NAME} as Flux does, with its defaults and functions; repeatable",
+            what="fill in the placeholder ${NAME} as Flux does, with its defaults and functions",
         ),
-        Option("--set-env", metavar="FILE", repeatable=True, what="fill in the placeholders of a file of NAME=VALUE lines; repeatable"),
+        Option("--set-env", metavar="FILE", repeatable=True, what="fill in the placeholders of a file of NAME=VALUE lines"),
     ]
 
 
@@ -358,13 +357,13 @@ def kind_options() -> list[Option]:
             "--crd",
             metavar="PATH",
             repeatable=True,
-            what="check objects by the CustomResourceDefinitions in this file or folder; they win over built-in schemas; repeatable",
+            what="check objects by the CustomResourceDefinitions in this file or folder; they win over built-in schemas",
         ),
         Option(
             "--schema-location",
             metavar="TEMPLATE",
             repeatable=True,
-            what="JSON Schemas of kinds that jobspec does not know: a folder, or a path with kubeconform's {{.ResourceKind}}; repeatable",
+            what="JSON Schemas of kinds that jobspec does not know: a folder, or a path with kubeconform's {{.ResourceKind}}",
         ),
     ]
 
@@ -387,12 +386,12 @@ def choice_options() -> list[Option]:
         return Option(name, metavar=metavar, what=what, repeatable=repeatable)
 
     return [
-        add("--select", "RULE,...", "report only these rules or stages, and unreadable files; repeatable", repeatable=True),
-        add("--ignore", "RULE,...", "do not report these rules or stages; repeatable", repeatable=True),
+        add("--select", "RULE,...", "report only these rules or stages, and unreadable files", repeatable=True),
+        add("--ignore", "RULE,...", "do not report these rules or stages", repeatable=True),
         add("--fail-on", "SEVERITY", "exit with 1 from this severity on; error by default"),
         add("--changed-since", "REF", "report only on files that changed since this Git ref, and on what depends on them"),
         add("--within", "DIR", "see all manifests of a folder, but report only on the given files and on what depends on them"),
         add("--baseline", "FILE", "report only findings that are not in this baseline, and its stale entries"),
         add("--write-baseline", "FILE", "write all findings to a baseline, and exit with 0"),
-        add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),
+        add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them", repeatable=True),
     ]

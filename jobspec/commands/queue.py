@@ -32,7 +32,7 @@ from jobspec.targets import Target, choose
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    what = "a file or folder with the queues: ClusterQueues, LocalQueues, Cohorts, ResourceFlavors, Topologies, Nodes; repeatable"
+    what = "a file or folder with the queues: ClusterQueues, LocalQueues, Cohorts, ResourceFlavors, Topologies, Nodes"
     options = [
         Option("--queues", metavar="PATH", repeatable=True, what=what),
         *journey_options(),

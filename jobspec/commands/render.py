@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def options() -> list[Option]:
     """Its options."""
     to = Option("--to", metavar="DIR", what="write one file per object to DIR; `-`, also of a project, is one stream to standard output")
-    only = Option("--only", metavar="VARIANT", repeatable=True, what="render only this variant of a project; repeatable")
+    only = Option("--only", metavar="VARIANT", repeatable=True, what="render only this variant of a project")
     check = Option("--check", what="write nothing, fail with a diff if the committed tree is not up to date (projects)")
     return [*input_options(), *kind_options(), outcome_option(), to, only, check]
 

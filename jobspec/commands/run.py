@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             what="back-off before the second restart of a pod, doubled each time; 10s by default, as the kubelet's",
         ),
     ]
-    kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
+    kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s")
     declare(add_paths(parser), [*input_options(), *repository_options(), command, arguments, *limits, kill], paths="PATH [PATH ...]")
 
 

@@ -32,13 +32,13 @@ _FOR_PEOPLE = ("text", "concise", "markdown", "github")
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     options = [
-        Option("--to", metavar="OPERATOR=RELEASE", repeatable=True, what="the releases to upgrade to, separated by commas; repeatable"),
+        Option("--to", metavar="OPERATOR=RELEASE", repeatable=True, what="the releases to upgrade to, separated by commas"),
         Option(
             "--from",
             dest="since",
             metavar="OPERATOR=RELEASE",
             repeatable=True,
-            what="the releases to upgrade from: by default those of the project, or else the ones before --to; repeatable",
+            what="the releases to upgrade from: by default those of the project, or else the ones before --to",
         ),
         Option("--cluster", metavar="FILE", what="upgrade the cluster that `jobspec pin` wrote to this file"),
         *repository_options(),
