@@ -94,11 +94,11 @@ class _Config:
         self.wrong: list[str] = []
         self.overlays: list[LoadedOverlay] = []
         config = config if isinstance(config, dict) else {}
-        self._in_data = config.get("kind") == "ConfigMap"
-        self._place = f"functionConfig.{'data' if self._in_data else 'spec'}"
+        in_data = config.get("kind") == "ConfigMap"
+        self._place = f"functionConfig.{'data' if in_data else 'spec'}"
         files: list[OverlayFile] = []
         values: list[ParameterValue] = []
-        said = config.get("data" if self._in_data else "spec") or {}
+        said = config.get("data" if in_data else "spec") or {}
         if group_kind(str(config.get("apiVersion")), str(config.get("kind"))) == OVERLAY:
             files, said = [_own(config)], {}
         elif not isinstance(said, dict):
@@ -107,36 +107,29 @@ class _Config:
         self.wrong += [f"{self._place}.{each}: no such field; there are {', '.join(_FIELDS)}" for each in said if each not in _FIELDS]
         for number, entry in enumerate(self._listed(said, "overlays")):
             self._add(entry, f"{self._place}.overlays[{number}]", files, values)
-        for entry in self._listed(said, "set"):
-            self._set(str(entry), values)
+        values += filter(None, [self._caught(parameter_value, str(each)) for each in self._listed(said, "set")])
         self.check = self._choice(said, "check", _CHECKS)
         self.fail_on = self._choice(said, "fail-on", SEVERITIES)
         self.cluster = self._cluster_of(said)
         if not files and "check" not in said and not self.wrong:
             self.wrong.append(f"{self._place}: set `overlays: [cpu]`, `check: validate` or `check: lint`")
-        if (files or values) and not self.wrong:
-            self._load(files, values)
+        if (files or values) and not self.wrong and (loaded := self._caught(load, files, values, self.cluster.target)):
+            self.overlays, problems = loaded
+            self.wrong += [lines_of([each]) for each in problems]
 
     def _cluster_of(self, said: dict[str, Any]) -> Cluster:
         """The cluster in the file that is named, of other releases where such are named; its path begins at the working folder."""
         target, path = list(map(str, self._listed(said, "target"))), str(said.get("cluster") or "")
-        context: RunContext | None = self._caught(lambda: load_run_context(Options(target=target, cluster=path or None)))
+        context: RunContext | None = self._caught(load_run_context, Options(target=target, cluster=path or None))
         if not context:
             return Cluster()
         self.wrong.extend(f"{each.mark}: {each.message}" for result in context.wrong for each in result.diagnostics)
         return context.cluster
 
-    def _load(self, files: list[OverlayFile], values: list[ParameterValue]) -> None:
-        loaded = self._caught(lambda: load(files, values, self.cluster.target))
-        if loaded:
-            overlays, problems = loaded
-            self.overlays.extend(overlays)
-            self.wrong.extend(lines_of([each]) for each in problems)
-
-    def _caught(self, make: Callable[[], Any]) -> Any:
+    def _caught(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """What *make* gives; None where it cannot, with the reason noted."""
         try:
-            return make()
+            return make(*arguments)
         except JobspecError as error:
             self.wrong.append(f"{self._place}: {error}")
             return None
@@ -168,14 +161,8 @@ class _Config:
                 f"{place}: expected an overlay: a name, a path, or an object with its parameters, such as `gpu-nccl: {{gpus: 2}}`"
             )
             return
-        if file := self._caught(lambda: overlay_file(name)):
-            files.append(file)
+        files += filter(None, [self._caught(overlay_file, name)])
         values += [ParameterValue(name, key, as_text(value), f"{place}.{name}.{key}") for key, value in parameters.items()]
-
-    def _set(self, text: str, values: list[ParameterValue]) -> None:
-        """A value in the text of `--set`, for a ConfigMap, which has no mappings in its data."""
-        if value := self._caught(lambda: parameter_value(text)):
-            values.append(value)
 
 
 def _own(config: dict[str, Any]) -> OverlayFile:
