@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from json import dumps
 
 from jobspec import __version__, data
@@ -74,9 +74,9 @@ def _write_checks(folder: str) -> int:
     return code
 
 
-def _write_files(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:
+def _write_files(folder: str, files: Mapping[str, bytes], *, alone: Collection[str] = ()) -> int:
     complete_earlier([folder])
-    add_files(folder, lambda: files, alone=alone or ())
+    add_files(folder, lambda: files, alone=alone)
     sys.stdout.writelines(f"{os.path.normpath(os.path.join(folder, path))}\n" for path in sorted(files))
     return 0
 

@@ -161,21 +161,21 @@ def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "
     if len(options) >= _MANY:
         parser.usage = f"%(prog)s [OPTION ...] {paths}"
         parser.epilog = "Each finding ends with its rule in brackets; `jobspec explain RULE` says why, and what to do."
-        for heading, names in _HEADINGS.items():
-            groups |= dict.fromkeys(names.split(), parser.add_argument_group(heading))
+        for heading, below in _HEADINGS.items():
+            groups |= dict.fromkeys(below.split(), parser.add_argument_group(heading))
     alone: Any = None
     for option in options:
         group = groups.get(option.names[0].removeprefix("--"), parser)
         if option.exclusive:
             group = alone = alone or group.add_mutually_exclusive_group()
-        add = group.add_argument
+        add, names = group.add_argument, sorted(option.names, key=len)
         if not option.takes_value:
             action = "store_false" if option.default else "store_true"
-            add(*_shortest_first(option), dest=option.dest, action=action, help=option.what)
+            add(*names, dest=option.dest, action=action, help=option.what)
         else:
             is_long = len(option.choices) > _FEW  # which would stand in each usage, and twice in the help
             add(
-                *_shortest_first(option),
+                *names,
                 dest=option.dest,
                 action="append" if option.repeatable else "store",
                 default=[] if option.repeatable else option.default,
@@ -196,10 +196,6 @@ class _Choices:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._option.choices)
-
-
-def _shortest_first(option: Option) -> list[str]:
-    return sorted(option.names, key=len)
 
 
 def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:

@@ -238,11 +238,10 @@ class FilesAtRef:
         self._folder = inside.rstrip("/")
         self.found: list[Found] = []
         """The other files that were read, for reports."""
-        self.project = Found(f"{ref}:{inside}{os.path.basename(project)}", named=True)
+        path = f"{inside}{os.path.basename(project)}"
+        content = self._content(path)
+        self.project = Found(f"{ref}:{path}", named=True, content=content if isinstance(content, bytes) else None)
         """The project's own file; without content where the ref has none."""
-        content = self._content(f"{inside}{os.path.basename(project)}")
-        if isinstance(content, bytes):
-            self.project = Found(self.project.path, named=True, content=content)
 
     def read(self, path: str) -> Source:
         """A file by its path from the project's folder. Raises Unreadable."""

@@ -676,9 +676,9 @@ def edit_of(before: EditorText, after: str) -> lsp.TextEdit:
     if end:
         place = lsp.Range(lsp.Position(start, 0), lsp.Position(last_old, 0))
         return lsp.TextEdit(place, f"{changed}\n" if last_new > start else "")
-    begin = lsp.Position(start, 0) if start < len(old) else lsp.Position(len(old) - 1, before.units(len(old) - 1))
-    lead = "" if start < len(old) else "\n"
-    return lsp.TextEdit(lsp.Range(begin, lsp.Position(len(old) - 1, before.units(len(old) - 1))), f"{lead}{changed}")
+    last = lsp.Position(len(old) - 1, before.units(len(old) - 1))
+    begin, lead = (lsp.Position(start, 0), "") if start < len(old) else (last, "\n")
+    return lsp.TextEdit(lsp.Range(begin, last), f"{lead}{changed}")
 
 
 def ignoring(before: str, found: Diagnostic) -> tuple[int, str] | None:

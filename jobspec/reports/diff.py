@@ -78,10 +78,8 @@ def _split(field: str) -> tuple[str, str]:
     """A field split into its container or pod template and the rest of the path; other fields have only a rest."""
     from re import match
 
-    for around in (r"spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\]", r".*\.template"):
-        if found := match(rf"({around})\.(.*)", field):
-            return found[1], found[2]
-    return "", field
+    found = match(r"(spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\]|.*\.template)\.(.*)", field)
+    return (found[1], found[2]) if found else ("", field)
 
 
 def _text_row(row: FieldRow, name: str, indent: str, shown_above: Meaning, painted: Paint, width: int) -> Iterator[str]:
@@ -292,10 +290,8 @@ def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
 def _cells(change: VariantChange, view: ComparisonView) -> list[str]:
     before, after = change.before, change.after
     presence = ", new variant" if change.presence == "new" else ""
-    found = [WORDS[change.meaning] + presence]
-    found += [_both(*(number_of_pods(each) if each else None for each in (before, after)))]
-    found += [_both(*(number_of_gpus(each) if each else None for each in (before, after)))]
-    found += [_both(*(duration(each.deadline) if each else None for each in (before, after)))]
+    needs = [(number_of_pods(each), number_of_gpus(each), duration(each.deadline)) if each else (None,) * 3 for each in (before, after)]
+    found = [WORDS[change.meaning] + presence, *map(_both, *needs)]
     if view.prices:
         found += [_both(*(_cost_amount(view.cost(each)) for each in (before, after)))]
     return found
