@@ -134,7 +134,7 @@ def find_for(
 
 
 def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Callable[..., list[Any]] = one_by_one) -> list[Found]:
-    """The files with what they are in a build, but for those that are named and judged as they are."""
+    """Each file with its role in a build; named files that are judged as they are stay unchanged."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
     folders = {os.path.dirname(each.path) for each in asked}
     around = _with_those_around(folders)

@@ -39,7 +39,7 @@ class Option:
         """The name of the value in help texts; an option without it and without choices takes no value."""
         self.repeatable = repeatable
         self.exclusive = exclusive
-        """Whether it excludes the other options of the command that are so."""
+        """Whether a command line may have only one of the command's options that are exclusive."""
         self.choices = choices
         """The values that it takes; the first one is its default."""
         self.into_files = into_files
@@ -60,7 +60,7 @@ class Option:
 
 
 class Options:
-    """The values of a command line, as attributes; those that are named here, commands without such an option have, too."""
+    """The values of a command line, as attributes. Those below are the defaults of commands without such an option."""
 
     paths: Sequence[str] = ()
     overlay: Sequence[str] = ()
@@ -156,7 +156,7 @@ _MANY = 15  # options, from which on help texts have headings, and usages do not
 
 
 def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "[PATH ...]") -> None:
-    """Add the same options to a parser of argparse; *paths*: what the usage of many options ends with."""
+    """Add options to a parser of argparse; *paths*: the end of the usage, which does not list options where they are many."""
     groups: dict[str, Any] = {}
     if len(options) >= _MANY:
         parser.usage = f"%(prog)s [OPTION ...] {paths}"

@@ -214,7 +214,7 @@ def _no_cluster(named: MarkedTree, error: Unreadable) -> Diagnostic:
 
 
 def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
-    """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
+    """What `plan` gives, in clusters that know the contracts of images which the project declares, and those that are *given*."""
     from jobspec.commands.cluster import contracts_of
 
     planned = plan(options, files)
@@ -341,7 +341,7 @@ def _unchangeable(planned: Plan, rendered: Sequence[RenderedVariant], folders: M
 
 
 def mistakes_of(planned: Plan, path: str, others: Collection[str]) -> list[Diagnostic]:
-    """What is wrong with a project whose document is valid by itself, but for what is reported in *others* of the files."""
+    """The problems of a project whose document is valid by itself, without those in *others*, files whose own results report them."""
     found = [problem for each in planned.results for problem in each.diagnostics]
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 

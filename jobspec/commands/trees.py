@@ -101,7 +101,9 @@ def _replace(tree: OwnedTree, changed: list[str]) -> UnfinishedMerge | None:
     return merge[0] if merge else None
 
 
-# A file of a rendered tree: the project that renders it, and how it differs from what that would render now.
+# What a rendered tree was: its inventory, and the files before this render.
+
+
 def hashes_in(folder: str, found: Files) -> Mapping[str, str]:
     """The hashes in the inventory of a tree, or in a merge those of all sides; none without an inventory."""
     known = tree.inventory_in(found)
@@ -218,7 +220,9 @@ def _is_inside(path: str, folder: str) -> bool:
     return os.path.commonpath((path, folder)) == folder
 
 
-# The files around a project as they were at a Git ref: the same ones that `project_files` reads from the disk.
+# The files around a project as they were at a Git ref: the same ones that `ProjectFiles` reads from the disk.
+
+
 _MISSING = {"missing": "there is no such file", "dangling": "it is a broken link", "loop": "it is a link to itself"} | {
     "notdir": "there is no such file",
     "symlink": "it leads out of the repository",

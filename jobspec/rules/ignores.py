@@ -165,7 +165,7 @@ class ReportFilter:
     """What is chosen, by options or in a file; rules by their present names or by former ones."""
 
     select: Sequence[str] | None = None
-    """Names of rules and stages; empty for all. Of this and the next but one, None means that nothing is said."""
+    """Names of rules and stages; empty for all. None here, or as `fail_on`, means that nothing is said."""
     ignore: Sequence[str] = ()
     fail_on: str | None = None
     """The mildest severity that fails; errors alone where nothing is said."""
