@@ -22,13 +22,12 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Source, items_of
 from jobspec.programs.command_lines import Contract
 from jobspec.project.project import LoadedProject, Unreadable, only_document
-from jobspec.targets import CHOSEN, nearest_known
+from jobspec.targets import CHOSEN, Target, nearest_known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.commands.trees import ProjectFiles
     from jobspec.rules.ignores import ReportFilter
-    from jobspec.targets import Target
 
 
 def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:
@@ -217,7 +216,7 @@ TRAINER = "trainer"
 
 
 def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
-    """The run context with the declared contracts in its cluster. Raises JobspecError for files that hold none."""
+    """The cluster with the contracts of images that settings declare. Raises JobspecError for files that hold none."""
     if not settings or not settings.contracts:
         return cluster
     try:

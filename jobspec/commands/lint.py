@@ -6,7 +6,7 @@ from jobspec.commands.inputs import Judging, RunContext, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options
 from jobspec.commands.output import how_to_run
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import FileResult
+from jobspec.diagnostics import FileResult, Rule
 from jobspec.lint.linting import DEFAULT_RULES, RULES, lint
 from jobspec.pipeline import Checked
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Collection, Sequence
 
-    from jobspec.diagnostics import Rule
     from jobspec.rules.ignores import ReportFilter
 
 

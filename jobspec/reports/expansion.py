@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from jobspec.diagnostics import Mark, Path, gathered, grouped
@@ -14,15 +15,10 @@ from jobspec.rendering import order_of
 from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jobspec.targets import Target
-
-    #: A label, and the words of a text that can be broken between them.
-    Row = tuple[str, list[str]]
+#: A label, and the words of a text that can be broken between them.
+Row = tuple[str, list[str]]
 
 
 # A table of the created objects: each pod with its rank, then the containers of equal pods, then other objects.

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from json import dumps
 
 from jobspec.diagnostics import counted, gathered
+from jobspec.documents.document import Document
+from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer
 from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.kueue.workload import job_name
-from jobspec.operators.kueue.world import plus, spelt
+from jobspec.operators.kueue.world import Cell, World, plus, spelt
 from jobspec.reports.text import BOLD, paint, visible, wrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from jobspec.documents.document import Document
-    from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer
-    from jobspec.operators.kueue.world import Cell, World
 
 _COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "never": "31", "unknown": "2"}
 _BAR = 20
@@ -177,8 +173,6 @@ def bar(used: int, wanted: int, nominal: int, most: int) -> str:
 
 def json_report(asked: Sequence[Asked], *_: object) -> str:
     """All workloads with their pod sets."""
-    from json import dumps
-
     workloads = [_as_dict(each, each.answer) for each in asked if each.answer]
     return dumps({"workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
 
