@@ -90,13 +90,12 @@ def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) ->
     made = {}
     for variant in planned.variants:
         base = next(filter(is_workload, variant.base.documents))
-        own = value_at(base.data, ("metadata", "namespace"))
-        namespace = str(variant.namespace.value if variant.namespace else own or "")
+        namespace = str(variant.namespace.value) if variant.namespace else base.namespace
         if not variant.hashed:
             made[base.group_kind, variant.job_name.value, namespace] = variant.name
     wrong = []
     for each in jobs:
-        key = each.job.group_kind, each.job.name, value_at(each.job.data, ("metadata", "namespace")) or ""
+        key = each.job.group_kind, each.job.name, each.job.namespace
         if name := made.get(key):
             message = f"{each.job.kind} `{each.job.name}` is imported already: the variant `{name}` of {PROJECT_FILE}"
             hint = "remove the variant and its base first, or rename the job"

@@ -195,7 +195,7 @@ def path_of(uri: str) -> str:
 def server() -> EditorServer:
     """A server with all that it answers."""
     made = EditorServer()
-    for method, options, answer in (*_DOCUMENTS, *_ASKED):
+    for method, options, answer in _HANDLERS:
         made.feature(method, options)(answer)
     for method, options, feature in _FEATURES:
         made.feature(method, options)(_answering(feature))
@@ -310,20 +310,14 @@ def _showing(command: str) -> Any:
 
 
 _CODE_ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll], resolve_provider=True)
-_DOCUMENTS: tuple[tuple[str, Any, Any], ...] = (
+_HANDLERS: tuple[tuple[str, Any, Any], ...] = (
     (lsp.INITIALIZE, None, _initialize),
     (lsp.TEXT_DOCUMENT_DID_OPEN, None, _opened),
     (lsp.TEXT_DOCUMENT_DID_CHANGE, None, _changed),
     (lsp.TEXT_DOCUMENT_DID_CLOSE, None, _closed),
     (lsp.TEXT_DOCUMENT_DID_SAVE, None, _changed_on_disk),
     (lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, None, _changed_on_disk),
-)
-_ASKED: tuple[tuple[str, Any, Any], ...] = (
-    (
-        lsp.TEXT_DOCUMENT_DIAGNOSTIC,
-        lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
-        _diagnostics,
-    ),
+    (lsp.TEXT_DOCUMENT_DIAGNOSTIC, lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False), _diagnostics),
     (lsp.TEXT_DOCUMENT_CODE_ACTION, _CODE_ACTIONS, _actions),
     (lsp.CODE_ACTION_RESOLVE, None, _resolved),
 )

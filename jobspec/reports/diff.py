@@ -48,7 +48,7 @@ def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100)
         lines += ["", painted(shortened([each.name for each in group]), BOLD)]
         for number in range(len(group[0].objects)):
             lines += _text_object([each.objects[number] for each in group], painted, width)
-    return "\n".join([*lines, "", painted(judged_by(view), DIM), ""])
+    return "\n".join([*lines, "", painted(by_rules_of(view.releases), DIM), ""])
 
 
 def _text_table(lines: Sequence[list[str]], painted: Paint) -> Iterator[str]:
@@ -120,7 +120,7 @@ def markdown_report(view: ComparisonView) -> str:
         left += 0 if details else len(group)
     if left:
         text += f"\nThe fields of {counted(left, 'variant')} are left out here; `jobspec diff {view.ref}` shows them.\n"
-    return f"{text}\n<sub>{_escaped(judged_by(view))}</sub>\n"
+    return f"{text}\n<sub>{_escaped(by_rules_of(view.releases))}</sub>\n"
 
 
 def _cut(lines: Sequence[str], room: int) -> Iterator[str]:
@@ -264,13 +264,8 @@ def headline(view: ComparisonView) -> str:
     return f"{changed} of {counted(total, 'variant')} change{'s' if changed == 1 else ''} against {against}: {', '.join(parts)}"
 
 
-def judged_by(view: ComparisonView) -> str:
-    """The last line of a report: the releases whose rules it goes by."""
-    return by_rules_of(view.releases)
-
-
 def by_rules_of(releases: Mapping[str, str]) -> str:
-    """The releases whose rules a report goes by."""
+    """The last line of a report: the releases whose rules it goes by."""
     return f"by the rules of {', '.join(' '.join(each) for each in releases.items())}"
 
 

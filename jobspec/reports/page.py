@@ -149,10 +149,8 @@ class _Whole:
 def change_report(view: ComparisonView) -> str:
     """What a change does, alone."""
     head = '<header class="top"><p class="brand">jobspec diff</p></header>'
-    body = (
-        f'{head}<main id="main">{_changes(view, _groups(view), heading="h1")}</main><footer><p>{_html(diff.judged_by(view))}</p></footer>'
-    )
-    return _document(_against(view), body)
+    foot = f"<footer><p>{_html(diff.by_rules_of(view.releases))}</p></footer>"
+    return _document(_against(view), f'{head}<main id="main">{_changes(view, _groups(view), heading="h1")}</main>{foot}')
 
 
 # The frame: a policy that lets this style and this script alone be used, and the summary at the top.

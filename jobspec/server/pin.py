@@ -51,6 +51,8 @@ _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _WITH_METADATA = ("Namespace", "StorageClass", "ClusterTrainingRuntime", "TrainingRuntime")
 #: What of the status decides, by kind: what quotas and queues have in use, and whether a check of admissions works.
 _STATUS = {"ResourceQuota": ("used",), "ClusterQueue": ("flavorsReservation",), "AdmissionCheck": ("conditions",)}
+#: What decides on no manifest, by kind; the parameters of a StorageClass may name Secrets.
+_LEFT_OUT = {"Namespace": ("spec",), "StorageClass": ("parameters",)}
 _DECIDING_ANNOTATIONS = ("storageclass.kubernetes.io/is-default-class", "kubernetes.io/enforce-mountable-secrets")
 #: The names of the operators' containers, by what their images are called.
 _IMAGES = {
@@ -172,16 +174,12 @@ def _pinned(each: Data, kind: str, *, labels: bool = False) -> Data:
     kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": metadata}
     if kind == "ServiceAccount":
         return kept
-    kept |= {key: value for key, value in each.items() if key not in (*kept, "status")}
+    kept |= {key: value for key, value in each.items() if key not in (*kept, "status", *_LEFT_OUT.get(kind, ()))}
     status = {key: value for key, value in (each.get("status") or {}).items() if key in _STATUS.get(kind, ())}
     if kind == "AdmissionCheck" and status:
         status = {"conditions": [{key: it[key] for key in ("type", "status")} for it in status["conditions"] if it["type"] == "Active"]}
     if status:
         kept["status"] = status
-    if kind == "Namespace":
-        kept.pop("spec", None)
-    if kind == "StorageClass":
-        kept.pop("parameters", None)  # which may name Secrets
     return kept
 
 
