@@ -40,7 +40,7 @@ class AlikePods:
     @property
     def gpus(self) -> int:
         """The GPUs of one pod."""
-        return int(sum(amount for name, amount in self.resources.items() if is_accelerator(name)))
+        return accelerators(self.resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,11 @@ def is_accelerator(resource: str) -> bool:
     return name.startswith("gpu") or "/gpu" in name or f"{vendor}/{name}".startswith(_DEVICES)
 
 
+def accelerators(resources: Amounts) -> int:
+    """How many of these there are."""
+    return int(sum(amount for name, amount in resources.items() if is_accelerator(name)))
+
+
 def capacity_of(job: Document, context: Sequence[Document], target: Target) -> Capacity:
     """What a training job that a server accepts asks for once it runs. *context*: the documents that it may refer to."""
     if job.group_kind == PYTORCHJOB:
@@ -107,8 +112,12 @@ def _pods_of(job: Document, context: Sequence[Document], target: Target) -> Iter
     for role in expanded.roles:
         pod = role.pod_tree.data()["spec"]
         pod["initContainers"] = [each for each in pod.get("initContainers") or () if each["name"] != WAITING_CONTAINER]
-        resources = {name: _as_decimal(each) for name, each in needs_together(pod, _limits_of).items()}
-        yield AlikePods(role.count, max(int(scaled.get(role.name) or 0), role.count), resources, pod.get("nodeSelector") or {})
+        yield AlikePods(role.count, max(int(scaled.get(role.name) or 0), role.count), needs_of(pod), pod.get("nodeSelector") or {})
+
+
+def needs_of(pod: dict[str, Any]) -> Amounts:
+    """What a pod of some spec may use: its limits, and requests where it has no limit."""
+    return {name: _as_decimal(each) for name, each in needs_together(pod, _limits_of).items()}
 
 
 def _limits_of(container: Any) -> dict[str, Quantity]:

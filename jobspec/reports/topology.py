@@ -8,8 +8,8 @@ from html import escape
 
 from jobspec.diagnostics import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole, value_of
-from jobspec.project.capacity import is_accelerator
+from jobspec.operators.expansion import ExpandedJob, ExpandedRole, value_of
+from jobspec.project.capacity import accelerators, needs_of
 from jobspec.reports.text import visible
 from jobspec.workloads import QUEUE
 
@@ -103,28 +103,10 @@ def _lane(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Lane:
         role.count,
         ranks if has_ranks else (),
         [_short(each.name, job) for each in pods],
-        _gpus(pods[0]),
+        accelerators(needs_of(pods[0].tree.data()["spec"])),
         found,
         trains=bool(role.training),
     )
-
-
-def _gpus(pod: ExpandedPod) -> int:
-    """The accelerators of a pod: its containers together, or an init container that asks for more."""
-    own, first = 0, 0
-    for container, is_init in pod.containers():
-        said = {**dict(_shown_amounts(container, "requests")), **dict(_shown_amounts(container, "limits"))}
-        number = sum(said.values())
-        own, first = (own, max(first, number)) if is_init else (own + number, first)
-    return max(own, first)
-
-
-def _shown_amounts(container: MarkedTree, kind: str) -> Iterator[tuple[str, int]]:
-    found = container.get("resources", kind)
-    for name, each in found.value.items() if found and isinstance(found.value, dict) else ():
-        amount = str(each.value)
-        if is_accelerator(name) and amount.isdigit():
-            yield name, int(amount)
 
 
 def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[DrawnItem]:
