@@ -44,9 +44,9 @@ from jobspec.reports.queue import Asked, TextOptions, text_report, verdict_text
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
 from jobspec.targets import release_of
-from jobspec.workloads import is_workload, value_at
+from jobspec.workloads import QUEUE, is_workload, value_at
 
-_QUEUE = "kueue.x-k8s.io/queue-name"
+_LOCAL_QUEUE = (kinds.QUEUE_GROUP, "LocalQueue")
 #: The end of a path whose value is the name of an object, and the kinds of that.
 REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
     (("runtimeRef", "name"), kinds.RUNTIMES),
@@ -59,9 +59,9 @@ REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
     (("secretKeyRef", "name"), (kinds.SECRET,)),
     (("serviceAccountName",), (kinds.SERVICE_ACCOUNT,)),
     (("priorityClassName",), (kinds.PRIORITY_CLASS,)),
-    (("labels", _QUEUE), (("kueue.x-k8s.io", "LocalQueue"),)),
-    (("queue",), (("kueue.x-k8s.io", "LocalQueue"),)),
-    (("clusterQueue",), (("kueue.x-k8s.io", "ClusterQueue"),)),
+    (("labels", QUEUE), (_LOCAL_QUEUE,)),
+    (("queue",), (_LOCAL_QUEUE,)),
+    (("clusterQueue",), ((kinds.QUEUE_GROUP, "ClusterQueue"),)),
 )
 
 
@@ -321,7 +321,7 @@ def _completed_fields(view: ClientView, name: str, outline: Outline, line: int, 
     if path[-1:] == ("pytorchReplicaSpecs",):
         yield from ((each, "ReplicaSpec", f"{each}:\n  ") for each in REPLICA_TYPES if each not in siblings)
     if path[-1:] == ("labels",):
-        yield _QUEUE, "the queue of Kueue", f"{_QUEUE}: "
+        yield QUEUE, "the queue of Kueue", f"{QUEUE}: "
 
 
 def _opening(structure: Structure) -> str:

@@ -9,6 +9,7 @@ from html import escape
 from jobspec.diagnostics import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, value_of
+from jobspec.programs.command_lines import ADDRESSES, ENDPOINT
 from jobspec.project.capacity import accelerators, needs_of
 from jobspec.reports.text import visible
 from jobspec.workloads import QUEUE
@@ -140,7 +141,7 @@ def _rendezvous(expanded: ExpandedJob) -> str:
         for pod in role.pods[-1:]:
             container = pod.container(role.training) if role.training else None
             for each in items(container.get("env")) if container else ():
-                if text(each, "name") in ("PET_MASTER_ADDR", "MASTER_ADDR", "PET_RDZV_ENDPOINT"):
+                if text(each, "name") in (*ADDRESSES, ENDPOINT):
                     host = value_of(each, pod.tree).partition(":")[0]
                     if host and host != "localhost":
                         return host
