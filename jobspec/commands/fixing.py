@@ -14,7 +14,7 @@ from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of, find_for, skips_unknown
 from jobspec.commands.inputs import RunContext
 from jobspec.commands.options import Options
-from jobspec.commands.output import complete_earlier, how_to_run, with_progress
+from jobspec.commands.output import complete_earlier, with_progress
 from jobspec.commands.project import plans_in
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
@@ -161,9 +161,9 @@ class CandidateChecker:
 
         def run(items: Sequence[File], work: Callable[[File], Checked]) -> list[Checked]:
             if items is not files:  # once more, with objects of other files that decide on pods: not to be kept
-                return with_progress(items, work, how_to_run(items))
+                return with_progress(items, work)
             new = [each for each in items if each not in self._checked]
-            self._checked.update(zip(new, with_progress(new, work, how_to_run(new)), strict=True))
+            self._checked.update(zip(new, with_progress(new, work), strict=True))
             return [self._checked[each] for each in items]
 
         resolved = pipeline.check_files(files, self._load, self._run_context.cluster, outcome=self._options.outcome, run=run)

@@ -92,7 +92,9 @@ def load_run_context(options: Options, *, stored: StoredObjects | None = None, f
     )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
     documents = [each for each in crds if isinstance(each, Document)]
-    return RunContext(cluster, overlays, [*wrong, *by_file(problems)], remarks, documents, _placeholder_values(options))
+    wrong += by_file(problems) if problems else []
+    values = _placeholder_values(options) if options.substitute or options.set_env else None
+    return RunContext(cluster, overlays, wrong, remarks, documents, values)
 
 
 def pinned_cluster(options: Options) -> PinnedCluster | None:
@@ -106,10 +108,8 @@ def pinned_cluster(options: Options) -> PinnedCluster | None:
     return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True))))
 
 
-def _placeholder_values(options: Options) -> dict[str, str] | None:
-    """The values for placeholders of `--set-env` and, before these, of `--substitute`; None without any."""
-    if not options.substitute and not options.set_env:
-        return None
+def _placeholder_values(options: Options) -> dict[str, str]:
+    """The values for placeholders of `--set-env` and, before these, of `--substitute`."""
     from jobspec.placeholders import read_env
 
     found: dict[str, str] = {}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     R = TypeVar("R")
+    #: A way to do work on many items, such as one after the other.
+    Run = Callable[..., list[Any]]
 
 
 _WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
@@ -26,15 +28,16 @@ _WIDTH = 100  # columns, where the terminal's are not known
 
 
 def with_progress(
-    items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], *, done_to_each: tuple[str, str] = ("checked", "file")
+    items: Sequence[T], work: Callable[[T], R], *, run: Run | None = None, done_to_each: tuple[str, str] = ("checked", "file")
 ) -> list[R]:
     """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
+    run = run or how_to_run(items)
     if sys.stderr and is_terminal(sys.stderr):
         return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
     return run(items, work)
 
 
-def how_to_run(items: Sequence[object]) -> Callable[..., list[Any]]:
+def how_to_run(items: Sequence[object]) -> Run:
     """How work on so many files or variants is run: where they are many, spread over processes."""
     if len(items) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
         return one_by_one
@@ -143,9 +146,7 @@ _PAUSE = 0.1
 _CLEAR = "\r\x1b[K"
 
 
-def shown(
-    items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], stream: TextIO, *, done_to_each: tuple[str, str]
-) -> list[R]:
+def shown(items: Sequence[T], work: Callable[[T], R], run: Run, stream: TextIO, *, done_to_each: tuple[str, str]) -> list[R]:
     """`run(items, work)`; meanwhile a line on *stream*, such as `checked 3 of 9 files`, shows the number of done ones, and is erased then.
 
     A timer's signal draws the line. Processes that *run* forks have no timer; they set a byte for each item in shared memory.

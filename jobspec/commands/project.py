@@ -15,7 +15,7 @@ from jobspec.commands.files import Found, content_of, projects_around, reader, s
 from jobspec.commands.inputs import RunContext, load_run_context
 from jobspec.commands.merges import UnfinishedMerge
 from jobspec.commands.options import Options
-from jobspec.commands.output import deliver, how_to_run, spread_if_many, with_progress
+from jobspec.commands.output import deliver, spread_if_many, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule, deduplicated, joined
 from jobspec.documents.document import Document
@@ -384,7 +384,7 @@ def _rendered_variants(planned: Plan, path: str, folders: Mapping[str, Mapping[s
 
 def judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], clusters: Clusters) -> list[RenderedVariant]:
     """The variants of a project rendered; many of them are spread over processes."""
-    rendered = with_progress(items, render_one, how_to_run(items), done_to_each=("rendered", "variant"))
+    rendered = with_progress(items, render_one, done_to_each=("rendered", "variant"))
     return judged_together(rendered, clusters)
 
 
@@ -404,7 +404,7 @@ def judged_variants(planned: Plan, rules: Sequence[Rule], *, outcome: bool) -> l
     def of_variant(variant: PlannedVariant) -> FileResult:
         return judged_variant(variant, planned.met_by(variant), rules, outcome=outcome)[1]
 
-    return with_progress(variants, of_variant, how_to_run(variants), done_to_each=("checked", "variant"))
+    return with_progress(variants, of_variant, done_to_each=("checked", "variant"))
 
 
 def reported_once(variants: Iterable[FileResult], reported: Iterable[Diagnostic]) -> list[Diagnostic]:

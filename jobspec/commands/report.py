@@ -141,7 +141,7 @@ def _variants(planned: Plan, rules: Sequence[Rule]) -> list[PageRow]:
     def row_of(variant: PlannedVariant) -> PageRow:
         return _of_variant(variant, planned, rules, known)
 
-    return with_progress(planned_variants, row_of, how_to_run(planned_variants), done_to_each=("drawn", "variant"))
+    return with_progress(planned_variants, row_of, done_to_each=("drawn", "variant"))
 
 
 def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> PageRow:
@@ -205,7 +205,7 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cl
             return PageRow(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
         return _row_of_job(name, job, documents, written, [_rendered_text(job, cluster.target)], findings)
 
-    return with_progress(jobs, row_of, how_to_run(jobs), done_to_each=("drawn", "job"))
+    return with_progress(jobs, row_of, done_to_each=("drawn", "job"))
 
 
 def _places(job: Document) -> Iterable[str]:

@@ -10,7 +10,7 @@ from jobspec.cluster import Cluster, StoredObjects, releases_of
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, parts_with, projects_around, reader, reported, source_of
 from jobspec.commands.inputs import Judging, RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
-from jobspec.commands.output import deliver, how_to_run, spread_if_many, with_progress
+from jobspec.commands.output import deliver, spread_if_many, with_progress
 from jobspec.diagnostics import DocumentResult, FileResult, JobspecError, has_error
 from jobspec.documents.document import PAGES, result_of
 from jobspec.kinds import PROJECT, PROJECT_FILE, group_kind
@@ -252,7 +252,7 @@ def check_files(
 
     def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
         spreads = kept is None and (outcome or not documents)
-        return with_progress(items, work, how_to_run(items) if spreads else pipeline.one_by_one)
+        return with_progress(items, work, run=None if spreads else pipeline.one_by_one)
 
     if run_context.wrong:
         return []
