@@ -27,8 +27,20 @@ if TYPE_CHECKING:
 _NAME = "<manifest>"
 
 
+class _Result:
+    """What was asked for, with what is wrong."""
+
+    __slots__ = ()
+    diagnostics: Sequence[Diagnostic]
+
+    @property
+    def valid(self) -> bool:
+        """Whether it has no diagnostic of severity error."""
+        return not has_error(self.diagnostics)
+
+
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(_Result):
     """What a base and its overlays render to."""
 
     text: str
@@ -38,11 +50,6 @@ class Rendered:
 
     def __repr__(self) -> str:
         return _repr(self, self.text, self.diagnostics)
-
-    @property
-    def valid(self) -> bool:
-        """Whether it has no diagnostic of severity error."""
-        return not has_error(self.diagnostics)
 
 
 def check(
@@ -128,7 +135,7 @@ def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixe
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(_Result):
     """The objects that operators create for jobs."""
 
     objects: Sequence[dict[str, Any]]
@@ -138,11 +145,6 @@ class Expanded:
     def __repr__(self) -> str:
         names = [f"{each['kind']} {each['metadata']['name']}" for each in self.objects]
         return f"<Expanded: {', '.join(names) or 'no objects'}; {severity_counts(self.diagnostics)}>"
-
-    @property
-    def valid(self) -> bool:
-        """Whether it has no diagnostic of severity error."""
-        return not has_error(self.diagnostics)
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         """The objects of a kind, such as Pod."""
@@ -208,7 +210,7 @@ def migrate(text: str, *, cluster: Cluster | None = None, gang_scheduler: str = 
 
 
 @dataclass(frozen=True, slots=True)
-class RenderedTree:
+class RenderedTree(_Result):
     """What a project renders to."""
 
     files: Mapping[str, str]
@@ -217,11 +219,6 @@ class RenderedTree:
 
     def __repr__(self) -> str:
         return f"<RenderedTree: {counted(len(self.files), 'file')}, {severity_counts(self.diagnostics)}>"
-
-    @property
-    def valid(self) -> bool:
-        """Whether it has no diagnostic of severity error."""
-        return not has_error(self.diagnostics)
 
 
 def render_project(path: str = "jobspec.yaml") -> RenderedTree:
