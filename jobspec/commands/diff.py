@@ -21,7 +21,7 @@ from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
 from jobspec.project.project import only_document
 from jobspec.project.rendering import render_variant
-from jobspec.project.tree import EngineTree, engine_tree, tree_of
+from jobspec.project.tree import EngineTree, tree_of
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
 from jobspec.workloads import is_workload
@@ -103,10 +103,8 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
         return DiffSide(planned.results, planned.read, releases)
     rendered = judged(planned.variants, lambda each: render_variant(each, planned.met_by(each)), planned.clusters)
     tree = tree_of(rendered)
-    engines, project = planned.engines, planned.project
-    made = EngineTree()
-    if engines:
-        made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path, project=engines.home)
+    project = planned.project
+    made = planned.engines.tree(rendered, tree, earlier={}) if planned.engines else EngineTree()
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
     state = ProjectState(
         planned.variants, rendered, planned.clusters, output=project.output, target=project.asked_releases, engine_files=made.files

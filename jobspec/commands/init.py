@@ -18,6 +18,7 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.writer import is_plain
 from jobspec.kinds import PROJECT_FILE
+from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
@@ -129,7 +130,7 @@ def checks(output: str, engine_output: str) -> dict[str, bytes]:
 def _require_names(name: str, namespace: str) -> None:
     if label_of(name) != name or not name:
         raise JobspecError(f"--name {name}: a job's name is a DNS label, such as `{label_of(name) or 'mnist'}`")
-    if set(namespace) - _ALLOWED or namespace.strip("-") != namespace or not 0 < len(namespace) < 64:
+    if bad_label_name(namespace):
         raise JobspecError(f"--namespace {namespace}: a namespace is a DNS label, such as `training`")
     for option, value in (("--name", name), ("--namespace", namespace)):
         if not is_plain(value):

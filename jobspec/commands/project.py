@@ -153,6 +153,10 @@ class PlannedEngines:
     path: str
     home: str
 
+    def tree(self, rendered: Sequence[RenderedVariant], tree: VariantsTree, *, earlier: Files) -> EngineTree:
+        """Their objects, for rendered variants and the files of those."""
+        return engine_tree(self.declared, rendered, tree, earlier=earlier, path=self.path, project=self.home)
+
 
 def plan(options: Options, files: FilesAround) -> Plan:
     """Read a project with the overlays that it names, for the releases of an upgrade in place of its own where there is one.
@@ -299,9 +303,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
     tree = tree_of(rendered)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
-    made = EngineTree()
-    if engines:
-        made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path, project=engines.home)
+    made = engines.tree(rendered, tree, earlier=earlier) if engines else EngineTree()
     fixed = _unchangeable(planned, chosen, folders)
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(
