@@ -119,7 +119,7 @@ def _with_words(path: str, content: bytes, words: Sequence[bytes], kinds: Collec
 
 
 def _innermost(folders: Collection[str]) -> Callable[[str], str]:
-    """What gives a folder, or the innermost one around it, that is among some folders; empty where none is."""
+    """Gives for a path the innermost of *folders* that is the path itself or is around it; empty where none is."""
 
     @functools.cache
     def around(here: str) -> str:

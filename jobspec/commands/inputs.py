@@ -45,7 +45,7 @@ class Judging(Record):
     rules: Sequence[Rule] | None = None
     """Those of lint; None where lint is not asked."""
     judge_variants: JudgeVariants | None = None
-    """How variants are judged in place of that."""
+    """Gives the results of a project's variants; None where outcomes and rules say all of them."""
 
 
 class RunContext(Record):

@@ -153,7 +153,7 @@ class Addresses:
         return self._replaced(self._hosts, text)
 
     def in_made(self, text: str) -> str:
-        """A text made of variables with its addresses replaced: only names with a subdomain, which cannot be other values."""
+        """A text that variables were put into, with the addresses that have a subdomain replaced: other words may be no addresses."""
         return self._replaced(self._below, text)
 
     def in_variable(self, name: str, value: str) -> str:

@@ -244,14 +244,14 @@ def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Docume
     if diagnostic.rule == "missing-namespace":
         name = server.namespace_of(question)
         found = [each for each in documents if (each.group_kind, each.name) == (("", "Namespace"), name)]
-        return _stands_in(found) or f"create it first: kubectl create namespace {name}"
+        return _in_which_file(found) or f"create it first: kubectl create namespace {name}"
     job = question.document
     if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and job.group_kind == TRAINJOB:
-        return _stands_in([each for each in documents if is_meant(RuntimeReference(job.data), job, each)])
+        return _in_which_file([each for each in documents if is_meant(RuntimeReference(job.data), job, each)])
     return ""
 
 
-def _stands_in(found: Sequence[Document]) -> str:
+def _in_which_file(found: Sequence[Document]) -> str:
     return f"it is in {_apply_first(found[0])}" if found else ""
 
 
@@ -320,16 +320,16 @@ def with_absent_webhooks(
         for judged in judge(list(context), _cluster(context.values(), completed, server, target, closed=closed)):
             question = context[judged.document]
             if question.gvk in kinds and completed[question].accepts:
-                completed[question] = _and(completed[question], _by_webhooks(question, judged, target, server))
+                completed[question] = _with_diagnostics(completed[question], _by_webhooks(question, judged, target, server))
     for gvk, why in kinds.items():
         first = next(question for question in unseen if question.gvk == gvk)
         message = f"{why}; the rules of {COMPONENTS[gvk]} {release_of(COMPONENTS[gvk], target)} were applied beside the server"
         remark = first.document.problem("offline-webhooks", message, ("kind",), severity="info")
-        completed[first] = _and(completed[first], [remark])
+        completed[first] = _with_diagnostics(completed[first], [remark])
     return completed
 
 
-def _and(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
+def _with_diagnostics(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
     return replace(answer, diagnostics=[*answer.diagnostics, *diagnostics])
 
 

@@ -131,11 +131,6 @@ _DUPLICATE_KEY = re.compile(r'line (\d+): key "((?:[^"\\]|\\.)*)" already set in
 _YAML_LINE = re.compile(r"yaml: (?:unmarshal errors:\s+)?line (\d+): (.*)", re.DOTALL)
 _GO_TYPE = re.compile(r"json: cannot unmarshal (\w+)(?: [^ ]+)? into Go (?:struct field (\w+)\.(\S+)|value) of type (\S+)")
 _NO_NAMESPACE = re.compile(r'^namespaces "([^"]*)" not found$')
-
-
-# Diagnostics at the place in a document that a server names: a field, a line of the text, or nothing.
-
-
 FIELD = r"\.?[A-Za-z][\w-]*(?:\.[\w/-]+|\[[^\]]*\])*"
 _SAID_OF_FIELD = re.compile(rf"^({FIELD}): (.*)", re.DOTALL)
 _SAID_IN_PATCH = re.compile(r"\s*((?:[^:\[\s]|\[[^\]]*\])+): (.*)")
@@ -236,6 +231,11 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Question, re.Match[str]], Iterato
     (re.compile(r"^the namespace of the provided object does not match"), _other_namespace),
     (re.compile(r"^Operation cannot be fulfilled on .* the object has been modified"), _stale),
 )
+
+
+# Diagnostics at the place in a document that a server names: a field, a line of the text, or nothing.
+
+
 _FIELD_FIRST = re.compile(rf"^({FIELD})(?=[: ]|$)")
 _QUOTED_VALUE = re.compile(r'^Invalid value: "((?:[^"\\]|\\.)*)"')
 _GO_VALUE = re.compile(r"^Invalid value: &?[\w.*\[\]]+\{.*?\}: ", re.DOTALL)  # Go's debugging format, with memory addresses
