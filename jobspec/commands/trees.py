@@ -223,10 +223,12 @@ def _is_inside(path: str, folder: str) -> bool:
 # The files around a project as they were at a Git ref: the same ones that `ProjectFiles` reads from the disk.
 
 
-_MISSING = {"missing": "there is no such file", "dangling": "it is a broken link", "loop": "it is a link to itself"} | {
-    "notdir": "there is no such file",
+#: Why a file cannot be read, by what `git cat-file` says of it.
+_MISSING = {
+    **dict.fromkeys(("missing", "notdir", "ambiguous"), "there is no such file"),
+    "dangling": "it is a broken link",
+    "loop": "it is a link to itself",
     "symlink": "it leads out of the repository",
-    "ambiguous": "there is no such file",
 }
 
 

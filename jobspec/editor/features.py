@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -264,19 +265,15 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
     key, word = match["key"], match["value"]
     path, siblings = outline.around(line, len(match["lead"]))
     place: Path = path if key is None else (*path, key)
+    values, fields = (partial(offer, view, name, outline, line) for offer in (_offers, _completed_fields))
     if flow := flow_at_end(word):
         inner, word, keys = flow
         place = (*place, *inner)
-        offered = list(_offers(view, name, outline, line, place))
-        if keys is not None:
-            offered = [(label, said, f"{label}: ") for label, said, _ in _completed_fields(view, name, outline, line, place, keys)]
+        offered = [*values(place)] if keys is None else [(label, said, f"{label}: ") for label, said, _ in fields(place, keys)]
     elif key is not None:
-        offered = list(_offers(view, name, outline, line, place))
+        offered = [*values(place)]
     else:
-        offered = [
-            *_completed_fields(view, name, outline, line, path, siblings),
-            *(_offers(view, name, outline, line, path) if path and isinstance(path[-1], int) else ()),
-        ]
+        offered = [*fields(path, siblings), *(values(path) if path and isinstance(path[-1], int) else ())]
     start = view.text(name).units(line, len(before) - len(word.lstrip("\"'")))
     place_of_word = lsp.Range(lsp.Position(line, start), params.position)
     found = {offer[0]: offer for offer in offered}

@@ -90,10 +90,8 @@ class LocalRun:
         async with asyncio.TaskGroup() as tasks:
             pods = [tasks.create_task(self._live(each)) for each in self._processes]
             extras = [tasks.create_task(self._kill(name, seconds)) for name, seconds in kills]
-            if self._rules.deadline is not None:
-                extras.append(tasks.create_task(self._expire(self._rules.deadline, "its activeDeadlineSeconds")))
-            if self._limits.seconds is not None:
-                extras.append(tasks.create_task(self._expire(self._limits.seconds, _TIMEOUT)))
+            limits = ((self._rules.deadline, "its activeDeadlineSeconds"), (self._limits.seconds, _TIMEOUT))
+            extras += [tasks.create_task(self._expire(seconds, limit)) for seconds, limit in limits if seconds is not None]
             try:
                 condition = await self._over
                 await self._end_others(condition)
