@@ -87,8 +87,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
         _tell_commands(arguments)
-    name = COMMANDS[command][1]
-    module = f"jobspec.{name}" if "." in name else f"jobspec.commands.{name}"
+    module = f"jobspec.{COMMANDS[command][1]}"
     __import__(module)  # importlib takes a millisecond to load
     line = sys.modules[module]
     if hasattr(line, "options") and (options := read(arguments[1:], line.options())):

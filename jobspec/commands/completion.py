@@ -24,9 +24,7 @@ def run(options: Options) -> int:
     whole = parser_for("jobspec", "")
     commands = whole.add_subparsers()
     for name, (what, module) in COMMANDS.items():
-        import_module(f"jobspec.{module}" if "." in module else f"jobspec.commands.{module}").add_arguments(
-            commands.add_parser(name, help=what)
-        )
+        import_module(f"jobspec.{module}").add_arguments(commands.add_parser(name, help=what))
     _name_values(whole)
     sys.stdout.write(f"{shtab.complete(whole, shell=options.shell).rstrip()}\n")
     return 0
