@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TextIO
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -64,7 +63,8 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
         show(changed)
     elif changed:
         replace_files(changed)
-    _tell(fixed, sys.stderr, done="would be fixed" if options.diff else "fixed", each_one=options.show_fixes)
+    if sys.stderr:
+        _tell(fixed, done="would be fixed" if options.diff else "fixed", each_one=options.show_fixes)
     return bool(options.diff and changed)
 
 
@@ -95,17 +95,14 @@ def fixed_files(
     return [FixedFile(*before[path], pages.get(path, each)) for path, each in after.items() if each.has_any]
 
 
-def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str, each_one: bool) -> None:
-    if stream is None:
-        return
+def _tell(fixed: Sequence[FixedFile], *, done: str, each_one: bool) -> None:
     for each in fixed:
-        number = len(each.after.done)
-        if number:
-            stream.write(f"{each.found.path}: {counted(number, 'problem')} {done}\n")
+        if number := len(each.after.done):
+            sys.stderr.write(f"{each.found.path}: {counted(number, 'problem')} {done}\n")
         if each_one:
-            stream.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.after.done)
+            sys.stderr.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.after.done)
         for diagnostic in each.after.refused:
-            stream.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
+            sys.stderr.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
 
 
 # Files that a command gives new contents: shown as a diff, or all written or none, after what an earlier run has left undone there.
