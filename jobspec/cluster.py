@@ -367,7 +367,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
     if document.group_kind[0] in _POLICY_ENGINES and (unread := _of_other_engine(document)):
         found = Verdict(found.status, [*found.diagnostics, unread])
-    return Judged(document, found.refused() if broken and found.status != "unknown" else found, seen=seen, old=old)
+    return Judged(document, found.changed(status="invalid") if broken and found.status != "unknown" else found, seen=seen, old=old)
 
 
 #: Groups of policies in other languages than the server's, each with its engine.

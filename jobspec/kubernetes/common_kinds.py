@@ -11,6 +11,7 @@ import os
 
 from jobspec.data import load as load_json
 from jobspec.data import path as data_path
+from jobspec.diagnostics import Record
 from jobspec.schemas.shapes import Shape, linked, load_metadata
 
 TYPE_CHECKING = False
@@ -39,15 +40,12 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
 }
 
 
-class CommonKind:
+class CommonKind(Record):
     """A version of a common kind: the shape of its objects, whether they have a namespace, and the release that the shape is of."""
 
-    __slots__ = ("namespaced", "release", "shape")
-
-    def __init__(self, shape: Shape, *, namespaced: bool, release: str) -> None:
-        self.shape = shape
-        self.namespaced = namespaced
-        self.release = release
+    shape: Shape
+    namespaced: bool
+    release: str
 
 
 _loaded: dict[tuple[str, str], dict[str, CommonKind]] = {}
@@ -71,12 +69,12 @@ def file_of(group: str, kind: str) -> str:
 
 def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
     is_namespaced = file["scope"] == "Namespaced"
-    found = {}
-    for release, versions in file["releases"].items():
-        for version, rows in versions.items():
-            shape = linked([metadata if row is None else row for row in rows])[0]
-            found[version] = CommonKind(shape, namespaced=is_namespaced, release=f"{file['project'].rpartition('/')[2]} {release}")
-    return found
+    project = file["project"].rpartition("/")[2]
+    return {
+        version: CommonKind(linked([metadata if row is None else row for row in rows])[0], is_namespaced, f"{project} {release}")
+        for release, versions in file["releases"].items()
+        for version, rows in versions.items()
+    }
 
 
 # Compile CRDs to the files of the kinds.

@@ -65,8 +65,6 @@ class UnreadFile:
 class CustomKind:
     """One version of a custom kind, compiled from its CRD."""
 
-    __slots__ = ("covers", "namespaced", "shape")
-
     def __init__(self, version: Data, target: Target, *, namespaced: bool) -> None:
         from jobspec.kubernetes.conditions import checked_by
 

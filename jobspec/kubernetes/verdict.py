@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Problem, has_error
+from jobspec.diagnostics import Diagnostic, Problem, Record, has_error
 from jobspec.go.values import MAX_INT32
 from jobspec.kinds import Kind, Name
 from jobspec.kubernetes.metadata import metadata_problems
@@ -16,6 +16,7 @@ from jobspec.targets import RELEASES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from dataclasses import KW_ONLY
     from typing import Any, Literal
 
     from jobspec.documents.document import Document
@@ -26,36 +27,27 @@ if TYPE_CHECKING:
     Status = Literal["valid", "invalid", "partly", "unknown"]
 
 
-class Verdict:
+class Verdict(Record):
     """Whether the server accepts a document, and the diagnostics.
 
     `partly`: there is no problem, but only some of the server's checks were made (built-in kinds, JSON Schemas). `unknown`: the document
     is no manifest or of an unknown kind, as its one diagnostic says.
     """
 
-    __slots__ = ("diagnostics", "is_common", "near_miss", "status")
-
-    def __init__(self, status: Status, diagnostics: list[Diagnostic], *, near_miss: bool = False, is_common: bool = False) -> None:
-        self.status = status
-        self.diagnostics = diagnostics
-        self.is_common = is_common
-        """Whether the kind is that of a common project, of which a cluster may have another release or none."""
-        self.near_miss = near_miss
-        """Whether an unknown kind is a misspelling of one of our own kinds."""
-
-    def refused(self) -> Verdict:
-        """The same diagnostics with the status `invalid`, for a document whose YAML has an error."""
-        return Verdict("invalid", self.diagnostics, near_miss=self.near_miss, is_common=self.is_common)
+    status: Status
+    diagnostics: list[Diagnostic]
+    _: KW_ONLY
+    near_miss: bool = False
+    """Whether an unknown kind is a misspelling of one of our own kinds."""
+    is_common: bool = False
+    """Whether the kind is that of a common project, of which a cluster may have another release or none."""
 
 
-class AdmissionAnswer:
+class AdmissionAnswer(Record):
     """The answer of webhooks and plugins to a document: errors, warnings, and the names of looked-up objects outside of its file."""
 
-    __slots__ = ("diagnostics", "wanted")
-
-    def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
-        self.diagnostics = diagnostics
-        self.wanted = wanted
+    diagnostics: list[Diagnostic]
+    wanted: Sequence[Name] = ()
 
 
 def verdict(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from jobspec import kinds
-from jobspec.diagnostics import Data, Path
+from jobspec.diagnostics import Data, Path, Record
 from jobspec.go.values import mapping
 from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET, UNKNOWN
 from jobspec.kubernetes.admission.generated import ANY, generated_by
@@ -13,6 +13,7 @@ from jobspec.kubernetes.admission.generated import ANY, generated_by
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from dataclasses import KW_ONLY
     from typing import Any, TypeVar
 
     from jobspec.documents.document import Document
@@ -30,8 +31,6 @@ _LOOKED_UP = {*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS} - {kinds.NAMESPACE, *ki
 
 class PolicyObjects:
     """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
-
-    __slots__ = ("_by_place", "_prepared", "_there", "complete")
 
     def __init__(self, objects: Iterable[Data] = (), *, complete: CompleteKinds = UNKNOWN, there: PolicyObjects | None = None) -> None:
         before, more = there._by_place if there else {}, _by_place(objects)
@@ -239,30 +238,19 @@ def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralCon
 # Follows `VisitPodSecretNames` and `VisitPodConfigmapNames`, k8s.io/kubernetes pkg/api/v1/pod, 1.36.
 
 
-class Reference:
+class Reference(Record):
     """An object that a pod needs, the keys that it reads of it, and the path of its name."""
 
-    __slots__ = ("is_optional", "is_projected", "keys", "kind", "name", "path")
-
-    def __init__(
-        self,
-        kind: GroupKind,
-        name: str,
-        path: Path,
-        keys: Sequence[tuple[str, Path]] = (),
-        *,
-        is_optional: bool = False,
-        is_projected: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.name = name
-        self.path = path
-        self.keys = keys
-        """Each with its path."""
-        self.is_optional = is_optional
-        """Whether the pod starts without it, too."""
-        self.is_projected = is_projected
-        """Whether it is one of several sources of one volume."""
+    kind: GroupKind
+    name: str
+    path: Path
+    keys: Sequence[tuple[str, Path]] = ()
+    """Each with its path."""
+    _: KW_ONLY
+    is_optional: bool = False
+    """Whether the pod starts without it, too."""
+    is_projected: bool = False
+    """Whether it is one of several sources of one volume."""
 
 
 def references(spec: Data) -> Iterator[Reference]:

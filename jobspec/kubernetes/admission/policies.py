@@ -182,8 +182,6 @@ def concerned(request: Request, objects: PolicyObjects, kind: GroupKind) -> list
 class Policy:
     """A policy, with its bindings."""
 
-    __slots__ = ("_expressions", "bindings", "constraints", "fails", "is_mutating", "is_selective", "name", "spec")
-
     def __init__(self, name: str, spec: Data, bindings: Sequence[Binding]) -> None:
         self.name = name
         self.spec = spec
@@ -206,8 +204,6 @@ class Policy:
 
 class Binding:
     """What a policy is in force for, and what follows of it."""
-
-    __slots__ = ("constraints", "name", "severity", "spec")
 
     def __init__(self, name: str, spec: Data) -> None:
         self.name = name

@@ -32,8 +32,6 @@ _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "
 class NamespaceQuota:
     """A ResourceQuota: what it allows, and what is used of that."""
 
-    __slots__ = ("data", "hard", "name", "used")
-
     def __init__(self, name: str, data: Data) -> None:
         self.name = name
         self.data = data

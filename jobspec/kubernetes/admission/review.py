@@ -6,7 +6,7 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Data, Diagnostic, Problem, Problems
+from jobspec.diagnostics import Data, Diagnostic, Problem, Problems, Record
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.generated import ANY
@@ -26,20 +26,17 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class PodReview:
+class PodReview(Record):
     """What the plugins say of a pod, and the pod as they leave it."""
 
-    __slots__ = ("pod", "refusals", "waits", "warnings")
-
-    def __init__(self, pod: Data, refusals: Sequence[Problem], warnings: Sequence[Problem], waits: Sequence[Problem] = ()) -> None:
-        self.pod = pod
-        """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
-        self.refusals = refusals
-        """Why the server refuses it; the server reports the first alone. Paths are those of the pod as it was given."""
-        self.warnings = warnings
-        """What the server warns of, where it refuses nothing."""
-        self.waits = waits
-        """What the accepted pod would wait for, forever."""
+    pod: Data
+    """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
+    refusals: Sequence[Problem]
+    """Why the server refuses it; the server reports the first alone. Paths are those of the pod as it was given."""
+    warnings: Sequence[Problem]
+    """What the server warns of, where it refuses nothing."""
+    waits: Sequence[Problem] = ()
+    """What the accepted pod would wait for, forever."""
 
 
 def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
