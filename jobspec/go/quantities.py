@@ -61,7 +61,7 @@ class Quantity:
 
 def quantity(text: str) -> Quantity:
     """The quantity of a text that is one."""
-    number, suffix = _split(text.strip())
+    number, suffix = split_quantity(text.strip())
     whole, _, fraction = number.partition(".")
     digits = int(whole + fraction)
     if suffix in BINARY:
@@ -104,8 +104,8 @@ def is_endless(text: str) -> bool:
     return abs(exponent_of(text)) > _ENDLESS
 
 
-def _split(text: str) -> tuple[str, str]:
-    """The number of a quantity, and its suffix; without a digit it is zero."""
+def split_quantity(text: str) -> tuple[str, str]:
+    """The number of a quantity, with sign and point, and its suffix; without a digit it is zero."""
     number = text.rstrip(_LETTERS)
     if number.isascii() and number.isdecimal():
         return number, text[len(number) :]

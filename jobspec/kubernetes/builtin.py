@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+from functools import reduce
 from importlib import import_module
 from itertools import chain, pairwise
 from operator import getitem
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
-    #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, the stored object and the
-    #: release.
-    GoCode = Callable[[Any, list[Problem], Shape, Any, str], list[Problem]]
-
 
 def builtin_problems(data: Data, api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False) -> list[Problem]:
     """The problems of an object of a kind that the target's release serves, as an update of the data *old* unless that is None.
@@ -54,18 +50,16 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=checks_prefix)
     if is_judged(known, api_version):
-        if untyped := _UNTYPED.get(name):
-            found = untyped(data, found, shape, old, release)
+        if name in _UNTYPED:
+            found = _function(_UNTYPED[name])(data, found, shape, old, release)
         else:
             found = merged(found, _of_go_code(data, known, shape, old, release, encoded=encoded))
     meta = data.get("metadata")
-    if meta is not None and not isinstance(meta, dict):
-        return found
-    if meta and not checks_prefix:
+    if isinstance(meta, dict) and not checks_prefix:
         meta = {field: each for field, each in meta.items() if field != "generateName"}
     names = "old-label" if name == kinds.SERVICE and not is_at_least(release, "1.36") else known.names
     start = _signer(data) if name == kinds.CLUSTER_TRUST_BUNDLE else ""
-    return [*found, *metadata_problems(meta or {}, names=names, start=start, namespaced=known.namespaced, builtin=known.needs_domains)]
+    return [*found, *metadata_problems(meta, names=names, start=start, namespaced=known.namespaced, builtin=known.needs_domains)]
 
 
 _ANY_PREFIX = (
@@ -89,33 +83,6 @@ def is_judged(kind: Kind, api_version: str) -> bool:
     return (name in _UNTYPED or name in _RULES) and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
-def _claim_rules(data: Any, found: list[Problem], _: Shape, old: Any, release: str) -> list[Problem]:
-    from jobspec.kubernetes.persistentvolumeclaims import claim_problems
-
-    return claim_problems(data, found, old, release)
-
-
-def _definition(data: Any, found: list[Problem], shape: Shape, old: Any, release: str) -> list[Problem]:
-    from json import dumps
-
-    from jobspec.kubernetes.crds.definition import definition_problems
-
-    if found or old is not None:
-        return definition_problems(data, found, shape, old, release)
-    metadata = {name: each for name, each in mapping(data, "metadata").items() if name != "labels"}  # builds differ in them
-    return _of_new_definition(dumps({**data, "metadata": metadata}), shape, release)
-
-
-@lru_cache(maxsize=48)
-def _of_new_definition(text: str, shape: Shape, release: str) -> list[Problem]:
-    """The problems of a new CRD. They are cached: builds of a repository repeat a CRD, and its check takes as long as 200 jobs."""
-    from json import loads
-
-    from jobspec.kubernetes.crds.definition import definition_problems
-
-    return definition_problems(loads(text), [], shape, None, release)
-
-
 def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *, encoded: bool) -> Problems:
     """What the server's Go code says of an object, as it is decoded."""
     if known.name == "Pod" and old is not None:
@@ -123,16 +90,27 @@ def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *
 
         return changed_pod_problems(data, old, shape, release)
     typed, before = data if encoded else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
-    module, _, function = _RULES[known.group, known.name].rpartition(".")
-    found: Problems = getattr(import_module(f"jobspec.kubernetes.{module}"), function)(typed, before, release) if module else iter(())
+    rules = _RULES[known.group, known.name]
+    found: Problems = _function(rules)(typed, before, release) if rules else iter(())
     is_taken = old is None and known.name in _TAKES_GENERATION
     return chain(generation_problems(typed.get("metadata")), found) if is_taken else found
 
 
+def _function(name: str) -> Callable[..., Any]:
+    """A function of `jobspec.kubernetes` by the name of its module and its own; the module is loaded for objects of its kind alone."""
+    module, _, own = name.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"jobspec.kubernetes.{module}"), own)
+    return found
+
+
 #: A kind in a version that is not judged, since v1 has metrics in annotations.
 _OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
-#: The kinds whose Go code is followed on data that is not decoded.
-_UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim_rules, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
+#: The kinds whose Go code is followed on data that is not decoded: the function that gives all problems of an object besides its metadata.
+#: It takes the data, the problems of its structure, its shape, the stored object and the release.
+_UNTYPED: dict[GroupKind, str] = {
+    kinds.PERSISTENT_VOLUME_CLAIM: "persistentvolumeclaims.claim_problems",
+    kinds.CUSTOM_RESOURCE_DEFINITION: "crds.definition.definition_problems",
+}
 #: The other kinds whose Go code is followed: the function of `jobspec.kubernetes` with their rules, besides those of metadata. It takes
 #: a decoded object, the stored one that it is an update of, or None, and the release. A ServiceAccount has no such rules.
 _RULES: dict[GroupKind, str] = {
@@ -251,7 +229,7 @@ def _parent_above(name: str, data: Data, empty: list[str], shape: Shape | None, 
     """The last empty key before *name* that has a field *name* in the schema; empty if there is none."""
     if shape is None or (rule == "wrong-type") != (shape.fields is None):
         return ""
-    children = {key: shape.values if shape.fields is None else shape.fields.get(key) for key in empty}
+    children = {key: shape.at((key,)) for key in empty}
     parents = [key for key, child in children.items() if child and child.fields and name in child.fields]
     order = list(data) if parents else []
     return next((key for key in reversed(parents) if order.index(key) < order.index(name)), "")
@@ -300,19 +278,13 @@ def _first_lost(lines: list[_YamlLine], root: Shape, problem: Diagnostic) -> Dia
         around = open_keys[-1][1]
         if around and around.items:
             around = around.items
-        inner = _child(around, line.key)
+        inner = around and around.at((line.key,))
         open_keys.append((line.indent, inner))
         if line.value or not line.key or below.indent != line.indent or below.item or not inner or not inner.fields:
             continue
-        if below.key in inner.fields and not _child(around, below.key, fields_only=True):
+        if below.key in inner.fields and not (around and around.fields and below.key in around.fields):
             start = below.indent + 1
             mark = Mark(problem.mark.file, below.number, start, below.number, start + len(below.key), problem.mark.layer)
             message = _message(below.key, line.key)
             return Diagnostic("wrong-indentation", message, mark, field=below.key, document=problem.document, hint=_HINT)
     return None
-
-
-def _child(shape: Shape | None, key: str, *, fields_only: bool = False) -> Shape | None:
-    if shape is not None and shape.fields is not None:
-        return shape.fields.get(key)
-    return None if shape is None or fields_only else shape.values

@@ -142,9 +142,9 @@ def _lightened(schema: Any) -> Any:
     """A schema without texts for people and without CEL rules."""
     if not isinstance(schema, dict):
         return schema
-    named = {key: {name: _lightened(each) for name, each in schema[key].items()} for key in ("properties",) if schema.get(key)}
+    fields = {"properties": {name: _lightened(each) for name, each in schema["properties"].items()}} if schema.get("properties") else {}
     left = ("description", "title", "example", "externalDocs", "x-kubernetes-validations", "properties", "default")
     inside = {key: _lightened(schema[key]) for key in ("items", "additionalProperties", "not") if key in schema}
     lists = {key: [_lightened(each) for each in schema[key]] for key in ("allOf", "anyOf", "oneOf") if schema.get(key)}
     marker = {"default": schema["default"]} if schema.get("default") is not None else {}
-    return {key: value for key, value in schema.items() if key not in left} | named | inside | lists | marker
+    return {key: value for key, value in schema.items() if key not in left} | fields | inside | lists | marker

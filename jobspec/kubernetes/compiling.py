@@ -156,7 +156,7 @@ def _is_seen(raw: Raw, table: list[Any]) -> bool:
 
 
 _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-_MAX_EXACT = (1 << 53) - 1  # the server holds limits as float64
+MAX_EXACT = (1 << 53) - 1  # of a float64, as which the server holds limits
 _STRICT = ("exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _KEYWORDS = ("minimum", "maximum", *_STRICT, *ATTRIBUTES, "format", "pattern", "enum")
 
@@ -185,7 +185,7 @@ def _plain_number(kind: str, schema: Schema) -> Raw:
 
 
 def _is_whole(limit: float, bits: int) -> bool:
-    return limit == int(limit) and abs(limit) <= min(_MAX_EXACT, (1 << bits) - 1)
+    return limit == int(limit) and abs(limit) <= min(MAX_EXACT, (1 << bits) - 1)
 
 
 def _plain_text(kind: str, schema: Schema) -> Raw:

@@ -12,14 +12,14 @@ from typing import Any
 
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go import regex, text_formats
+from jobspec.kubernetes.compiling import MAX_EXACT
 from jobspec.kubernetes.correlation import Correlated, children, deep_equal
-from jobspec.kubernetes.problems import at_most, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
+from jobspec.kubernetes.problems import beyond_bits, describe, name_of, sized, unsupported, wrong_format, wrong_pattern
 from jobspec.schemas.shapes import BITS, TYPES, Shape
 from jobspec.targets import is_at_least
 
 Conditions = dict[str, Any]
 Branches = list[tuple[Shape, str]]
-_MAX_EXACT = (1 << 53) - 1
 _MAX_FLOAT32 = 3.4028235677973366e38  # rounds to more than a float32 holds
 _LIMITS = (("minimum", "exclusiveMinimum", "at least", "more than"), ("maximum", "exclusiveMaximum", "at most", "less than"))
 _SIZES: dict[type, tuple[str, str]] = {str: ("Length", "character"), list: ("Items", "item"), dict: ("Properties", "field")}
@@ -29,7 +29,8 @@ def broken_conditions(value: Any, shape: Shape, path: Path) -> Problems:
     """The conditions that a value breaks; values inside it are not checked."""
     asked, kind = shape.conditions, type(value)
     if kind in _SIZES:
-        yield from _unmet_size(len(value), *_SIZES[kind], asked, path)
+        suffix, what = _SIZES[kind]
+        yield from sized(len(value), what, asked.get("min" + suffix), asked.get("max" + suffix), path)
     if kind is str:
         yield from _unmet_text(value, asked, path)
     elif kind in (int, float):
@@ -42,14 +43,6 @@ def broken_conditions(value: Any, shape: Shape, path: Path) -> Problems:
 def has_format_of_texts(conditions: Conditions) -> bool:
     """Whether the conditions have a format that the server checks of texts."""
     return (conditions.get("format") or "").replace("-", "") in text_formats.CHECKS
-
-
-def _unmet_size(size: int, suffix: str, what: str, asked: Conditions, path: Path) -> Problems:
-    least, most = asked.get("min" + suffix), asked.get("max" + suffix)
-    if least is not None and size < least:
-        yield wrong_size(size, what, "least", least, path)
-    if most is not None:
-        yield from at_most(most, size, what, path)
 
 
 def _unmet_text(value: str, asked: Conditions, path: Path) -> Problems:
@@ -110,7 +103,7 @@ def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
     if factor <= 0:
         return False
     times = 1 / factor * value if factor < 1 else value / factor
-    if abs(times) > _MAX_EXACT:
+    if abs(times) > MAX_EXACT:
         return False
     whole = int(times)
     return times == whole or (whole != 0 and abs(times - whole) / (abs(times) + abs(whole)) < 1e-9)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from jobspec.schemas.shapes import Shape
 
-_UNEQUAL = float("nan")
+#: In place of a value that rules fail on, such as one of a wrong type: it equals nothing.
+UNFIT = float("nan")
 
 
 class Correlated:
@@ -71,7 +72,7 @@ def correlated(value: Data, old: Data, shape: Shape) -> Correlated:
 
 def child_of(shape: Shape, name: str) -> Shape | None:
     """The shape of a field or of a map's values; None if the schema has none."""
-    child = shape.fields.get(name) if shape.fields is not None else shape.values
+    child = shape.at((name,))
     return None if child is None or child.type == "bare" else child
 
 
@@ -96,7 +97,7 @@ def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
     if not isinstance(old, list) or not isinstance(value, list) or shape.items is None:
         return old
     if shape.keys and any(_keys_of_item(item, shape) is None for item in (*old, *value)):
-        return [_UNEQUAL]  # an item without its keys is equal to nothing
+        return [UNFIT]  # an item without its keys is equal to nothing
     if len(old) != len(value) or not (shape.keys or shape.unique):
         return old
     sets = None if shape.keys else [next((each for each in old if deep_equal(each, item)), None) for item in value]

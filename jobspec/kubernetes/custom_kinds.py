@@ -14,10 +14,10 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.go.values import without_nulls
 from jobspec.kinds import find
-from jobspec.kubernetes import metadata
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
 from jobspec.kubernetes.crds.structural import decoded
+from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.schemas.shapes import Shape, load_metadata
 
 TYPE_CHECKING = False
@@ -220,11 +220,9 @@ class JSONSchema:
                 yield Problem(rule, (*path, name), f"unknown field `{name}` in the JSON Schema", at_key=True)
             if not unknown:
                 yield Problem(rule, path, f"the JSON Schema says: {each.message}")
-        meta = document.data.get("metadata")
-        if meta is None or isinstance(meta, dict):
-            known = kinds.find(document.api_version, document.kind)
-            names, builtin, namespaced = (known.names, known.needs_domains, known.namespaced) if known else ("subdomain", False, True)
-            yield from metadata.metadata_problems(meta or {}, names=names, builtin=builtin, namespaced=namespaced)
+        known = kinds.find(document.api_version, document.kind)
+        names, builtin, namespaced = (known.names, known.needs_domains, known.namespaced) if known else ("subdomain", False, True)
+        yield from metadata_problems(document.data.get("metadata"), names=names, builtin=builtin, namespaced=namespaced)
 
     def _errors(self, data: Any) -> list[ValidationError]:
         """The errors that the library finds in an object."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.values import MAX_INT32
-from jobspec.kubernetes import metadata
 from jobspec.kubernetes.correlation import Correlated, children, correlated
-from jobspec.kubernetes.metadata import generated_name, metadata_problems, metadata_update_problems
+from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import describe
 from jobspec.kubernetes.structural import filled, schema_problems_at
 from jobspec.schemas.shapes import Shape
@@ -36,9 +35,8 @@ def custom_resource_problems(data: Any, shape: Shape, found: list[Problem], stor
         found = without_unchanged(found, before, stored)
         found += metadata_update_problems(data.get("metadata"), stored.get("metadata"))
     meta = data.get("metadata")
-    if meta is None or isinstance(meta, dict):
-        problems = metadata_problems(meta or {}, names="subdomain", builtin=False, namespaced=namespaced)
-        found += (problem for problem in problems if not before or problem.path[-1] != "generateName")
+    problems = metadata_problems(meta, names="subdomain", builtin=False, namespaced=namespaced)
+    found += (problem for problem in problems if not before or problem.path[-1] != "generateName")
     if not before and not any(problem.path == _PREFIX for problem in found):
         found += _generated_name_problems(meta, whole, shape)
     reported = {problem.path for problem in found if problem.rule in _OF_STRUCTURE}
@@ -151,12 +149,12 @@ def resource_problems(value: Data, path: Path) -> Problems:
     if isinstance(version, str) and (not version or version.count("/") > 1):
         message = f"{describe(version)} is not a valid API version: expected `v1` or `group/version`"
         yield Problem("wrong-format", (*path, "apiVersion"), message)
-    if isinstance(kind, str) and metadata.bad_dns1035_label(kind.lower()):
+    if isinstance(kind, str) and bad_dns1035_label(kind.lower()):
         message = f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
         yield Problem("wrong-format", (*path, "kind"), message)
     if isinstance(meta, dict):
         if isinstance(meta.get("generation"), int) and meta["generation"] < 0:
             yield Problem("out-of-range", (*path, "metadata", "generation"), f"a generation is 0 or more, not {meta['generation']}")
         named = meta if meta.get("name") else {**meta, "name": "unnamed"}
-        found = metadata.metadata_problems(named, names="made-segment", builtin=False)
+        found = metadata_problems(named, names="made-segment", builtin=False)
         yield from (problem.moved_to((*path, *problem.path)) for problem in found)

@@ -31,13 +31,14 @@ MAX_PREFIX = 58  # of `generateName`: the server cuts it and adds five character
 _METADATA: Path = ("metadata",)
 
 
-def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: bool = True, start: str = "") -> Problems:
-    """The problems of an object's metadata; values of a wrong type are skipped.
+def metadata_problems(metadata: Any, *, names: str, builtin: bool, namespaced: bool = True, start: str = "") -> Problems:
+    """The problems of an object's metadata; values of a wrong type are skipped, also of the metadata as a whole. None is empty metadata.
 
     *names* is the kind's rule for names in `jobspec.kinds`, which is for what follows *start*, where a name has to begin with that.
     """
-    if names == "-":
+    if names == "-" or not isinstance(metadata, dict | None):
         return
+    metadata = metadata or {}
     yield from _object_name_problems(metadata, names, start)
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):

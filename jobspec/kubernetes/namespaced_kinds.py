@@ -54,23 +54,28 @@ if TYPE_CHECKING:
 # Follows `ValidateConfigMap` and `ValidateConfigMapUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-_MAX_CONFIGMAP_SIZE = 1024 * 1024
+_MOST = 1024 * 1024
 
 
 def configmap_problems(config: Data, old: Data | None, _: str) -> Problems:
     """The problems of the keys, of the size, and of changes to a ConfigMap that is immutable."""
-    data, binary = config.get("data", {}), config.get("binaryData", {})
-    for field, keys in (("data", data), ("binaryData", binary)):
-        for key in keys:
-            if why := bad_data_key(key):
-                yield Problem("invalid-name", (field, Key(key)), f'"{key}" is not a key of a ConfigMap: {why}', at_key=True)
+    data, binary = config.get("data", {}), _bytes(config)
     for key in data.keys() & binary.keys():
         yield Problem("duplicate-item", ("data", Key(key)), f"`{key}` is in `binaryData`, too", "remove one of the two", at_key=True)
-    size = sum(len(value.encode()) for value in data.values()) + sum(len(decoded(value)) for value in binary.values())
-    if size > _MAX_CONFIGMAP_SIZE:
-        path = ("data",) if data else ("binaryData",)
-        yield Problem("wrong-size", path, f"the values hold {size:,} bytes, more than the {_MAX_CONFIGMAP_SIZE:,} allowed", at_key=True)
+    values = {("data", Key(key)): each.encode() for key, each in data.items()}
+    values |= {("binaryData", Key(key)): each for key, each in binary.items()}
+    yield from _contents("ConfigMap", values, "data" if data else "binaryData")
     yield from _immutable("ConfigMap", config, old, {"data": lambda each: each.get("data", {}), "binaryData": _bytes})
+
+
+def _contents(kind: str, values: dict[tuple[str, Key], bytes], field: str) -> Problems:
+    """The problems of the keys of an object and of the size of their values; *field* is where the size is reported."""
+    for path in values:
+        if why := bad_data_key(path[1]):
+            yield Problem("invalid-name", path, f'"{path[1]}" is not a key of a {kind}: {why}', at_key=True)
+    size = sum(map(len, values.values()))
+    if size > _MOST:
+        yield Problem("wrong-size", (field,), f"the values hold {size:,} bytes, more than the {_MOST:,} allowed", at_key=True)
 
 
 def _immutable(kind: str, made: Data, old: Data | None, contents: dict[str, Callable[[Any], Any]]) -> Problems:
@@ -332,7 +337,6 @@ def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
 # `stringData` over `data`. No message quotes a value.
 
 
-_MOST = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
 #: The keys of which a type needs each.
 _NEEDED = {
@@ -347,13 +351,8 @@ _JSON = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 def secret_problems(secret: Data, old: Data | None, _: str) -> Problems:
     """The problems of the keys, of the size, of what the type needs, of a changed type, and of changes to a Secret that is immutable."""
     values = _bytes_of(secret)
-    for key in values:
-        if why := bad_data_key(key):
-            yield Problem("invalid-name", _secret_key(secret, key), f'"{key}" is not a key of a Secret: {why}', at_key=True)
-    size = sum(map(len, values.values()))
-    if size > _MOST:
-        field = "data" if secret.get("data") else "stringData"
-        yield Problem("wrong-size", (field,), f"the values hold {size:,} bytes, more than the {_MOST:,} allowed", at_key=True)
+    places = {_secret_key(secret, key): each for key, each in values.items()}
+    yield from _contents("Secret", places, "data" if secret.get("data") else "stringData")
     yield from _of_type(secret, values)
     if old is not None and _type(secret) != _type(old):
         yield fixed(("type",), f"the `type` of a Secret cannot change; it was `{_type(old)}`")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from jobspec.schemas.shapes import Shape
+
 
 _MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _SHORT_MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}  # kubectl's
@@ -31,7 +33,7 @@ _LIMITS: Path = ("spec", "resources", "limits")
 _QUANTITIES: tuple[Path, ...] = (_REQUESTS, _LIMITS, ("status", "capacity"), ("status", "allocatedResources"))
 
 
-def claim_problems(data: Data, found: list[Problem], old: Data | None, release: str) -> list[Problem]:
+def claim_problems(data: Data, found: list[Problem], _: Shape, old: Data | None, release: str) -> list[Problem]:
     """The problems of a claim, as an update of *old* unless that is None: those *found* in its structure, and those of Go code.
 
     Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.
@@ -209,8 +211,8 @@ def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     status = mapping(old, "status")
     bound = status.get("phase", "Bound") == "Bound"
-    for field, path in _immutable_changes(new_spec, old_spec):
-        yield fixed(path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
+    for field in _immutable_changes(new_spec, old_spec):
+        yield fixed((*_SPEC, field), f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
     yield from _class_changes(data, old)
     is_other = new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName")
     if not bound and is_other and is_at_least(release, "1.34"):
@@ -219,21 +221,20 @@ def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
     yield from _resized_problems(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, release, bound=bound)
 
 
-def _immutable_changes(new: Data, old: Data) -> Iterator[tuple[str, Path]]:
-    """The changed fields that cannot change, and their paths."""
+def _immutable_changes(new: Data, old: Data) -> Iterator[str]:
+    """The changed fields that cannot change."""
     if new.get("accessModes") != old.get("accessModes"):
-        yield "accessModes", (*_SPEC, "accessModes")
+        yield "accessModes"
     if _pruned(new.get("selector")) != _pruned(old.get("selector")):
-        yield "selector", (*_SPEC, "selector")
+        yield "selector"
     if old.get("volumeName") and new.get("volumeName") != old["volumeName"]:
-        yield "volumeName", (*_SPEC, "volumeName")
+        yield "volumeName"
     if (new.get("volumeMode") or "Filesystem") != (old.get("volumeMode") or "Filesystem"):
-        yield "volumeMode", (*_SPEC, "volumeMode")
+        yield "volumeMode"
     # a reference to another namespace is dropped only without a stored source
     kept = _source_of(old) is not None and bool(mapping(new, "dataSourceRef").get("namespace"))
     if kept or _source_of(new) != _source_of(old):
-        field = "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
-        yield field, (*_SPEC, field)
+        yield "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
 
 
 def _source_of(spec: Data) -> Any:

@@ -16,7 +16,18 @@ from jobspec import kinds
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.cel.paths import RESERVED, spellings
-from jobspec.kubernetes.cel.signatures import DYN, STRING, CelType, declared_type, list_of, map_of, parsed_type, split_types
+from jobspec.kubernetes.cel.signatures import (
+    DYN,
+    OF_VARIABLES,
+    STRING,
+    VARIABLES,
+    CelType,
+    declared_type,
+    list_of,
+    map_of,
+    parsed_type,
+    split_types,
+)
 from jobspec.kubernetes.metadata import (
     bad_dns1035_label,
     bad_path_segment,
@@ -308,9 +319,6 @@ def _fields_of_objects() -> dict[str, dict[str, CelType]]:
     return {f"kubernetes.{name}": {field: parsed_type(kind) for field, kind in row} for name, row in rows.items()}
 
 
-_VARIABLES = "kubernetes.variables"
-
-
 class _CompiledExpressions:
     """The expressions of a policy, compiled in the order in which the server does it."""
 
@@ -344,8 +352,8 @@ class _CompiledExpressions:
             return DYN
         types, fields = _types()
         if self._has_variables and has_variables:
-            types["variables"] = CelType(_VARIABLES)
-            fields[_VARIABLES] = self.variables
+            types[VARIABLES] = OF_VARIABLES
+            fields[OF_VARIABLES.name] = self.variables
         types |= {"params": DYN} if self._has_params else {}
         if has_authorizer:
             types |= {"authorizer": CelType("authorizer"), "authorizer.requestResource": CelType("resourceCheck")}
@@ -420,8 +428,8 @@ class _Typed:
             known = kinds.find(parameter.get("apiVersion", ""), parameter.get("kind", ""))
             found = shapes.load(parameter["apiVersion"], parameter["kind"], target) if known else None
             self._types["params"] = (found and known and self._type_of(found, {}, is_builtin=known.is_builtin)) or DYN
-        self._types["variables"] = CelType(_VARIABLES)
-        self._fields[_VARIABLES] = variables = {}
+        self._types[VARIABLES] = OF_VARIABLES
+        self._fields[OF_VARIABLES.name] = variables = {}
         for each in spec.get("variables") or ():
             found_type = self.compiled(each.get("expression") or "")
             variables[each.get("name")] = DYN if isinstance(found_type, str) else declared_type(found_type)

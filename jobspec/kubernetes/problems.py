@@ -139,11 +139,6 @@ def outside(value: Any, least: int | None, most: int | None, path: Path) -> Prob
     return Problem("out-of-range", path, f"{name_of(path)}: expected {limits}, got {value}")
 
 
-def wrong_size(size: int, what: str, bound: str, limit: int, path: Path) -> Problem:
-    """A string, list or object has too few or too many characters, items or fields; *bound* is `least` or `most`."""
-    return Problem("wrong-size", path, f"{name_of(path)}: expected at {bound} {limit:,} {what}{'s' * (limit != 1)}, got {size:,}")
-
-
 def wrong_format(value: str, example: str, path: Path, hint: str = "", *, meant: str = "") -> Problem:
     """A text does not have its format; *example* shows the format, *meant* is the text that it can only mean."""
     remedy = set_to(path, meant) if meant else None
@@ -283,10 +278,17 @@ def within(value: Any, least: int | None, most: int | None, path: Path) -> Probl
         yield outside(value, least, most, path)
 
 
+def sized(size: int, what: str, least: int | None, most: int | None, path: Path) -> Problems:
+    """The problems of a value that has less than *least* or more than *most* of *what*, such as "item"."""
+    for bound, limit in (("least", least), ("most", most)):
+        if limit is not None and (size < limit if bound == "least" else size > limit):
+            message = f"{name_of(path)}: expected at {bound} {limit:,} {what}{'s' * (limit != 1)}, got {size:,}"
+            yield Problem("wrong-size", path, message)
+
+
 def at_most(most: int, size: int, what: str, path: Path) -> Problems:
-    """The problem of a value that has more than *most* of *what*, such as "item"."""
-    if size > most:
-        yield wrong_size(size, what, "most", most, path)
+    """The problem of a value that has more than *most* of *what*."""
+    return sized(size, what, None, most, path)
 
 
 # Bring together what the walk on the structure found in an object, and what Go code found in what was decoded of it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jobspec.cel_rules import RULES, UNCHANGED, CelRule, fails, is_transition, objection
 from jobspec.diagnostics import Data, Path, Problem, Problems
-from jobspec.kubernetes.correlation import Correlated, aligned, child_of, children
+from jobspec.kubernetes.correlation import UNFIT, Correlated, aligned, child_of, children
 from jobspec.kubernetes.problems import describe, name_of, rule_message
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas.shapes import Shape
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     Rule = dict[str, Any]
-
-
-_UNFIT = float("nan")
 
 
 def broken_rules(
@@ -112,7 +109,7 @@ def _for_functions(value: Any, shape: Shape) -> Any:
     """A value for the Python functions of rules: no nulls; times as timestamps; values of wrong types as NaN, which equals nothing."""
     is_neither = shape.type == "int-or-string" and type(value) not in (int, str)
     if is_neither or (isinstance(value, list) and shape.type not in ("array", "any")):
-        return _UNFIT
+        return UNFIT
     if isinstance(value, dict):
         inside = {name: (inner, child_of(shape, name)) for name, inner in value.items() if inner is not None}
         return {name: _for_functions(inner, child) if child else inner for name, (inner, child) in inside.items()}

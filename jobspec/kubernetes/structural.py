@@ -115,7 +115,7 @@ def _missing_fields(data: Data, shape: Shape, path: Path, meant: set[str]) -> Pr
 
 
 def _can_be_null(name: str, shape: Shape) -> bool:
-    child = shape.values if shape.fields is None else shape.fields.get(name)
+    child = shape.at((name,))
     return child.nullable if child else shape.open
 
 
@@ -262,12 +262,9 @@ def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
 
 
 def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
-    is_small = shape.least is not None and size < shape.least
-    if not is_small and (shape.most is None or size <= shape.most):
-        return None
-    bound, limit = ("least", shape.least) if is_small else ("most", shape.most)
-    assert limit is not None
-    return problems.wrong_size(size, what, bound, limit, path)
+    least, most = shape.least, shape.most
+    fits = (least is None or size >= least) and (most is None or size <= most)
+    return None if fits else next(problems.sized(size, what, least, most, path))
 
 
 # Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.

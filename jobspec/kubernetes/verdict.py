@@ -129,7 +129,10 @@ def _as_warning(found: Diagnostic, release: str) -> Diagnostic:
 def _of_custom_resource(
     document: Document, shape: Shape, stored: Any, *, namespaced: bool, names: str = "subdomain", target: Target | None = None
 ) -> list[Problem]:
-    """The problems of a custom resource, as an update of *stored* unless that is None; *target* is None for kinds of other people."""
+    """The problems of a custom resource, as an update of *stored* unless that is None.
+
+    *names* is the kind's rule for names in `jobspec.kinds`; *target* is None for kinds of other people.
+    """
     data = document.data
     found = schema_problems(data, shape)
     if found and (lost := _lost_indentation(found, data, shape)):
@@ -140,7 +143,7 @@ def _of_custom_resource(
         found = with_releases(found, data, (document.api_version, document.kind), target)
     needs_more = shape.ruled_on_create or shape.combined or shape.embeds or not _has_plain_scale(data, shape) or _limits_names(shape)
     if stored is None and not needs_more:
-        return [*found, *_of_metadata(document, names=names, namespaced=namespaced)]
+        return [*found, *metadata_problems(data.get("metadata"), names=names, builtin=False, namespaced=namespaced)]
     from jobspec.kubernetes.custom_resources import custom_resource_problems
 
     return custom_resource_problems(data, shape, found, stored, namespaced=namespaced)
@@ -161,14 +164,6 @@ def _has_plain_scale(data: Any, shape: Shape) -> bool:
         data = data.get(step, 0) if isinstance(data, dict) else 0
     others = [steps for name, steps in shape.scale.items() if name != "specReplicasPath" and (shape.keeps_status or steps[0] != "status")]
     return not shape.scale or (not others and type(data) is int and 0 <= data <= MAX_INT32)
-
-
-def _of_metadata(document: Document, *, names: str, namespaced: bool) -> Iterable[Problem]:
-    """The problems of an object's metadata; *names* is the kind's rule for names in `jobspec.kinds`."""
-    meta = document.data.get("metadata")
-    if meta is not None and not isinstance(meta, dict):
-        return ()
-    return metadata_problems(meta or {}, names=names, builtin=False, namespaced=namespaced)
 
 
 def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Problem]:

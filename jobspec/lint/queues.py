@@ -228,7 +228,7 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     nodes = _nodes(job)
     if not nodes or job.documents.cluster.is_pinned:  # what becomes of the job says it
         return
-    from jobspec.kubernetes.pods.defaults import filled_in
+    from jobspec.kubernetes.pods.resources import filled_in
     from jobspec.operators.kueue.topology import no_node_for
 
     for role in job.roles:

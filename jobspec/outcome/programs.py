@@ -348,7 +348,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
 
 def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
     """Why no node of a pinned cluster can run pods of a job, however little else runs there."""
-    from jobspec.kubernetes.pods.defaults import filled_in
+    from jobspec.kubernetes.pods.resources import filled_in
     from jobspec.operators.kueue.topology import no_node_for
 
     world = _world_in(cluster)

@@ -14,7 +14,7 @@ from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
-from jobspec.kubernetes.pods.resources import HUGE_PAGES, OF_PODS, needs_together, sum_of
+from jobspec.kubernetes.pods.resources import OF_PODS, is_of_pods, needs_together, sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _filled(container: Data, limits: Data, requests: Data) -> Data:
 _RULE = "outside-limit-range"
 _MILLI = 1_000_000
 _MOST_MILLIS = (2**63 - 1) // 1000
-_NONE = Quantity(0, "decimal")
+NONE = Quantity(0, "decimal")
 
 
 #: Words for messages about requests and limits: that there is none, what to do then, and the start of what there is.
@@ -155,7 +155,7 @@ def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound:
 
 def _comparable(*several: Quantity | None) -> list[int]:
     """Amounts as numbers that can be compared: in thousandths, or where one is too large for that, rounded up to whole ones."""
-    found = [each or _NONE for each in several]
+    found = [each or NONE for each in several]
     whole = [each.rounded_up() for each in found]
     return whole if max(whole) > _MOST_MILLIS else [-(-each.nanos // _MILLI) for each in found]
 
@@ -201,11 +201,6 @@ def says_pod_resources(spec: Data) -> bool:
     """Whether the pod as a whole has resources of its own."""
     own = mapping(spec, "resources")
     return any(is_of_pods(name) for field in ("requests", "limits") for name in mapping(own, field))
-
-
-def is_of_pods(name: str) -> bool:
-    """Whether a pod as a whole can have the resource."""
-    return name in OF_PODS or name.startswith(HUGE_PAGES)
 
 
 def _of_pod(spec: Data, field: str, is_counted: Callable[[str], bool], read: Callable[[Any], Amounts] = amounts) -> Amounts:

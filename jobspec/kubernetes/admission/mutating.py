@@ -31,6 +31,7 @@ from jobspec.kubernetes.admission.policies import (
     invocations,
     reads_unknown,
 )
+from jobspec.kubernetes.cel.signatures import PATCH_TYPE
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
@@ -151,7 +152,8 @@ class _Round:
         try:
             applies = mutation["patchType"] == "ApplyConfiguration"
             shape = self._shape if version == self._request.version else self._request.shape_in(version)
-            seen, is_builtin = inputs.request.object, self._is_builtin
+            known = kinds.find(self.object.get("apiVersion", ""), self.object.get("kind", ""))
+            seen, is_builtin = inputs.request.object, known is not None and known.is_builtin
             if applies:
                 patched = _configured(seen, found, shape, is_builtin=is_builtin, pruned=self.pruned)
             else:
@@ -172,11 +174,6 @@ class _Round:
         except _Breaks as error:
             self.decisions.append(Decision(policy.name, binding.name, str(error), "error"))
 
-    @property
-    def _is_builtin(self) -> bool:
-        known = kinds.find(self.object.get("apiVersion", ""), self.object.get("kind", ""))
-        return known is not None and known.is_builtin
-
     def _fail(self, policy: Policy, binding: Binding, failure: CelFailure, what: str, path: Path = ()) -> None:
         if failure.is_unknown:
             why = f"{what} {reads_unknown(failure)}".strip()
@@ -194,7 +191,6 @@ def _undecodable(patched: Data, shape: Shape) -> str:
 # Apply a configuration: an object with the fields that it sets, merged as server-side apply merges them.
 
 
-_TYPE = "@type"
 #: The types, in Go, of objects that are replaced as a whole.
 _ATOMIC = frozenset(
     (
@@ -232,7 +228,7 @@ def _together(problems: Sequence[str]) -> str:
 
 
 def _check_types(value: Data) -> None:
-    if wrong := list(_mistyped(value, (value[_TYPE],))):
+    if wrong := list(_mistyped(value, (value[PATCH_TYPE],))):
         raise ValueError("type mismatch: " + "\n".join(wrong))
 
 
@@ -242,7 +238,7 @@ def _mistyped(value: Any, names: tuple[str, ...]) -> Iterator[str]:
         for each in value:
             yield from _mistyped(each, names)
     elif isinstance(value, dict):
-        own = value.get(_TYPE)
+        own = value.get(PATCH_TYPE)
         if own is not None and own != ".".join(names):
             expected = ".".join(names)
             yield f'unexpected type name "{own}", expected "{expected}", which matches field name path from root Object type'
@@ -253,7 +249,7 @@ def _mistyped(value: Any, names: tuple[str, ...]) -> Iterator[str]:
 def _without_go_types(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, dict):
-        return {name: _without_go_types(each) for name, each in value.items() if name != _TYPE}
+        return {name: _without_go_types(each) for name, each in value.items() if name != PATCH_TYPE}
     return [_without_go_types(each) for each in value] if isinstance(value, list) else value
 
 
@@ -430,7 +426,7 @@ class _Breaks(Exception):
 
 def _has_object(value: Any) -> bool:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return (isinstance(value, dict) and _TYPE in value) or any(map(_has_object, inside))
+    return (isinstance(value, dict) and PATCH_TYPE in value) or any(map(_has_object, inside))
 
 
 class _TestFailed(Exception):
@@ -443,7 +439,7 @@ def _patched(data: Data, operations: list[Data], release: str) -> Data:
 
     for each in operations:
         value = each.get("value")
-        if isinstance(value, dict) and _TYPE in value:
+        if isinstance(value, dict) and PATCH_TYPE in value:
             _check_types(value)
         elif _has_object(value) and not is_at_least(release, "1.37"):
             raise _Breaks(

@@ -22,7 +22,7 @@ from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
 from jobspec.kubernetes.cel.cost import largest_in, most_for
 from jobspec.kubernetes.cel.paths import without_literals
-from jobspec.kubernetes.cel.signatures import DYN, CelType, declared_type
+from jobspec.kubernetes.cel.signatures import DYN, OF_VARIABLES, VARIABLES, CelType, declared_type
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
 
 TYPE_CHECKING = False
@@ -553,7 +553,6 @@ class Inputs:
         return Values(*self._given[key], budget=_BUDGET if has_namespace else _BUDGET_OF_CONDITIONS)
 
 
-VARIABLES = "variables"
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", VARIABLES)
 
 
@@ -959,8 +958,8 @@ def _program(text: str, variables: tuple[tuple[str, CelType], ...], unknown: fro
     try:
         from jobspec.kubernetes.cel.library import Program
 
-        types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: CelType("kubernetes.variables")}
-        return Program(text, types, {"kubernetes.variables": dict(variables)}, unknown=unknown, patches=patches)
+        types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: OF_VARIABLES}
+        return Program(text, types, {OF_VARIABLES.name: dict(variables)}, unknown=unknown, patches=patches)
     except ImportError:
         return "needs the CEL library, which is not installed (cel-expr-python)"
     except RuntimeError as error:

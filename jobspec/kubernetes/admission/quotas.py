@@ -10,7 +10,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import RESOURCE_QUOTA
-from jobspec.kubernetes.admission.limits import amounts, pod_limits, pod_requests, says_pod_resources
+from jobspec.kubernetes.admission.limits import NONE, amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import OF_CONTAINERS, OF_PODS, is_extended, is_native, sum_of
 from jobspec.kubernetes.pods.scheduling import pod_terms
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _RULE = "over-quota"
 _WHOLE: Path = ("spec",)
-_NONE = Quantity(0, "decimal")
 #: What every container has to say where a quota counts it.
 _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
@@ -98,7 +97,7 @@ def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
 
 def _exceeded(quota: NamespaceQuota, asked: Amounts, used: Amounts, who: str, path: Path) -> Problems:
     for name, each in asked.items():
-        hard, taken = quota.hard.get(name), used.get(name, _NONE)
+        hard, taken = quota.hard.get(name), used.get(name, NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
             used_part = f", of which {taken} is used" if taken.nanos else ""
             message = f"exceeds ResourceQuota `{quota.name}`: {who} {each} of `{name}`, the quota is {hard}{used_part}"

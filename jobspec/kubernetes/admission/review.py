@@ -43,7 +43,8 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     """The answer of the plugins to a new pod, whose structure the server accepts."""
     from jobspec.kubernetes.admission.classes import with_account, with_priority, with_runtime_class
     from jobspec.kubernetes.admission.limits import limit_problems, problems_of_defaults, with_limit_defaults
-    from jobspec.kubernetes.pods.defaults import filled_in, filled_in_containers, with_pod_resources
+    from jobspec.kubernetes.pods.defaults import filled_in_containers
+    from jobspec.kubernetes.pods.resources import filled_in, with_resources
 
     shape = shapes.load("v1", "Pod", target)
     assert shape
@@ -55,7 +56,7 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     ranked, by_priority = with_priority(accounted, objects)
     filled, by_class = with_runtime_class(ranked, objects)
     if is_filled_last:
-        filled = {**filled, "spec": with_pod_resources(filled["spec"], release)}
+        filled = {**filled, "spec": with_resources(filled["spec"], release)}
     refusals, warned = [*by_account, *by_priority, *by_class], list[Problem]()
     if objects.in_namespace(LIMIT_RANGE, namespace):
         refusals += [*problems_of_defaults(decoded, filled, target), *limit_problems(filled, namespace, objects)]

@@ -13,7 +13,7 @@ from typing import Any
 
 from jobspec.diagnostics import Path, Problem
 from jobspec.kubernetes.cel.paths import spellings, steps_of, uses_old_self
-from jobspec.kubernetes.correlation import Correlated, aligned
+from jobspec.kubernetes.correlation import UNFIT, Correlated, aligned
 from jobspec.kubernetes.problems import in_one_line, name_of, rule_message
 from jobspec.schemas.shapes import Shape, is_of_type
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Rule = dict[str, Any]
 
-#: In place of a value of a wrong type (by a default, or unchanged in an update): equal to nothing, and functions fail on it.
-_UNFIT = float("nan")
 _SEEN_METADATA = ("name", "generateName")
 
 
@@ -61,7 +59,7 @@ def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched
 def _holds_unfit(value: Any) -> bool:
     """Whether a value is of a type that rules fail on, or one inside it."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return value is _UNFIT or any(map(_holds_unfit, inside))
+    return value is UNFIT or any(map(_holds_unfit, inside))
 
 
 def _message(rule: Rule, value: Any, old: Any) -> str:
@@ -105,6 +103,8 @@ def _compiled(text: str) -> Program | str:
 def as_cel(value: Any, shape: Shape) -> Any:
     """A value as CEL sees it: fields under their escaped names, texts of times and durations as times and durations.
 
+    A value of a wrong type, by a default or unchanged in an update, is `UNFIT`, on which functions fail.
+
     Rules cannot name values without a type in the schema, but compare them as a part of the values around them; they become JSON text.
     """
     if value is None:
@@ -112,17 +112,17 @@ def as_cel(value: Any, shape: Shape) -> Any:
     if shape.type in ("any", "bare"):
         return _unseen(value)
     if not is_of_type(value, shape):
-        return _UNFIT
+        return UNFIT
     if isinstance(value, dict):
         return _cel_object(value, shape)
     if isinstance(value, list):
-        return [as_cel(item, shape.items) for item in value] if shape.items else _UNFIT
+        return [as_cel(item, shape.items) for item in value] if shape.items else UNFIT
     if shape.type == "number":
         return float(value)
     try:
         return _CONVERSIONS[_format(shape)](value) if has_type_in_cel(shape) else value
     except ValueError:
-        return _UNFIT
+        return UNFIT
 
 
 def has_type_in_cel(shape: Shape) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 from jobspec.go import formats, regex, text_formats
 from jobspec.go.formats import plain_address
-from jobspec.go.quantities import BINARY, DECIMAL
+from jobspec.go.quantities import BINARY, DECIMAL, split_quantity
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel import signatures
@@ -160,7 +160,7 @@ def quantity(text: str) -> Quantity:
     """Parse a quantity. Raises ValueError for other texts, also for a quantity with blanks around it."""
     if text.strip() != text or not formats.is_parsed_quantity(text):
         raise ValueError(f"{text} is not a quantity")
-    digits, suffix = _split(text)
+    digits, suffix = split_quantity(text)
     if not any(digit in digits for digit in "123456789"):
         return _made(Decimal(0), is_integer=True)
     if suffix in BINARY:
@@ -171,12 +171,6 @@ def quantity(text: str) -> Quantity:
     exponent = number.as_tuple().exponent
     rounded = number.quantize(_NANO, ROUND_UP, _EXACT) if isinstance(exponent, int) and exponent < -9 else number
     return _made(rounded, is_integer=_is_held_as_integer(digits.lstrip("+-"), suffix, number))
-
-
-def _split(text: str) -> tuple[str, str]:
-    """The digits of a quantity, with sign and point, and its suffix."""
-    end = next((index for index, character in enumerate(text) if character not in "+-.0123456789"), len(text))
-    return text[:end], text[end:]
 
 
 def _exponent(suffix: str) -> int:
@@ -265,14 +259,10 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("Quantity.isInteger() bool", is_integer),
     ("Quantity.asInteger() int", as_integer),
     ("Quantity.asApproximateFloat() double", lambda one: float(number_of(one))),
-    ("Quantity.add(Quantity) Quantity", partial(add, 1)),
-    ("Quantity.add(int) Quantity", partial(add, 1)),
-    ("Quantity.sub(Quantity) Quantity", partial(add, -1)),
-    ("Quantity.sub(int) Quantity", partial(add, -1)),
-    ("semver(string) Semver", signatures.semver),
-    ("semver(string, bool) Semver", signatures.semver),
-    ("isSemver(string) bool", partial(_takes, signatures.semver)),
-    ("isSemver(string, bool) bool", partial(_takes, signatures.semver)),
+    *((f"Quantity.add({other}) Quantity", partial(add, 1)) for other in ("Quantity", "int")),
+    *((f"Quantity.sub({other}) Quantity", partial(add, -1)) for other in ("Quantity", "int")),
+    *((f"semver(string{lenient}) Semver", signatures.semver) for lenient in ("", ", bool")),
+    *((f"isSemver(string{lenient}) bool", partial(_takes, signatures.semver)) for lenient in ("", ", bool")),
     *((f"{kind}.isGreaterThan({kind}) bool", lambda one, other: _order(one) > _order(other)) for kind in ("Quantity", "Semver")),
     *((f"{kind}.isLessThan({kind}) bool", lambda one, other: _order(one) < _order(other)) for kind in ("Quantity", "Semver")),
     *((f"{kind}.compareTo({kind}) int", _compare) for kind in ("Quantity", "Semver")),
@@ -295,10 +285,8 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("IP.isGlobalUnicast() bool", is_global_unicast),
     ("cidr(string) CIDR", cidr),
     ("isCIDR(string) bool", partial(_takes, cidr)),
-    ("CIDR.containsIP(IP) bool", contains_ip),
-    ("CIDR.containsIP(string) bool", contains_ip),
-    ("CIDR.containsCIDR(CIDR) bool", contains_cidr),
-    ("CIDR.containsCIDR(string) bool", contains_cidr),
+    *((f"CIDR.containsIP({other}) bool", contains_ip) for other in ("IP", "string")),
+    *((f"CIDR.containsCIDR({other}) bool", contains_cidr) for other in ("CIDR", "string")),
     ("CIDR.ip() IP", lambda one: {"ip": one["cidr"].partition("/")[0]}),
     ("CIDR.prefixLength() int", lambda one: int(one["cidr"].partition("/")[2])),
     ("CIDR.masked() CIDR", lambda one: {"cidr": str(ip_network(one["cidr"], strict=False))}),

@@ -17,7 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields, is_patch_type
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
-from jobspec.kubernetes.cel.signatures import DYN, CelType
+from jobspec.kubernetes.cel.signatures import DYN, PATCH_TYPE, VARIABLES, CelType
 from jobspec.kubernetes.cel.syntax import EXTENSIONS, Constant, Expr, Name, ParsedExpr, Select, SyntaxTree, names_of, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
@@ -210,10 +210,6 @@ _VARIABLE, _BOUND = "@variable", "@bound_"
 _FALSE = Constant(bool_value=False)
 
 
-VARIABLES = "variables"
-"""What policies name their variables by, as in `variables.name`."""
-
-
 def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tuple[str, ...]] = (), *, composed: bool = False) -> Any:
     """The message of the expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one.
 
@@ -277,10 +273,6 @@ def _read_variable(expr: Any, name: str) -> None:
         value.CopyFrom(expr)
         expr.ClearField("call_expr")
         _bind(expr.comprehension_expr, _BOUND + name, value, Expr(const_expr=Constant(bool_value=True)))
-
-
-PATCH_TYPE = "@type"
-"""The key of the name of its type in what expressions of mutating policies construct."""
 
 
 def _as_map(struct: Any) -> None:

@@ -53,6 +53,14 @@ class Overload(NamedTuple):
     result: CelType
 
 
+VARIABLES = "variables"
+"""What policies name their variables by, as in `variables.name`."""
+OF_VARIABLES = CelType("kubernetes.variables")
+"""The type of that name, whose fields are the variables."""
+PATCH_TYPE = "@type"
+"""The key of the name of its type in what expressions of mutating policies construct."""
+
+
 def list_of(inside: CelType) -> CelType:
     """The type of lists with items of a type."""
     return CelType("list", (inside,))

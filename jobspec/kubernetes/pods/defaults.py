@@ -77,13 +77,11 @@ def of_class(spec: Data) -> Data:
     return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}
 
 
-def filled_in(spec: Data, release: str) -> Data:
-    """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
-    return with_pod_resources(filled_in_containers(spec, release), release)
-
-
 def filled_in_containers(spec: Data, release: str) -> Data:
-    """The same, but for the resources of the pod as a whole, which a server fills in from 1.37 on once plugins have changed the pod."""
+    """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero.
+
+    The resources of the pod as a whole are in `resources.with_resources`.
+    """
     spec = without_disabled(spec, release)
     if grace_period(spec) < 0:
         spec = {**spec, "terminationGracePeriodSeconds": 1}
@@ -91,15 +89,6 @@ def filled_in_containers(spec: Data, release: str) -> Data:
         if field in spec:
             spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
     return spec
-
-
-def with_pod_resources(spec: Data, release: str) -> Data:
-    """A spec with its pod-level resources filled in, where it has any."""
-    if "resources" not in spec:
-        return spec
-    from jobspec.kubernetes.pods.resources import with_resources
-
-    return with_resources(spec, release)
 
 
 def _with_requests(container: Data) -> Data:

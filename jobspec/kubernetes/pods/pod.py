@@ -14,7 +14,7 @@ from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods import containers, resources
-from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, of_class, without_disabled
+from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, of_class, without_disabled
 from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
@@ -92,7 +92,7 @@ def _changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> 
 
 
 def _filled_in(pod: Data, release: str) -> Data:
-    return {**pod, "spec": filled_in(pod.get("spec", {}), release)}
+    return {**pod, "spec": resources.filled_in(pod.get("spec", {}), release)}
 
 
 def _any(pod: Data, release: str) -> Problems:

@@ -9,6 +9,7 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
+from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, filled_in_containers
 from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
 from jobspec.targets import is_at_least
 
@@ -129,7 +130,12 @@ def _bad_pod_resource(name: str) -> str:
     """Why a pod as a whole cannot have a resource of this name; empty if it can."""
     if why := bad_qualified_name(name):
         return why
-    return "" if name in OF_PODS or name.startswith(HUGE_PAGES) else "a pod as a whole has `cpu`, `memory` and `hugepages-SIZE` alone"
+    return "" if is_of_pods(name) else "a pod as a whole has `cpu`, `memory` and `hugepages-SIZE` alone"
+
+
+def is_of_pods(name: str) -> bool:
+    """Whether a pod as a whole can have the resource."""
+    return name in OF_PODS or name.startswith(HUGE_PAGES)
 
 
 def is_native(name: str) -> bool:
@@ -193,8 +199,16 @@ def _total(spec: Data, field: str) -> Amounts:
     )
 
 
+def filled_in(spec: Data, release: str) -> Data:
+    """The spec of a pod with all that the server sets in pods and not in templates."""
+    return with_resources(filled_in_containers(spec, release), release)
+
+
 def with_resources(spec: Data, release: str) -> Data:
-    """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own."""
+    """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own.
+
+    From 1.37 on, a server does so once plugins have changed the pod.
+    """
     resources = spec.get("resources", {})
     if not resources.get("limits") and not resources.get("requests"):
         return spec
@@ -204,7 +218,7 @@ def with_resources(spec: Data, release: str) -> Data:
     with_requests = is_at_least(release, "1.37")
     if limits or with_requests:
         shared = {name: each for name, each in _total(spec, "requests").items() if name in OF_PODS}
-        of_limits = {name: each for name, each in limits.items() if name in OF_PODS or name.startswith(HUGE_PAGES)}
+        of_limits = {name: each for name, each in limits.items() if is_of_pods(name)}
         requests = {**of_limits, **_as_quantities(shared), **requests}
     if with_requests:
         limits = {**_limits_of_all(spec, requests), **limits}
@@ -212,14 +226,11 @@ def with_resources(spec: Data, release: str) -> Data:
     return {**spec, "resources": made}
 
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
-
-
 def _limits_of_all(spec: Data, requests: dict[str, str]) -> dict[str, str]:
     """The limits of the containers together, where all of them have one, or more than that where the pod requests more."""
-    own = [each.get("resources", {}).get("limits", {}) for field in _CONTAINERS for each in spec.get(field, ())]
+    own = [each.get("resources", {}).get("limits", {}) for field in ALL_CONTAINERS for each in spec.get(field, ())]
     total = _total(spec, "limits")
-    shared = [name for name in requests if (name in OF_PODS or name.startswith(HUGE_PAGES)) and all(name in each for each in own)]
+    shared = [name for name in requests if is_of_pods(name) and all(name in each for each in own)]
     return _as_quantities({name: max(total.get(name, 0), amount_of(requests[name])) for name in shared})
 
 

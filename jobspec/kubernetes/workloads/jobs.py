@@ -273,7 +273,7 @@ def _exit_codes(codes: Data, path: Path, containers: list[str]) -> Problems:
     if is_given(codes, "containerName") and name not in containers:
         message = f"the pod template has no container `{name}`; there is {listed(containers) or 'none'}"
         yield Problem("unsupported-choice", (*path, "containerName"), message, closest(name, containers))
-    values, at = [each or 0 for each in items(codes, "values")], (*path, "values")
+    values, at = items(codes, "values"), (*path, "values")
     if not values:
         yield missing("values", codes, path, "it is a list of exit codes, such as `[42]`")
     yield from at_most(_MOST_CODES, len(values), "exit code", at)
@@ -282,9 +282,8 @@ def _exit_codes(codes: Data, path: Path, containers: list[str]) -> Problems:
             yield Problem("out-of-range", (*at, index), "exit code 0 is success, and not allowed with `In`")
         if value in values[:index]:
             yield Problem("duplicate-item", (*at, index), f"duplicate exit code {value}", "remove one of the two")
-    numbers = [value for value in values if isinstance(value, int | float)]
-    if numbers != sorted(numbers):
-        yield Problem("wrong-format", at, "the exit codes must be in ascending order", f"write `{sorted(numbers)}`")
+    if values != sorted(values):
+        yield Problem("wrong-format", at, "the exit codes must be in ascending order", f"write `{sorted(values)}`")
 
 
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.
