@@ -159,39 +159,26 @@ def without_disabled(spec: Data, release: str) -> Data:
     return kept
 
 
-_disabled_fields: dict[str, dict[str, tuple[str, ...]]] = {}
-"""What `_disabled` has given, by release."""
-
-
 def _disabled(release: str) -> dict[str, tuple[str, ...]]:
     """The field that an object is in -> the fields of the object whose features are off in a release."""
-    if release not in _disabled_fields:
-        found: dict[str, tuple[str, ...]] = {}
-        for since, fields in _ON_SINCE.items():
-            if not is_at_least(release, since):
-                found |= {around: (*found.get(around, ()), *names) for around, names in fields.items()}
-        _disabled_fields[release] = found
-    return _disabled_fields[release]
+    found: dict[str, tuple[str, ...]] = {}
+    for since, fields in _ON_SINCE.items():
+        if not is_at_least(release, since):
+            found |= {around: (*found.get(around, ()), *names) for around, names in fields.items()}
+    return found
 
 
 def _without_disabled_fields(value: Any, around: str, disabled: dict[str, tuple[str, ...]]) -> Any:
-    """A value of the field *around* without what is disabled in it; the same object where nothing is."""
-    if type(value) is list:
-        if not value or type(value[0]) is not dict:
-            return value
-        items = [_without_disabled_fields(each, around, disabled) for each in value]
-        return value if all(each is kept for each, kept in zip(value, items, strict=True)) else items
-    if type(value) is not dict:
+    """A value of the field *around* without what is disabled in it."""
+    if isinstance(value, list):
+        return [_without_disabled_fields(each, around, disabled) for each in value]
+    if not isinstance(value, dict):
         return value
-    off, made = disabled.get(around, ()), value
-    for name, each in value.items():
-        kept = _without_disabled_fields(each, name, disabled) if type(each) in (dict, list) else each
-        if name in off or kept is not each:
-            made = {**made, name: kept} if made is value else made
-            made[name] = kept
+    off = disabled.get(around, ())
+    made = {name: _without_disabled_fields(each, name, disabled) for name, each in value.items() if name not in off}
     if made.get("lifecycle") == {} and value["lifecycle"]:  # an emptied one goes, too; one that was written so stays
-        off = (*off, "lifecycle")
-    return {name: each for name, each in made.items() if name not in off} if any(name in made for name in off) else made
+        del made["lifecycle"]
+    return made
 
 
 def _without_policy(container: Data) -> Data:
