@@ -6,16 +6,10 @@ Each kind has a function that gives the problems of an object as it is decoded, 
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.formats import sloppy_address
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kinds import SYSTEM_PRIORITIES
-from jobspec.kubernetes.metadata import (
-    KNOWN_FINALIZERS,
-    SELECTOR_OPERATORS,
-    bad_path_segment,
-    bad_qualified_name,
-    bad_subdomain,
-    selector_problems,
-)
+from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_data_key, bad_port_name, number_problems
 from jobspec.kubernetes.pods.resources import COUNTED, OF_CONTAINERS, allows_overcommit, bad_container_resource, is_extended
 from jobspec.kubernetes.pods.scheduling import PREEMPTIONS
@@ -101,9 +95,9 @@ def _bytes(config: Data) -> dict[str, bytes]:
 def namespace_problems(namespace: Data, old: Data | None, _: str) -> Problems:
     """The problems of a new namespace."""
     for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)) if old is None else ():
-        if why := bad_qualified_name(name):
+        if why := metadata.bad_qualified_name(name):
             yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")
-        elif "/" not in name and name not in KNOWN_FINALIZERS:
+        elif "/" not in name and name not in metadata.KNOWN_FINALIZERS:
             message = f"`{name}` is not one of Kubernetes' own finalizers, and others need a domain: `example.com/{name}`"
             yield Problem("invalid-name", path, message)
 
@@ -124,7 +118,7 @@ def networkpolicy_problems(policy: Data, old: Data | None, release: str) -> Prob
     """The problems of the rules; ranges that *old* has already are not checked."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
-    yield from selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
+    yield from metadata.selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
     for direction, peers in _DIRECTIONS:
         for path, rule in items_at(spec, direction, ("spec",)):
             for at, port in items_at(rule, "ports", path):
@@ -164,7 +158,7 @@ def _port(made: Data, path: Path) -> Problems:
 
 def _peer(peer: Data, path: Path, known: Container[str], release: str) -> Problems:
     for field in _SELECTORS:
-        yield from selector_problems(peer.get(field), (*path, field))
+        yield from metadata.selector_problems(peer.get(field), (*path, field))
     block = peer.get("ipBlock")
     if block is not None:
         yield from _block(block, (*path, "ipBlock"), known, release)
@@ -196,12 +190,9 @@ def _network(text: str) -> Network | None:
     from ipaddress import ip_network
 
     place, _, bits = text.partition("/")
-    if ":" not in place:
-        place = ".".join(each.lstrip("0") or "0" for each in place.split("."))
-    try:
-        return ip_network(f"{place}/{int(bits)}", strict=False) if bits.isascii() and bits.isdecimal() and "%" not in place else None
-    except ValueError:
-        return None
+    found = sloppy_address(place)
+    is_range = found and bits.isascii() and bits.isdecimal() and int(bits) <= found.max_prefixlen
+    return ip_network(f"{found}/{int(bits)}", strict=False) if is_range else None
 
 
 # The server's Go rules for a PodDisruptionBudget.
@@ -221,7 +212,7 @@ def poddisruptionbudget_problems(budget: Data, _old: Data | None, _release: str)
     for field in _BOUNDS:
         if field in spec:
             yield from share_problems(spec[field], ("spec", field))
-    yield from selector_problems(spec.get("selector"), ("spec", "selector"))
+    yield from metadata.selector_problems(spec.get("selector"), ("spec", "selector"))
     yield from choice(spec, "unhealthyPodEvictionPolicy", _EVICTION_POLICIES, ("spec",))
 
 
@@ -243,9 +234,9 @@ def priorityclass_problems(made: Data, old: Data | None, _: str) -> Problems:
         if made.get("preemptionPolicy", PREEMPTIONS[0]) != old.get("preemptionPolicy", PREEMPTIONS[0]):
             yield fixed(("preemptionPolicy",), "the `preemptionPolicy` of a class cannot change")
         return
-    metadata, value = made.get("metadata", {}), made.get("value", 0)
-    field = "name" if metadata.get("name") else "generateName"
-    name = metadata.get(field, "")
+    own, value = made.get("metadata", {}), made.get("value", 0)
+    field = "name" if own.get("name") else "generateName"
+    name = own.get(field, "")
     if name.startswith(_PREFIX):
         if SYSTEM_PRIORITIES.get(name) != value or made.get("globalDefault", False) or field != "name":
             message = f"`{name}` cannot name the class: names that start with `{_PREFIX}` are Kubernetes' own"
@@ -269,7 +260,7 @@ def role_problems(role: Data, _old: Data | None, _release: str) -> Problems:
     if "aggregationRule" in role:
         yield from required(role["aggregationRule"], "clusterRoleSelectors", ("aggregationRule",))
     for at, selector in items_at(role.get("aggregationRule", {}), "clusterRoleSelectors", ("aggregationRule",)):
-        yield from selector_problems(selector, at)
+        yield from metadata.selector_problems(selector, at)
 
 
 def _policy_rule_problems(rule: Data, path: Path, *, namespaced: bool) -> Problems:
@@ -312,7 +303,7 @@ def _role(role: Data, kinds: tuple[str, ...]) -> Problems:
     path = ("roleRef",)
     yield from one_of(role.get("apiGroup") or _GROUP, (_GROUP,), (*path, "apiGroup"))
     yield from required_choice(role, "kind", kinds, path, f"it is {' or '.join(f'`{each}`' for each in kinds)}")
-    yield from required_name(role, "name", "a role", bad_path_segment, path)
+    yield from required_name(role, "name", "a role", metadata.bad_path_segment, path)
 
 
 def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
@@ -324,7 +315,7 @@ def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
     if kind != "ServiceAccount":
         return
     if name:
-        yield from named(name, "a ServiceAccount", bad_subdomain, (*path, "name"))
+        yield from named(name, "a ServiceAccount", metadata.bad_subdomain, (*path, "name"))
     if group:
         yield Problem("unsupported-choice", (*path, "apiGroup"), f"a ServiceAccount is of the core group, not of `{group}`", "remove it")
     if is_cluster:
@@ -439,7 +430,7 @@ def limitrange_problems(made: Data, _old: Data | None, _release: str) -> Problem
         kind = item.get("type", "")
         if not kind:
             yield missing("type", item, path, f"it is one of {listed(_LIMITED)}")
-        elif why := bad_qualified_name(kind):
+        elif why := metadata.bad_qualified_name(kind):
             yield Problem("invalid-name", (*path, "type"), f"`{kind}` is not a type: {why}", f"it is one of {listed(_LIMITED)}")
         elif "/" not in kind:
             yield from one_of(kind, _LIMITED, (*path, "type"))
@@ -571,8 +562,8 @@ def _opposites(scopes: Iterable[str], path: Path) -> Problems:
 def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
     scope, operator, values = condition.get("scopeName", ""), condition.get("operator", ""), condition.get("values", [])
     yield from _scope(scope, hard, (*path, "scopeName"))
-    if operator not in SELECTOR_OPERATORS:
-        yield unsupported(operator, SELECTOR_OPERATORS, (*path, "operator"))
+    if operator not in metadata.SELECTOR_OPERATORS:
+        yield unsupported(operator, metadata.SELECTOR_OPERATORS, (*path, "operator"))
     elif scope in _WITHOUT_VALUES and operator != "Exists":
         yield excluded((*path, "operator"), f"the scope `{scope}` has no values to compare", "write `operator: Exists`")
     if operator in ("In", "NotIn") and not values:
@@ -600,7 +591,7 @@ def is_of_quota(name: str) -> bool:
 
 def bad_quota_resource(name: str) -> str:
     """Why a quota cannot count a resource; empty if it can."""
-    if why := bad_qualified_name(name):
+    if why := metadata.bad_qualified_name(name):
         return why
     is_known = "/" in name or is_of_quota(name)
     return "" if is_known else "it is not a resource of Kubernetes, and others need a domain, such as `nvidia.com/gpu`"

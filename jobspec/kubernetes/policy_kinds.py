@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from functools import cache
 from itertools import product
 from typing import Any
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
+from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel.paths import RESERVED, spellings
 from jobspec.kubernetes.cel.signatures import (
     DYN,
@@ -27,13 +27,6 @@ from jobspec.kubernetes.cel.signatures import (
     map_of,
     parsed_type,
     split_types,
-)
-from jobspec.kubernetes.metadata import (
-    bad_dns1035_label,
-    bad_path_segment,
-    bad_qualified_name,
-    bad_subdomain,
-    selector_problems,
 )
 from jobspec.kubernetes.problems import (
     at_most,
@@ -95,15 +88,15 @@ def _kind_of_params(kind: Data, path: Path) -> Problems:
         yield Problem("wrong-format", at, f"`{version}` is not a group and a version", "write them as `group/version`")
     else:
         if group:
-            yield from named(group, "a group", bad_subdomain, at)
+            yield from named(group, "a group", metadata.bad_subdomain, at)
         if not release:
             yield Problem("wrong-format", at, f"`{version}` has no version", "write it as `group/version`")
         else:
-            yield from named(release, "a version", bad_dns1035_label, at)
+            yield from named(release, "a version", metadata.bad_dns1035_label, at)
     if not kind.get("kind"):
         yield missing("kind", kind, path)
     else:
-        yield from named(kind["kind"].lower(), "a kind", bad_dns1035_label, (*path, "kind"))
+        yield from named(kind["kind"].lower(), "a kind", metadata.bad_dns1035_label, (*path, "kind"))
 
 
 def _constraints(spec: Data, path: Path, *, is_mutating: bool) -> Problems:
@@ -124,7 +117,7 @@ def _conditions(spec: Data, path: Path, expressions: _CompiledExpressions) -> Pr
     )
     for at, each in items_at(spec, "matchConditions", path):
         yield from expressions.required(each, "expression", at, "bool", has_variables=False, is_trimmed=True)
-        yield from required_name(each, "name", "a match condition", bad_qualified_name, at)
+        yield from required_name(each, "name", "a match condition", metadata.bad_qualified_name, at)
 
 
 def _variable(variable: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
@@ -152,7 +145,7 @@ def _validations(policy: Data, spec: Data, path: Path, expressions: _CompiledExp
         if not name:
             yield Problem("missing-field", (*at, "key"), "the key of an audit annotation needs a policy with a `metadata.name`")
         else:
-            yield from named(f"{name}/{key}", "an audit annotation", bad_qualified_name, (*at, "key"))
+            yield from named(f"{name}/{key}", "an audit annotation", metadata.bad_qualified_name, (*at, "key"))
         if len(each.get("valueExpression", "").strip()) > _LONGEST_ANNOTATION:
             yield from at_most(_LONGEST_ANNOTATION, len(each["valueExpression"].strip()), "byte", (*at, "valueExpression"))
         else:
@@ -196,7 +189,7 @@ def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpression
 def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Problems:
     yield from one_of(resources.get("matchPolicy", "Equivalent"), _MATCH_POLICIES, (*path, "matchPolicy"))
     for field in ("namespaceSelector", "objectSelector"):
-        yield from selector_problems(resources.get(field), (*path, field))
+        yield from metadata.selector_problems(resources.get(field), (*path, field))
     for field in ("resourceRules", "excludeResourceRules"):
         for at, rule in items_at(resources, field, path):
             yield from _match_rule_problems(rule, at, _MUTABLE if is_mutating and field == "resourceRules" else _OPERATIONS)
@@ -205,7 +198,7 @@ def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Probl
 def _match_rule_problems(rule: Data, path: Path, operations: Sequence[str]) -> Problems:
     yield from repeated(items_at(rule, "resourceNames", path), "a name")
     for at, name in items_at(rule, "resourceNames", path):
-        yield from named(name, "an object", bad_path_segment, at)
+        yield from named(name, "an object", metadata.bad_path_segment, at)
     for field, what in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(field, ())
         if not values:
@@ -253,7 +246,7 @@ def binding_problems(binding: Data, _old: Any, _release: str) -> Problems:
     """The problems of a binding of either kind."""
     spec, path = binding.get("spec", {}), ("spec",)
     is_mutating = binding["kind"] == "MutatingAdmissionPolicyBinding"
-    yield from required_name(spec, "policyName", "a policy", bad_subdomain, path)
+    yield from required_name(spec, "policyName", "a policy", metadata.bad_subdomain, path)
     if "paramRef" in spec:
         yield from _reference(spec["paramRef"], (*path, "paramRef"))
     if "matchResources" in spec:
@@ -265,9 +258,9 @@ def binding_problems(binding: Data, _old: Any, _release: str) -> Problems:
 def _reference(reference: Data, path: Path) -> Problems:
     name = reference.get("name", "")
     if name:
-        yield from named(name, "an object", bad_path_segment, (*path, "name"))
+        yield from named(name, "an object", metadata.bad_path_segment, (*path, "name"))
     if "selector" in reference:
-        yield from selector_problems(reference["selector"], (*path, "selector"))
+        yield from metadata.selector_problems(reference["selector"], (*path, "selector"))
         if name:
             yield excluded((*path, "name"), "`name` and `selector` are mutually exclusive", "keep one of the two")
     elif not name:
@@ -310,13 +303,11 @@ _FIELDS = {
 def _types() -> tuple[dict[str, CelType], dict[str, dict[str, CelType]]]:
     """The types of what any expression of a policy reads, and the fields of objects among them."""
     namespace, request = CelType("kubernetes.Namespace"), CelType("kubernetes.AdmissionRequest")
-    return {"object": DYN, "oldObject": DYN, "namespaceObject": namespace, "request": request}, dict(_fields_of_objects())
+    return {"object": DYN, "oldObject": DYN, "namespaceObject": namespace, "request": request}, dict(_TYPED_FIELDS)
 
 
-@cache
-def _fields_of_objects() -> dict[str, dict[str, CelType]]:
-    rows = {name: (each.split(maxsplit=1) for each in split_types(fields)) for name, fields in _FIELDS.items()}
-    return {f"kubernetes.{name}": {field: parsed_type(kind) for field, kind in row} for name, row in rows.items()}
+_ROWS = {f"kubernetes.{name}": (each.split(maxsplit=1) for each in split_types(fields)) for name, fields in _FIELDS.items()}
+_TYPED_FIELDS = {name: {field: parsed_type(kind) for field, kind in row} for name, row in _ROWS.items()}
 
 
 class _CompiledExpressions:

@@ -246,10 +246,7 @@ def choice(around: Data, field: str, choices: Sequence[Any], path: Path, *, or_e
 
 def required_choice(around: Data, field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or none of the choices."""
-    if not around.get(field):
-        yield missing(field, around, path, hint)
-    else:
-        yield from one_of(around[field], choices, (*path, field))
+    return one_of(around[field], choices, (*path, field)) if around.get(field) else required(around, field, path, hint)
 
 
 def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> Problems:
@@ -260,10 +257,7 @@ def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> 
 
 def required_name(around: Data, field: str, what: str, bad_name: Callable[[str], str], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or no name for *what*."""
-    if not around.get(field):
-        yield missing(field, around, path, hint)
-    else:
-        yield from named(around[field], what, bad_name, (*path, field))
+    return named(around[field], what, bad_name, (*path, field)) if around.get(field) else required(around, field, path, hint)
 
 
 def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path) -> Problems:

@@ -1029,7 +1029,6 @@ _COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 _PLAIN_LITERAL = r"""-?[0-9.]+|"[^"]*"|'[^']*'|true|false|null"""
 
 
-@lru_cache(maxsize=2000)
 def _split(text: str, operators: tuple[str, ...]) -> list[str]:
     """The parts of an expression that one of some operators joins, the longest of which come first, where it does so at the top."""
     depth, parts, start, plain = 0, [], 0, without_literals(text)

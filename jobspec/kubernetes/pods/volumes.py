@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import amount_of
-from jobspec.kubernetes.metadata import (
-    annotation_problems,
-    bad_label_name,
-    bad_qualified_name,
-    bad_subdomain,
-    label_problems,
-    selector_problems,
-)
+from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.containers import PULL_POLICIES, field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
@@ -59,9 +52,9 @@ def _name(volume: Data, taken: dict[str, Any], path: Path) -> Problems:
     name = volume.get("name") or ""
     if not name:
         yield missing("name", volume, path)
-    elif why := bad_label_name(name):
+    elif why := metadata.bad_label_name(name):
         plain = name.lower().replace("_", "-").replace(".", "-").strip("-")
-        hint = f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
+        hint = f"write `{plain}`" if plain != name and not metadata.bad_label_name(plain) else ""
         yield Problem("invalid-name", (*path, "name"), f"`{name}` is not a valid name for a volume: {why}", hint)
     elif name in taken:
         message = f"the volume {path[-1]} has the name of the volume {taken[name]}, `{name}`"
@@ -143,9 +136,9 @@ def _csi(data: Data, path: Path) -> Problems:
         message = f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
         yield Problem("invalid-name", (*path, "driver"), message)
     elif driver:
-        yield from named(driver, "a driver", lambda name: bad_subdomain(name.lower()), (*path, "driver"))
+        yield from named(driver, "a driver", lambda name: metadata.bad_subdomain(name.lower()), (*path, "driver"))
     if secret is not None:
-        yield from required_name(secret, "name", "a Secret", bad_subdomain, (*path, "nodePublishSecretRef"))
+        yield from required_name(secret, "name", "a Secret", metadata.bad_subdomain, (*path, "nodePublishSecretRef"))
 
 
 def image_volume_problems(spec: Data, path: Path) -> Problems:
@@ -237,7 +230,7 @@ def _is_host_and_port(text: str) -> bool:
 
 def _storage_os(data: Data, path: Path) -> Problems:
     for field in ("volumeName", "volumeNamespace"):
-        if data.get(field) and (why := bad_label_name(data[field])):
+        if data.get(field) and (why := metadata.bad_label_name(data[field])):
             yield Problem("invalid-name", (*path, field), f"`{data[field]}` is not allowed here: {why}")
     yield from _secret(data, path)
 
@@ -333,13 +326,13 @@ def _bundle(data: Data, path: Path) -> Problems:
     elif name is not None and signer is not None:
         yield excluded(path, "`name` and `signerName` are mutually exclusive", "remove one of the two")
     elif name is not None:
-        yield from required_name(data, "name", "a ClusterTrustBundle", lambda text: bad_subdomain(text.rpartition(":")[2]), path)
+        yield from required_name(data, "name", "a ClusterTrustBundle", lambda text: metadata.bad_subdomain(text.rpartition(":")[2]), path)
         if "labelSelector" in data:
             message = "`name` names one ClusterTrustBundle, and excludes a `labelSelector`"
             yield excluded((*path, "labelSelector"), message, "remove one of the two")
     else:
         yield from required_name(data, "signerName", "a signer", _bad_signer, path)
-        yield from selector_problems(data.get("labelSelector"), (*path, "labelSelector"))
+        yield from metadata.selector_problems(data.get("labelSelector"), (*path, "labelSelector"))
     yield from _path_of_file(data, path)
 
 
@@ -362,7 +355,7 @@ def _certificate(data: Data, path: Path) -> Problems:
     most = _DAY if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 91 * _DAY
     yield from within(seconds, 3600, most, (*path, "maxExpirationSeconds"))
     for key in data.get("userAnnotations") or ():
-        if why := bad_qualified_name(key.lower()) or ("" if "/" in key else "it has no domain before it, as in `example.com/key`"):
+        if why := metadata.bad_qualified_name(key.lower()) or ("" if "/" in key else "it has no domain before it, as in `example.com/key`"):
             yield Problem("invalid-name", (*path, "userAnnotations"), f'"{key}" is not a key of an annotation for a signer: {why}')
     if not any(data.get(field) for field in _CERTIFICATE_FILES):
         yield missing(_CERTIFICATE_FILES[0], data, path, f"or {listed(_CERTIFICATE_FILES[1:])}")
@@ -375,9 +368,9 @@ def _bad_signer(name: str) -> str:
     domain, slash, rest = name.partition("/")
     if not slash or "/" in rest:
         return "it is a domain and a path, such as `example.com/signer`"
-    if "." not in domain or len(domain) > 253 or any(map(bad_label_name, domain.split("."))):
+    if "." not in domain or len(domain) > 253 or any(map(metadata.bad_label_name, domain.split("."))):
         return f"`{domain}` is not a domain of several parts"
-    return next((f"`{each}` in it is not a DNS label: {why}" for each in rest.split(".") if (why := bad_subdomain(each))), "")
+    return next((f"`{each}` in it is not a DNS label: {why}" for each in rest.split(".") if (why := metadata.bad_subdomain(each))), "")
 
 
 def _with_name(data: Data, path: Path) -> Problems:
@@ -572,10 +565,10 @@ def ephemeral_problems(data: Data, path: Path, release: str) -> Problems:
         yield missing("volumeClaimTemplate", data, path, "write the claim to make as `spec: {...}` in it")
         return
     template, path = data["volumeClaimTemplate"], (*path, "volumeClaimTemplate")
-    metadata = template.get("metadata") or {}
-    yield from label_problems(metadata.get("labels"), (*path, "metadata"))
-    yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
-    for field, value in metadata.items():
+    own = template.get("metadata") or {}
+    yield from metadata.label_problems(own.get("labels"), (*path, "metadata"))
+    yield from metadata.annotation_problems(own.get("annotations"), (*path, "metadata"))
+    for field, value in own.items():
         is_set = isinstance(value, list) or is_pointer(field, "metadata") or value not in ("", 0)
         if field not in _ALLOWED and is_set:
             hint = "the claim is named after the pod and the volume" if field == "name" else ""
@@ -597,7 +590,7 @@ def _claim_template_problems(template: Data, release: str) -> Problems:
     yield from given_source_problems(source, reference)
     namespace = (reference or {}).get("namespace")
     if namespace:
-        yield from named(namespace, "a namespace", bad_label_name, ("spec", "dataSourceRef", "namespace"))
+        yield from named(namespace, "a namespace", metadata.bad_label_name, ("spec", "dataSourceRef", "namespace"))
     if namespace and source is not None:
         message = "`dataSource` excludes a `dataSourceRef` with a namespace"
         yield excluded(("spec", "dataSource"), message, "remove one of the two", at_key=True)

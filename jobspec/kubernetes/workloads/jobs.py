@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
-from jobspec.kubernetes.metadata import (
-    bad_label_name,
-    bad_label_value,
-    bad_qualified_name,
-    bad_subdomain,
-    generated_name,
-    selector_problems,
-)
+from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.pod import with_template
 from jobspec.kubernetes.problems import (
     at_most,
@@ -82,7 +75,7 @@ def _host_names(data: Data, spec: Data) -> Problems:
     if text(spec, "completionMode") != "Indexed" or completions <= 0:
         return
     host = f"{name_of_job(data)}-{completions - 1}"
-    if why := bad_label_name(host):
+    if why := metadata.bad_label_name(host):
         yield Problem("invalid-name", ("metadata", "name"), f"the last pod of the Job would have the host name `{host}`, and cannot: {why}")
 
 
@@ -179,7 +172,7 @@ def job_selector(data: Data, old: Data | None, release: str) -> Problems:
         uid, is_checked = _NEW_UID if old is None else _uid_of(data, old), old is None or not is_at_least(release, "1.37")
         yield from _generated(spec, name_of_job(data), uid, is_checked=is_checked)
     elif spec.get("selector") is not None:
-        wrong = list(selector_problems(spec["selector"], ("spec", "selector")))
+        wrong = list(metadata.selector_problems(spec["selector"], ("spec", "selector")))
         yield from wrong or unmatched(spec["selector"], spec)
     elif old is None:
         yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
@@ -187,9 +180,9 @@ def job_selector(data: Data, old: Data | None, release: str) -> Problems:
 
 def name_of_job(data: Data) -> str:
     """The name of a Job, or one as the server makes it."""
-    metadata = mapping(data, "metadata")
-    name, prefix = text(metadata, "name"), text(metadata, "generateName")
-    return name or (generated_name(prefix) if prefix else "")
+    own = mapping(data, "metadata")
+    name, prefix = text(own, "name"), text(own, "generateName")
+    return name or (metadata.generated_name(prefix) if prefix else "")
 
 
 def _uid_of(data: Data, old: Data) -> str:
@@ -216,10 +209,10 @@ def _generated(spec: Data, name: str, uid: str, *, is_checked: bool) -> Problems
         if key in of_server and labels.get(key, name) != name:
             message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
             yield excluded((*at, Key(key)), message, "remove it; the server sets it")
-    if is_checked and not bad_subdomain(name) and (why := bad_label_value(name)):
+    if is_checked and not metadata.bad_subdomain(name) and (why := metadata.bad_label_value(name)):
         yield Problem("invalid-name", ("metadata", "name"), f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}")
     selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
-    wrong = list(selector_problems(selector, ("spec", "selector")))
+    wrong = list(metadata.selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else (is_checked and misses(selector, generated)) or misses(selector, {**generated, **labels})
     if missed:
@@ -258,7 +251,7 @@ def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bo
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
     yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", (*path, "onPodConditions"))
     for at, condition in items_at(rule, "onPodConditions", path):
-        yield from formed(text(condition, "type"), "type of a condition", bad_qualified_name, (*at, "type"))
+        yield from formed(text(condition, "type"), "type of a condition", metadata.bad_qualified_name, (*at, "type"))
         yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
         has = "has both" if conditions else "has neither"
@@ -362,7 +355,7 @@ def managed_by(name: str, path: Path) -> Problems:
     domain, _, rest = name.partition("/")
     if not domain or not rest:
         yield Problem("wrong-format", path, f'`managedBy` is a domain and a path, such as `kueue.x-k8s.io/multikueue`, not "{name}"')
-    elif why := bad_subdomain(domain):
+    elif why := metadata.bad_subdomain(domain):
         yield Problem("wrong-format", path, f"`{domain}` in `managedBy` is not a domain: {why}")
     elif not _PATH.issuperset(rest):
         yield Problem("wrong-format", path, f"`{rest}` in `managedBy` is not a path of a URL")
@@ -474,11 +467,9 @@ def _is_at_rest(job: Data, release: str) -> bool:
 
 def _metadata_without_generated(template: Data, written: dict[str, str]) -> Data:
     """The metadata of a template without the labels that the server adds, unless they are not as *written*."""
-    metadata = mapping(template, "metadata")
-    labels = {
-        key: value for key, value in string_map(metadata, "labels").items() if key not in GENERATED or written.get(key, value) != value
-    }
-    return {name: each for name, each in {**metadata, "labels": labels}.items() if name != "creationTimestamp"}
+    own = mapping(template, "metadata")
+    labels = {key: value for key, value in string_map(own, "labels").items() if key not in GENERATED or written.get(key, value) != value}
+    return {name: each for name, each in {**own, "labels": labels}.items() if name != "creationTimestamp"}
 
 
 def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
