@@ -168,16 +168,14 @@ _CAPABILITIES = tuple(
     "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT".split(),  # noqa: SIM905
 )
 _SELINUX = ("", "container_t", "container_init_t", "container_kvm_t")
-_SYSCTLS = (
-    "kernel.shm_rmid_forced",
-    *(f"net.ipv4.{each}" for each in ("ip_local_port_range", "tcp_syncookies", "ping_group_range", "ip_unprivileged_port_start")),
-)
-_KEEPALIVE = ("tcp_keepalive_time", "tcp_fin_timeout", "tcp_keepalive_intvl", "tcp_keepalive_probes")
-_SYSCTLS_27 = (*_SYSCTLS, "net.ipv4.ip_local_reserved_ports")
-_SYSCTLS_29 = (*_SYSCTLS_27, *(f"net.ipv4.{each}" for each in _KEEPALIVE))
-_SYSCTLS_32 = (*_SYSCTLS_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
-_SYSCTLS_37 = (*_SYSCTLS_32, "net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat")
-_SYSCTLS_SINCE = {0: _SYSCTLS, 27: _SYSCTLS_27, 29: _SYSCTLS_29, 32: _SYSCTLS_32, 37: _SYSCTLS_37}
+#: The sysctls below `net.ipv4.` that are allowed, by the minor version from which on they are.
+_SYSCTLS_SINCE = {
+    0: ("ip_local_port_range", "tcp_syncookies", "ping_group_range", "ip_unprivileged_port_start"),
+    27: ("ip_local_reserved_ports",),
+    29: ("tcp_keepalive_time", "tcp_fin_timeout", "tcp_keepalive_intvl", "tcp_keepalive_probes"),
+    32: ("tcp_rmem", "tcp_wmem"),
+    37: ("tcp_slow_start_after_idle", "tcp_notsent_lowat"),
+}
 
 
 def contexts(spec: Data) -> Iterator[tuple[Path, Data]]:
@@ -292,7 +290,9 @@ def seccomp(_: Data, spec: Data) -> Iterator[Breach]:
             yield from _profile(context["seccompProfile"], (*path, "seccompProfile", "type"), "seccomp")
 
 
-def _sysctls(allowed: tuple[str, ...]) -> Find:
+def _sysctls(minor: int) -> Find:
+    names = [each for since, added in _SYSCTLS_SINCE.items() if since <= minor for each in added]
+    allowed = ("kernel.shm_rmid_forced", *(f"net.ipv4.{each}" for each in names))
     return _wrong_values(
         lambda spec: [(("spec",), spec)], "securityContext.sysctls[].name", lambda each: each not in allowed, "forbids the sysctl `{}`"
     )
@@ -310,7 +310,7 @@ BASELINE_CHECKS = (
     Check("procMount", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
     Check("seLinuxOptions", "seLinuxOptions", {0: partial(_selinux, _SELINUX), 31: partial(_selinux, (*_SELINUX, "container_engine_t"))}),
     Check("seccompProfile_baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
-    Check("sysctls", "forbidden sysctls", {minor: _sysctls(allowed) for minor, allowed in _SYSCTLS_SINCE.items()}),
+    Check("sysctls", "forbidden sysctls", {minor: _sysctls(minor) for minor in _SYSCTLS_SINCE}),
     Check(
         "windowsHostProcess", "hostProcess", {0: _wrong_values(contexts, "windowsOptions.hostProcess", bool, "forbids `hostProcess: true`")}
     ),
