@@ -231,9 +231,12 @@ def items(data: Any, *steps: str) -> list[Any]:
 
 
 def at(data: Any, steps: Path) -> Any:
-    """The value at the end of some steps through mappings; None where there is none."""
+    """The value at the end of some steps through mappings and lists; None where there is none."""
     for step in steps:
-        data = data.get(step) if isinstance(data, dict) else None
+        if isinstance(data, dict):
+            data = data.get(step)
+        else:
+            data = data[step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else None
     return data
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import comparable
+from jobspec.go.values import at
 from jobspec.kubernetes.pods.annotations import APP_ARMOR, MIRROR
 from jobspec.kubernetes.pods.defaults import (
     CONTAINERS,
@@ -168,21 +169,11 @@ def _without_seconds(toleration: Data) -> Data:
 
 def _described_change(path: Path, now: Data, was: Data) -> str:
     """What changed at a path of the spec, in words."""
-    name, after, before = f"`{spell(path)}`", _at(path, now), _at(path, was)
+    name, after, before = f"`{spell(path)}`", at(now, path), at(was, path)
     if before is None and after is not None:
         return f"{name} cannot be added to an existing pod"
     value = "" if before is None or isinstance(before, dict | list) else f", and was {describe(before)}"
     return f"{name} of a pod cannot {'change' if after is not None else 'be removed'}{value}"
-
-
-def _at(path: Path, spec: Any) -> Any:
-    """What a spec says at a path; None where it says nothing, as of what the server fills in."""
-    try:
-        for step in path:
-            spec = spec[step]
-    except (KeyError, IndexError):
-        return None
-    return spec
 
 
 # The differences of two specs of a pod that matter to the server.
