@@ -12,7 +12,7 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import comparable, exponent_of, is_endless
 from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
-from jobspec.kubernetes.problems import closest, describe, excluded, fixed, listed, missing
+from jobspec.kubernetes.problems import closest, describe, excluded, fixed, listed, missing, named
 from jobspec.kubernetes.suggestions import chosen, did_you_mean
 from jobspec.targets import is_at_least
 
@@ -139,8 +139,8 @@ def _slow_quantities(data: Data) -> Problems:
 
 def _class_name(spec: Data, field: str) -> Problems:
     name = spec.get(field)
-    if isinstance(name, str) and name and (why := bad_subdomain(name)):
-        yield Problem("invalid-name", (*_SPEC, field), f"`{name}` is not a valid name for a class: {why}")
+    if isinstance(name, str) and name:
+        yield from named(name, "a class", bad_subdomain, (*_SPEC, field))
 
 
 # Check what a PersistentVolumeClaim's volume is filled from: `dataSource` and `dataSourceRef`.

@@ -37,6 +37,7 @@ from jobspec.kubernetes.problems import (
     named,
     one_of,
     repeated,
+    required,
     required_choice,
     required_name,
 )
@@ -105,8 +106,7 @@ def _constraints(spec: Data, path: Path, *, is_mutating: bool) -> Problems:
         yield missing("matchConstraints", spec, path, "write which resources the policy is for, in `resourceRules`")
         return
     yield from _match_resources(constraints, (*path, "matchConstraints"), is_mutating=is_mutating)
-    if not constraints.get("resourceRules"):
-        yield missing("resourceRules", constraints, (*path, "matchConstraints"))
+    yield from required(constraints, "resourceRules", (*path, "matchConstraints"))
 
 
 def _conditions(spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
@@ -167,8 +167,7 @@ def _validation(validation: Data, path: Path, expressions: _CompiledExpressions)
 
 
 def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
-    if not spec.get("mutations"):
-        yield missing("mutations", spec, path)
+    yield from required(spec, "mutations", path)
     for at, each in items_at(spec, "mutations", path):
         yield from required_choice(each, "patchType", tuple(_PATCHES), at)
         kind = each.get("patchType")
@@ -221,8 +220,7 @@ def _beside_all(path: Path, others: str) -> Problem:
 def _subresource_problems(rule: Data, path: Path) -> Problems:
     """The problems of resources with their subresources, such as `pods/status`."""
     resources, at = rule.get("resources", ()), (*path, "resources")
-    if not resources:
-        yield missing("resources", rule, path, "write them in the plural, such as `[pods, jobs]`")
+    yield from required(rule, "resources", path, "write them in the plural, such as `[pods, jobs]`")
     if "*/*" in resources and len(resources) > 1:
         yield excluded(at, "beside `*/*`, other resources must not be specified", "keep `*/*`, or write them without it")
     plain = [each for each in resources if each and "/" not in each]
@@ -270,8 +268,7 @@ def _reference(reference: Data, path: Path) -> Problems:
 
 def _actions(spec: Data, path: Path) -> Problems:
     actions = spec.get("validationActions", ())
-    if not actions:
-        yield missing("validationActions", spec, path, "write `[Deny]`, `[Warn]` or `[Audit]`")
+    yield from required(spec, "validationActions", path, "write `[Deny]`, `[Warn]` or `[Audit]`")
     for at, action in items_at(spec, "validationActions", path):
         yield from one_of(action, _ACTIONS, at)
     yield from repeated(items_at(spec, "validationActions", path), "an action")

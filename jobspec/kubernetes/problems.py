@@ -266,6 +266,11 @@ def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path) ->
         yield Problem("wrong-format", path, f'"{value}" is not a valid {what}: {why}')
 
 
+def required_form(around: Data, field: str, what: str, bad_form: Callable[[str], str], path: Path, hint: str = "") -> Problems:
+    """The problem of a field, of an object at *path*, that is absent, empty or no *what*."""
+    return formed(around[field], what, bad_form, (*path, field)) if around.get(field) else required(around, field, path, hint)
+
+
 def within(value: Any, least: int | None, most: int | None, path: Path) -> Problems:
     """The problem of a number below *least* or above *most*."""
     if (least is not None and value < least) or (most is not None and value > most):

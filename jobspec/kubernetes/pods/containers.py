@@ -454,11 +454,12 @@ def _request(action: Data, path: Path) -> Problems:
     yield from _port_of_action(action, path)
     yield from choice(action, "scheme", _SCHEMES, path, or_empty=True)
     for at, header in items_at(action, "httpHeaders", path):
-        name = header.get("name", "")
-        if not name:
-            yield missing("name", header, at)
-        elif not _HEADER.issuperset(name):
-            yield wrong_name(name, "a header", "it must consist of letters, digits and `-`", (*at, "name"))
+        yield from required_name(header, "name", "a header", _bad_header, at)
+
+
+def _bad_header(name: str) -> str:
+    """Why a text cannot be the name of a header of a request; empty if it can."""
+    return "" if _HEADER.issuperset(name) else "it must consist of letters, digits and `-`"
 
 
 # Restarts of containers: their own restart policies, rules by exit code, and resizes that restart.

@@ -21,6 +21,7 @@ from jobspec.kubernetes.problems import (
     one_of,
     required,
     required_choice,
+    required_form,
     required_name,
     unsupported,
     within,
@@ -98,10 +99,8 @@ def _pod_affinity_term(term: Data, path: Path) -> Problems:
         if why := metadata.bad_label_name(name):
             yield Problem("invalid-name", at, f'"{name}" is not a valid name for a namespace: {why}')
     yield from label_key_problems(term, path)
-    if not term.get("topologyKey"):
-        yield missing("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
-    else:
-        yield from formed(term["topologyKey"], "label key", metadata.bad_qualified_name, (*path, "topologyKey"))
+    hint = "name a label of nodes, such as `kubernetes.io/hostname`"
+    yield from required_form(term, "topologyKey", "label key", metadata.bad_qualified_name, path, hint)
 
 
 # Node affinity: which nodes a pod requires and prefers.
@@ -144,11 +143,8 @@ def _node_selector_term(term: Data, path: Path, *, values: bool) -> Problems:
 
 
 def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
-    key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
-    if not key:
-        yield missing("key", condition, path)
-    else:
-        yield from formed(key, "label key", metadata.bad_qualified_name, (*path, "key"))
+    operator, given = condition.get("operator") or "", condition.get("values") or ()
+    yield from required_form(condition, "key", "label key", metadata.bad_qualified_name, path)
     yield from required_choice(condition, "operator", _NODE_OPERATORS, path, f"it is one of {listed(_NODE_OPERATORS)}")
     if operator in ("In", "NotIn") and not given:
         yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")

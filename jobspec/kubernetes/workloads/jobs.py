@@ -267,8 +267,7 @@ def _exit_codes(codes: Data, path: Path, containers: list[str]) -> Problems:
         message = f"the pod template has no container `{name}`; there is {listed(containers) or 'none'}"
         yield Problem("unsupported-choice", (*path, "containerName"), message, closest(name, containers))
     values, at = items(codes, "values"), (*path, "values")
-    if not values:
-        yield missing("values", codes, path, "it is a list of exit codes, such as `[42]`")
+    yield from required(codes, "values", path, "it is a list of exit codes, such as `[42]`")
     yield from at_most(_MOST_CODES, len(values), "exit code", at)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
