@@ -122,3 +122,9 @@ def plain_address(text: str) -> Address | None:
     """The IP address that a text is; None also for one of IPv4 written as IPv6, which programs read differently."""
     found = address(text)
     return None if getattr(found, "ipv4_mapped", None) else found
+
+
+def is_link_local_multicast(found: Address) -> bool:
+    """Whether an address is one for multicast on one link: of 224.0.0.0/24, or of ff02::/16 with any flags."""
+    packed = found.packed
+    return packed[:3] == b"\xe0\x00\x00" if found.version == 4 else packed[0] == 0xFF and packed[1] & 15 == 2

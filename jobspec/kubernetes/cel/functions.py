@@ -74,14 +74,6 @@ def ip(text: str) -> Address:
     return {"ip": str(address)}
 
 
-def is_link_local_multicast(one: Address) -> bool:
-    """Whether it is a link-local multicast address."""
-    address = ip_address(one["ip"])
-    if isinstance(address, IPv4Address):
-        return address in _LOCAL_MULTICAST
-    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02
-
-
 def is_global_unicast(one: Address) -> bool:
     """Whether it is a global unicast address, as Go counts them: private addresses are."""
     address = ip_address(one["ip"])
@@ -280,7 +272,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("IP.family() int", lambda one: ip_address(one["ip"]).version),
     ("IP.isUnspecified() bool", lambda one: ip_address(one["ip"]).is_unspecified),
     ("IP.isLoopback() bool", lambda one: ip_address(one["ip"]).is_loopback),
-    ("IP.isLinkLocalMulticast() bool", is_link_local_multicast),
+    ("IP.isLinkLocalMulticast() bool", lambda one: formats.is_link_local_multicast(ip_address(one["ip"]))),
     ("IP.isLinkLocalUnicast() bool", lambda one: ip_address(one["ip"]).is_link_local),
     ("IP.isGlobalUnicast() bool", is_global_unicast),
     ("cidr(string) CIDR", cidr),
@@ -323,4 +315,3 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
 
 
 _BROADCAST = IPv4Address("255.255.255.255")
-_LOCAL_MULTICAST = ip_network("224.0.0.0/24")

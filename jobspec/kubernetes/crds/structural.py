@@ -507,20 +507,16 @@ def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
     for keyword, value in (schema or {}).items():
         if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
             continue
-        if keyword not in _NESTED:
-            made[keyword] = value
-        elif keyword in MAPS:
+        if keyword in MAPS:
             made[keyword] = {
                 name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()
             }
-        elif keyword in BRANCHES:
-            made[keyword] = [decoded(inner, kept=kept) for inner in value]
-        elif keyword in (*_UNMARSHALED, "not") and isinstance(value, dict):
+        elif keyword in _NESTED and isinstance(value, dict):
             made[keyword] = decoded(value, kept=kept)
+        elif keyword in _NESTED and isinstance(value, list) and value:
+            made[keyword] = [decoded(inner, kept=kept) for inner in value]
         elif keyword != "items":
             made[keyword] = value
-        elif isinstance(value, list) and value:
-            made[keyword] = [decoded(inner, kept=kept) for inner in value]
     return made
 
 

@@ -7,7 +7,7 @@ server allocates addresses and ports before it validates, so that it reports pro
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
-from jobspec.go.formats import plain_address, sloppy_address
+from jobspec.go.formats import is_link_local_multicast, plain_address, sloppy_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
@@ -457,5 +457,4 @@ def _bad_external(found: Address) -> str:
         return "it is a loopback address"
     if found.is_link_local:
         return "it is a link-local address (169.254.0.0/16, fe80::/10)"
-    is_multicast = found.packed[:3] == b"\xe0\x00\x00" if found.version == 4 else found.packed[0] == 0xFF and found.packed[1] & 15 == 2
-    return "it is a link-local multicast address (224.0.0.0/24, ff02::/10)" if is_multicast else ""
+    return "it is a link-local multicast address (224.0.0.0/24, ff02::/10)" if is_link_local_multicast(found) else ""
