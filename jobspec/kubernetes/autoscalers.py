@@ -107,7 +107,7 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
 
 
 def _metric_source_problems(kind: str, source: Data, path: Path) -> Problems:
-    """The problems of what describes a metric of a *kind*, but for those of its target's own fields."""
+    """The problems of the field that describes a metric of a *kind*; those inside its target are found by `_target`."""
     if kind == "object":
         yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
     if kind in ("resource", "containerResource"):

@@ -1,8 +1,8 @@
 """Kinds of common projects, such as Argo CD and Flux, by schemas that come with jobspec.
 
-A cluster may have another release of a project than ours: fields come, and limits go. So what its schema says of an object is a
-warning; that of its metadata is certain, since the API server's own code looks at it. CEL rules and the status are left out. The CRDs of
-the cluster, in `--crd` or `.jobspec/schemas`, come first and are judged whole.
+A cluster may have another release of a project, with other fields and limits. So a problem by our schema is a warning; problems of metadata
+are errors, since the API server's own code finds them. CEL rules and the status are not checked. CRDs of the cluster, from `--crd` or
+`.jobspec/schemas`, come first, and everything in them is checked.
 """
 
 from __future__ import annotations

@@ -296,8 +296,8 @@ def at_most(most: int, size: int, what: str, path: Path) -> Problems:
 def merged(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
     """The problems *found* in the structure of a built-in object, and those *of code* that do not follow from them.
 
-    Go code alone decides which fields are required, but for metadata. What it says about a place that could not be decoded, or about what
-    is inside of it, is left out, and so is a missing field for which an unknown one was meant.
+    Outside of metadata, Go code alone decides which fields are required. Its problems of a place that could not be decoded, or of places
+    inside it, are left out, and so is a missing field for which an unknown one was meant.
     """
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] == ("metadata",)]
     if not kept:

@@ -126,7 +126,7 @@ def _outside_bounds(
 def _beyond(
     wanted: str, path: Path, name: str, bound: Quantity, sides: list[tuple[str, Quantity | None]], is_beyond: Callable[[int, int], bool]
 ) -> Problems:
-    """The problem of an amount beyond a bound: of the first of two *sides*, on which there has to be one, or else of the second."""
+    """The problem of an amount beyond a bound. Of two *sides*, the first has to have an amount; the second counts if that is in bounds."""
     (field, first), (further, second) = sides
     one, other, limit = _comparable(first, second, bound)
     if first is None:

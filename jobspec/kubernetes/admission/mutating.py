@@ -277,7 +277,7 @@ def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = Fals
 
 
 def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *, is_builtin: bool, is_stored: bool) -> Iterator[str]:
-    """The same of a list."""
+    """What the items of a list in a patch have that the structure of its kind has not."""
     seen = set()
     for index, each in enumerate(patch):
         if shape.keys and not isinstance(each, dict):

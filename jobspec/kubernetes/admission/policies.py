@@ -218,9 +218,9 @@ class _Prepared(NamedTuple):
 
     policies: Sequence[Policy]
     by_resource: dict[Any, list[Policy]]
-    """Those that may be for what is done to a resource."""
+    """The policies that may be for a request, by its `of_resource`."""
     together: dict[Any, _Together]
-    """Those that are evaluated with each other, by `Inputs.like`."""
+    """The policies that are evaluated together, by `Inputs.like`."""
 
 
 def _prepared(objects: PolicyObjects, kind: GroupKind) -> _Prepared:
@@ -524,7 +524,7 @@ class Inputs:
 
     @property
     def like(self) -> tuple[Any, ...]:
-        """What requests have in common for which policies are evaluated with each other."""
+        """What has to be equal in requests for which the same policies are evaluated together."""
         return self.request.of_resource, self.request.namespace, self.unknown, self.bits
 
     def in_version(self, version: str) -> Inputs:
@@ -644,15 +644,15 @@ class _PolicyExpressions:
         return ExpressionGroup(programs[len(conditions) : len(texts)], programs[: len(conditions)], variables, shown)
 
     def _all_compiled(self, texts: Sequence[str]) -> list[_PolicyExpression]:
-        """Those of some expressions that can be compiled."""
+        """The compiled forms of those expressions that can be compiled."""
         return [each for each in map(self.compiled, texts) if not isinstance(each, str)]
 
 
-# Evaluate policies with each other: those that say nothing of one request say nothing of most requests.
+# Evaluate policies together: those that say nothing of one request say nothing of most requests.
 
 
 class _Together:
-    """Policies whose expressions are evaluated at once, for requests that are alike in what is not known and in the sizes of values."""
+    """Policies whose expressions are evaluated at once, for requests with the same unknown values and values of similar sizes."""
 
     def __init__(self, policies: Sequence[Policy], inputs: Inputs) -> None:
         self.most = (1 << inputs.bits) - 1
@@ -673,7 +673,7 @@ class _Together:
 
 
 def _silent(known: dict[Any, _Together], inputs: Inputs) -> Collection[Policy]:
-    """The policies that say nothing of a request in its own version, whether they are for it or not, as far as it is easily known."""
+    """The policies that are known, by those evaluated together, to say nothing of a request in its own version."""
     together = known.get(inputs.like)
     if not together or not together.groups:
         return ()

@@ -140,7 +140,7 @@ def _to_claim(document: Document, policies: PolicyObjects, old: Document | None)
 
 
 def _of_labels(document: Document, old: Document | None) -> Iterator[Diagnostic]:
-    """The problems of a namespace's labels, but for those that it has already."""
+    """The problems of a namespace's labels; none for an update that has the same problems as the stored namespace."""
     from jobspec.kubernetes.admission.pod_security import label_problems
 
     found, before = (list(label_problems(mapping(each.data, "metadata", "labels"))) if each else [] for each in (document, old))

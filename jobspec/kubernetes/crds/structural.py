@@ -490,7 +490,7 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
 
 
 def _inner_decode_problems(value: Any, wanted: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
-    """The same of the schemas in a mapping or in a list, whichever is *wanted*."""
+    """The problems of decoding the schemas in a value, which has to be a mapping or a list: *wanted* is its type."""
     if isinstance(value, wanted):
         for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if path[-1] != "dependencies" or isinstance(inner, dict):

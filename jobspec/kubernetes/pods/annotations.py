@@ -27,7 +27,7 @@ _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAU
 
 
 def annotation_problems(annotations: Annotations, spec: Data, path: Path) -> Problems:
-    """The problems of *annotations*, which stand at *path*, in themselves."""
+    """The problems of the values of *annotations*, which are at *path*."""
     for key, value in annotations.items():
         at = (*path, Key(key))
         if key == MIRROR and not spec.get("nodeName"):

@@ -47,7 +47,7 @@ def is_pointer(field: str, around: str) -> bool:
 
 
 _pointers: set[tuple[str, str]] = set()
-"""Those of the newest release, which has all fields of the others (`GoPointer` in the models); found on first use."""
+"""The fields that are pointers (`GoPointer` in the models), found on first use, of the newest release: it has all fields of the others."""
 
 
 def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:

@@ -129,7 +129,7 @@ def pod_template_problems(made: Data, _: Data | None, release: str) -> Problems:
 
 
 def with_template(own: Iterable[Problem], template: Data, release: str, path: Path = ("spec", "template")) -> Problems:
-    """The problems of an object's *own*, and those of its pod template at other places."""
+    """The *own* problems of an object, and those of its pod template at places that have none yet."""
     reported: set[Path] = set()
     for problem in own:
         reported.add(problem.path)
@@ -160,7 +160,7 @@ def _read(resource: Data) -> dict[str, str]:
 
 
 def _annotations(resource: Data, spec: Data, path: Path) -> Problems:
-    """The problems of the annotations in themselves."""
+    """The problems of the values of annotations."""
     if annotations := _read(resource):
         from jobspec.kubernetes.pods.annotations import annotation_problems
 
@@ -168,7 +168,7 @@ def _annotations(resource: Data, spec: Data, path: Path) -> Problems:
 
 
 def _contradictions(resource: Data, spec: Data, path: Path, *, of_template: bool) -> Problems:
-    """What contradicts the annotations."""
+    """The problems of fields that contradict the annotations."""
     if annotations := _read(resource):
         from jobspec.kubernetes.pods.annotations import contradiction_problems
 

@@ -1,9 +1,8 @@
 """What an update of a pod can change: images, some of its times, tolerations that are added, gates that are removed.
 
 Follows `ValidatePodUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, and `Admit`, plugin/pkg/admission/defaulttolerationseconds.
-As where a manifest is applied, what neither the stored state nor the new one says stays as it is: so does an account of which only one
-name is removed. A stored state with a `uid` comes from the cluster: what the cluster gave to the pod stays, too, which is its node, its
-account and the token.
+As in an apply, a field that is in neither state keeps its value, and so does the account if only one of its two fields is removed. A
+stored state with a `uid` comes from the cluster: what the cluster gave to the pod (its node, its account and the token) stays, too.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
 
 
 def with_account(new: Data, old: Data) -> Data:
-    """A new state with the account names that stay: those that the stored one does not say; of one from the cluster, both or none."""
+    """A new state with the names of the account that stay: those absent from the stored one; if that is from the cluster, both or none."""
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
         kept = {} if _account(now) else _of_stored(was, _ACCOUNT)
@@ -77,7 +76,7 @@ def with_account(new: Data, old: Data) -> Data:
 
 
 def with_nulls_as_texts(pod: Data) -> Data:
-    """A pod with the empty text in place of null, in fields that an apply empties by null, and keeps where they are absent."""
+    """A pod with empty texts in place of nulls in its account and pull policies: an apply empties null fields, and keeps absent ones."""
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return pod
@@ -93,7 +92,7 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
-    """The paths of changed pull policies. An empty one has its default; where neither state says one, nothing changes."""
+    """The paths of changed pull policies. An empty one means the default; if both states have none, nothing changes."""
     for (path, new), (_, old) in zip(containers_of(now, (), CONTAINERS), containers_of(was, (), CONTAINERS), strict=True):
         is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
         if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
@@ -101,7 +100,7 @@ def _policies(now: Data, was: Data) -> Iterator[Path]:
 
 
 def _of_stored(was: Data, fields: tuple[str, ...]) -> Data:
-    """Some fields of the stored spec, for a new one to keep where it does not say them."""
+    """Some fields of the stored spec, which a new one without them keeps."""
     return {field: was[field] for field in fields if field in was}
 
 
@@ -115,7 +114,7 @@ def _account(spec: Data) -> Any:
 
 
 def _without_token(was: Data, now: Data) -> Data:
-    """The stored spec without the token that the cluster mounts, where the new one does not say it."""
+    """The stored spec without the volume of the token that the cluster mounts, unless the new spec has it, too."""
     kept = {each.get("name", "") for each in now.get("volumes", ())}
     tokens = {name for each in was.get("volumes", ()) if (name := each.get("name", "")).startswith(_ACCESS)} - kept
 

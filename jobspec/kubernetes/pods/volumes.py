@@ -312,7 +312,7 @@ def _projected(data: Data, path: Path) -> Problems:
 
 
 def _files_of(name: str, source: Data, path: Path) -> Iterator[tuple[Path, str]]:
-    """The files that a source of a projected volume names, but for the token's, with the places of their paths."""
+    """The files that a source of a projected volume names, each with the place of its path; those of tokens are left out."""
     if name in ("clusterTrustBundle", "podCertificate"):
         yield from (((*path, field), source[field]) for field in ("path", *_CERTIFICATE_FILES) if source.get(field))
     yield from (((*at, "path"), item["path"]) for at, item in items_at(source, "items", path) if item.get("path"))

@@ -31,7 +31,7 @@ def cronjob_problems(data: Data, old: Data | None, release: str) -> Problems:
 
 
 def _cronjob_problems(data: Data, old: Data | None) -> Problems:
-    """Those but for the problems of any pod template."""
+    """The problems apart from those of the pod template."""
     spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _schedule(spec, may_have_zone="TZ" in text(old_spec, "schedule"))
     yield from negative_numbers(spec, _NUMBERS, _SPEC)

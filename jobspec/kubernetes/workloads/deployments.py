@@ -29,7 +29,7 @@ def lasting_problems(data: Data, old: Data | None, release: str) -> Problems:
 
 
 def _lasting_problems(data: Data, old: Data | None) -> Problems:
-    """Those but for the problems of any pod template.
+    """The problems apart from those of the pod template.
 
     A DaemonSet without a selector is refused for the labels of its template, which nothing selects.
     """
@@ -68,7 +68,7 @@ def replication_controller_problems(data: Data, _: Data | None, release: str) ->
 
 
 def _replication_controller_problems(data: Data) -> Problems:
-    """Those but for the problems of any pod template."""
+    """The problems apart from those of the pod template."""
     spec = mapping(data, "spec")
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     selector = string_map(spec, "selector") or labels
@@ -107,7 +107,7 @@ def stateful_set_problems(data: Data, old: Data | None, release: str) -> Problem
 
 
 def _stateful_set_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """Those but for the problems of any pod template.
+    """The problems apart from those of the pod template.
 
     An update does not look at what cannot change.
     """

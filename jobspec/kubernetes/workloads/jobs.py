@@ -44,7 +44,7 @@ def job_problems(data: Data, old: Data | None, release: str) -> Problems:
 
 
 def _job_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """Those but for the problems of any pod template."""
+    """The problems apart from those of the pod template."""
     data = _without_disabled(data, release, is_new=old is None)
     spec = with_defaults(mapping(data, "spec"))
     if old is not None:
@@ -63,7 +63,7 @@ def _without_disabled(data: Data, release: str, *, is_new: bool) -> Data:
 
 
 def with_defaults(spec: Data) -> Data:
-    """A Job's spec with the numbers that other fields are compared with: without both of them, one pod that completes."""
+    """A Job's spec with the defaults of `parallelism` and `completions`; `completions` has one only if both are absent."""
     if is_given(spec, "parallelism") or is_given(spec, "completions"):
         return spec if is_given(spec, "parallelism") else {**spec, "parallelism": 1}
     return {**spec, "parallelism": 1, "completions": 1}
@@ -94,7 +94,7 @@ _MAX_INDEXED_COMPLETIONS, _FEWER = 100_000, 10_000
 
 
 def job_spec(spec: Data, path: Path) -> Problems:
-    """The problems of a Job's spec, but for its selector and for what any pod template can have wrong."""
+    """The problems of a Job's spec, apart from those of its selector and of its pod template."""
     yield from negative_numbers(spec, _NUMBERS, path)
     if is_given(spec, "maxFailedIndexes") and not is_given(spec, "backoffLimitPerIndex"):
         yield missing("backoffLimitPerIndex", spec, path, "`maxFailedIndexes` counts the indexes that fail more often")
@@ -199,7 +199,10 @@ def _is_uid(value: str) -> bool:
 
 
 def _generated(spec: Data, name: str, uid: str, *, is_checked: bool) -> Problems:
-    """The problems of a selector and of labels that the server writes; unless *is_checked*, they have to match, but may be others."""
+    """The problems of a selector and of labels that the server writes.
+
+    *is_checked*: all have to be the server's own. If not, one label has to be the UID, and the selector has to match the labels.
+    """
     labels, at = string_map(mapping(spec, "template", "metadata"), "labels"), ("spec", "template", "metadata", "labels")
     of_server = GENERATED if is_checked else _UIDS[1:]
     for key in _UIDS:
@@ -361,11 +364,11 @@ def managed_by(name: str, path: Path) -> Problems:
     yield from at_most(_MAX_MANAGER_LENGTH, len(name.encode()), "character", path)
 
 
-# Updates of a Job: most fields are immutable, but for the scheduling directives of a suspended Job.
+# Updates of a Job: most fields are immutable, except the scheduling directives of a suspended Job.
 #
 # Follows `ValidateJobSpecUpdate`, k8s.io/kubernetes pkg/apis/batch/validation, and `validationOptionsForJob`, pkg/registry/batch/job,
 # 1.30 to 1.37.
-# What the server filled in at first, and neither state says, stays too: the selector, the labels of the pods, numbers.
+# What the server filled in (the selector, labels of the pods, numbers) stays as it is if neither state has it.
 
 
 _SPEC: Path = ("spec",)
@@ -428,7 +431,7 @@ def _selector_as_stored(selector: Any, of_server: dict[str, str]) -> Any:
 
 
 def _of_server(data: Data, old: Data, release: str) -> dict[str, str]:
-    """The labels of the pods that the server wrote, where an update may have others; before 1.37 it refuses those."""
+    """The labels that the server wrote into the pods, from 1.37 on, where an update may change them; empty before."""
     if not is_at_least(release, "1.37"):
         return {}
     return {**dict.fromkeys(_NAMES, name_of_job(old)), **dict.fromkeys(_UIDS, _uid_of(data, old))}
@@ -465,14 +468,14 @@ def _is_at_rest(job: Data, release: str) -> bool:
 
 
 def _metadata_without_generated(template: Data, written: dict[str, str]) -> Data:
-    """The metadata of a template without the labels that the server adds, unless they are not as *written*."""
+    """The metadata of a template without the labels that the server adds; those whose values differ from the ones *written* stay."""
     own = mapping(template, "metadata")
     labels = {key: value for key, value in string_map(own, "labels").items() if key not in GENERATED or written.get(key, value) != value}
     return {name: each for name, each in {**own, "labels": labels}.items() if name != "creationTimestamp"}
 
 
 def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
-    """The old pods with what may change as the new ones have it: their nodes, and where that is *sized*, what they need there."""
+    """The old spec of the pods with the new values of what may change: the choice of nodes and, if *sized*, the resources."""
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
     on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
     taken = {name: new[name] for name in CHANGEABLE_OF_PODS if name in new}
@@ -484,7 +487,7 @@ def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
 
 
 def _sized(new: list[Data], old: list[Data]) -> list[Data]:
-    """The old containers with the resources of the new ones that have their places and names."""
+    """The old containers with the resources of the new ones; a container whose name has changed keeps its own."""
     if len(new) != len(old):
         return old
     made = []

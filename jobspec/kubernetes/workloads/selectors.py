@@ -152,7 +152,7 @@ def _pulled(spec: Data, release: str) -> Data:
 
 
 def same_claims(one: list[Data], other: list[Data]) -> bool:
-    """Whether two lists of templates of claims mean the same; of a claim, `apiVersion` and `kind` are what they have to be."""
+    """Whether two lists of templates of claims mean the same; `apiVersion` and `kind` of a claim do not count."""
     return [_normalized_claim(claim) for claim in one] == [_normalized_claim(claim) for claim in other]
 
 

@@ -1,7 +1,7 @@
 """Check a Service as the API server's Go code does: ports, addresses, traffic, and what an update changes.
 
 Follows `ValidateServiceCreate`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.30 to 1.37. The
-server allocates addresses and ports before it validates, so that it reports problems of those alone.
+server allocates addresses and ports before it validates; if that fails, it reports nothing else.
 """
 
 from __future__ import annotations
@@ -332,8 +332,8 @@ def _health_check(spec: Data, kind: str) -> Problems:
 # What an update of a Service changes, and what the server keeps of what it allocated.
 #
 # Follows `patchAllocatedValues`, `normalizeClusterIPs` and `initIPFamilyFields`, k8s.io/kubernetes pkg/registry/core/service/storage,
-# `dropTypeDependentFields`, pkg/registry/core/service, and `ValidateServiceUpdate`, pkg/apis/core/validation, 1.30 to 1.37. Of a stored
-# Service that does not say its address, ports or families, none is known to change.
+# `dropTypeDependentFields`, pkg/registry/core/service, and `ValidateServiceUpdate`, pkg/apis/core/validation, 1.30 to 1.37. If a stored
+# Service does not have its address, ports or families, no change of them is reported.
 
 
 _ANEW = "restore the old value, or delete the Service first"
