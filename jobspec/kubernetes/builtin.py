@@ -17,7 +17,6 @@ from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import merged
-from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import RELEASES, is_at_least, release_of
@@ -40,7 +39,7 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     assert known and known.is_builtin, (api_version, kind)
     shape = shapes.load(api_version, kind, target)
     assert shape, (api_version, kind, target)
-    found = [] if encoded else schema_problems(data, shape, typed=True)
+    found = [] if encoded else structural.schema_problems(data, shape, typed=True)
     if found:
         if lost := lost_parent(found, data, shape):
             return [lost]

@@ -13,7 +13,6 @@ from jobspec.diagnostics import Data, Diagnostic, JobspecError, Key, Problem, Pr
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.go.values import without_nulls
-from jobspec.kinds import find
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
 from jobspec.kubernetes.crds.structural import decoded
@@ -150,7 +149,7 @@ class CustomKinds:
     def _json_schema(self, document: Document) -> JSONSchema | None:
         if not self._find_json_schema or not document.api_version or not document.kind:
             return None
-        known = find(document.api_version, document.kind)
+        known = kinds.find(document.api_version, document.kind)
         return None if known and (known.component or is_judged(known, document.api_version)) else self._find_json_schema(document)
 
 

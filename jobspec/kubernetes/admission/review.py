@@ -8,7 +8,6 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Data, Diagnostic, Problem, Problems, Record
 from jobspec.go.values import decode_as_go, mapping
-from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.generated import ANY
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, Reference, containers, references
 from jobspec.kubernetes.problems import closest
@@ -58,14 +57,14 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     if is_filled_last:
         filled = {**filled, "spec": with_resources(filled["spec"], release)}
     refusals, warned = [*by_account, *by_priority, *by_class], list[Problem]()
-    if objects.in_namespace(LIMIT_RANGE, namespace):
+    if objects.in_namespace(kinds.LIMIT_RANGE, namespace):
         refusals += [*problems_of_defaults(decoded, filled, target), *limit_problems(filled, namespace, objects)]
     if labels := objects.labels(namespace):
         from jobspec.kubernetes.admission.pod_security import pod_security_problems
 
         by_labels, warned = pod_security_problems(filled, namespace, labels, release)
         refusals += by_labels
-    if objects.in_namespace(RESOURCE_QUOTA, namespace):
+    if objects.in_namespace(kinds.RESOURCE_QUOTA, namespace):
         from jobspec.kubernetes.admission.quotas import quota_problems
 
         refusals += quota_problems(filled, namespace, objects)
@@ -128,11 +127,11 @@ def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
 
 def _to_claim(document: Document, policies: PolicyObjects, old: Document | None) -> AdmissionAnswer:
     found: list[Problem] = []
-    if policies.in_namespace(LIMIT_RANGE, document.namespace):
+    if policies.in_namespace(kinds.LIMIT_RANGE, document.namespace):
         from jobspec.kubernetes.admission.limits import claim_limit_problems
 
         found += claim_limit_problems(document.data, document.namespace, policies)
-    if old is None and policies.in_namespace(RESOURCE_QUOTA, document.namespace):
+    if old is None and policies.in_namespace(kinds.RESOURCE_QUOTA, document.namespace):
         from jobspec.kubernetes.admission.quotas import claim_quota_problems
 
         found += claim_quota_problems(document.data, document.namespace, policies)
@@ -173,7 +172,7 @@ def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
 
 def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Problem:
     kind = reference.kind[1]
-    what = "is never scheduled" if reference.kind == PERSISTENT_VOLUME_CLAIM else "never starts its containers"
+    what = "is never scheduled" if reference.kind == kinds.PERSISTENT_VOLUME_CLAIM else "never starts its containers"
     message = f"no {kind} `{reference.name}` in the namespace of the pod: it {what}"
     hint = closest(reference.name, objects.names(reference.kind, namespace)) or "pass its file, too"
     return Problem("pod-waits", reference.path, message, hint)

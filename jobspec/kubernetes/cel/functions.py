@@ -16,9 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from jobspec.go import formats, regex, text_formats
-from jobspec.go.formats import plain_address
 from jobspec.go.quantities import BINARY, DECIMAL, split_quantity
-from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel import signatures
 
@@ -69,7 +67,7 @@ def _insert_all(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]
 def ip(text: str) -> Address:
     """Parse an IP address. Raises ValueError for other texts, and for addresses with a zone or an embedded IPv4 address."""
     address = ip_address(text)
-    if plain_address(text) is None:
+    if formats.plain_address(text) is None:
         raise ValueError(f"{text} has a zone, or another address inside")
     return {"ip": str(address)}
 
@@ -215,7 +213,7 @@ _TEXTS = ("uri", "uuid", "byte", "date", "datetime")
 
 
 def _as_format(name: str) -> Check:
-    return lambda text: "" if CHECKS[name](text) else f"it has not the format `{name}`"
+    return lambda text: "" if text_formats.CHECKS[name](text) else f"it has not the format `{name}`"
 
 
 #: The check of each format: why a text is not of that format, empty where it is.
