@@ -6,7 +6,7 @@ not; `CachedDeepEqual` compares sets and other lists in their order. CEL rules c
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key
+from jobspec.diagnostics import Key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,11 +63,6 @@ class Correlated:
     def _is_same_at(self, step: str | int) -> bool:
         inner = self.inside(step)
         return inner is not None and inner.is_same()
-
-
-def correlated(value: Data, old: Data, shape: Shape) -> Correlated:
-    """An object and the stored one, which are never equal: the server sets metadata such as `resourceVersion`."""
-    return Correlated(value, old, shape, is_same=False)
 
 
 def child_of(shape: Shape, name: str) -> Shape | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.values import MAX_INT32
-from jobspec.kubernetes.correlation import Correlated, children, correlated
+from jobspec.kubernetes.correlation import Correlated, children
 from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import describe
 from jobspec.kubernetes.structural import filled, schema_problems_at
@@ -71,11 +71,14 @@ def _as_stored(data: Data, shape: Shape) -> Data:
 
 
 def _correlated(whole: Data, stored: Data, shape: Shape) -> Correlated:
-    """The object correlated with the stored one; it gets the stored status, if that is a subresource."""
+    """The object correlated with the stored one; it gets the stored status, if that is a subresource.
+
+    Both are never equal as a whole, since the server sets metadata such as `resourceVersion`.
+    """
     before = filled(stored, shape)
     if not shape.keeps_status and "status" in before:
         whole["status"] = before["status"]
-    return correlated(whole, before, shape)
+    return Correlated(whole, before, shape, is_same=False)
 
 
 def _problems_with_defaults(whole: Data, shape: Shape, before: Correlated | None) -> Problems:
