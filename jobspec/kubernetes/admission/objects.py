@@ -262,35 +262,29 @@ def references(spec: Data) -> Iterator[Reference]:
 
 
 def _of_volume(volume: Data, path: Path) -> Iterator[Reference]:
-    claim = mapping(volume, "persistentVolumeClaim").get("claimName")
-    if claim:
-        yield Reference(PERSISTENT_VOLUME_CLAIM, claim, (*path, "persistentVolumeClaim", "claimName"))
-    yield from _of_files(volume, "secret", "secretName", SECRET, path)
-    yield from _of_files(volume, "configMap", "name", CONFIG_MAP, path)
+    yield from _named_in(volume, "persistentVolumeClaim", "claimName", PERSISTENT_VOLUME_CLAIM, path)
+    yield from _named_in(volume, "secret", "secretName", SECRET, path)
+    yield from _named_in(volume, "configMap", "name", CONFIG_MAP, path)
     for number, source in enumerate(sequence(mapping(volume, "projected"), "sources")):
         place = (*path, "projected", "sources", number)
-        yield from _of_files(source, "secret", "name", SECRET, place, is_projected=True)
-        yield from _of_files(source, "configMap", "name", CONFIG_MAP, place, is_projected=True)
-
-
-def _of_files(holder: Data, field: str, name: str, kind: GroupKind, path: Path, *, is_projected: bool = False) -> Iterator[Reference]:
-    """The object whose keys are the files of a volume, or of a part of one."""
-    source, place = mapping(holder, field), (*path, field)
-    if source.get(name):
-        keys = [(each["key"], (*place, "items", index, "key")) for index, each in enumerate(sequence(source, "items")) if each.get("key")]
-        is_optional = bool(source.get("optional"))
-        yield Reference(kind, source[name], (*place, name), keys, is_optional=is_optional, is_projected=is_projected)
+        yield from _named_in(source, "secret", "name", SECRET, place, is_projected=True)
+        yield from _named_in(source, "configMap", "name", CONFIG_MAP, place, is_projected=True)
 
 
 def _of_container(container: Data, path: Path) -> Iterator[Reference]:
     for index, variable in enumerate(sequence(container, "env")):
         for field, kind in (("secretKeyRef", SECRET), ("configMapKeyRef", CONFIG_MAP)):
-            source, place = mapping(variable, "valueFrom", field), (*path, "env", index, "valueFrom", field)
-            if source.get("name"):
-                keys = [(source["key"], (*place, "key"))] if source.get("key") else []
-                yield Reference(kind, source["name"], (*place, "name"), keys, is_optional=bool(source.get("optional")))
+            yield from _named_in(mapping(variable, "valueFrom"), field, "name", kind, (*path, "env", index, "valueFrom"))
     for index, several in enumerate(sequence(container, "envFrom")):
         for field, kind in (("secretRef", SECRET), ("configMapRef", CONFIG_MAP)):
-            source, place = mapping(several, field), (*path, "envFrom", index, field, "name")
-            if source.get("name"):
-                yield Reference(kind, source["name"], place, is_optional=bool(source.get("optional")))
+            yield from _named_in(several, field, "name", kind, (*path, "envFrom", index))
+
+
+def _named_in(holder: Data, field: str, name: str, kind: GroupKind, path: Path, *, is_projected: bool = False) -> Iterator[Reference]:
+    """The object that a field of a volume or a variable names, with the one key that it reads, or those that become files."""
+    source, place = mapping(holder, field), (*path, field)
+    if source.get(name):
+        keys = [(each["key"], (*place, "items", index, "key")) for index, each in enumerate(sequence(source, "items")) if each.get("key")]
+        keys += [(source["key"], (*place, "key"))] if source.get("key") else []
+        is_optional = bool(source.get("optional"))
+        yield Reference(kind, source[name], (*place, name), keys, is_optional=is_optional, is_projected=is_projected)
