@@ -292,8 +292,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
 
     The partial jobs of all overlays are merged first, since an overlay's changes to pods reach also the roles that another one adds.
     """
-    shape = shapes.load(document.api_version, document.kind, target)
-    assert shape
+    shape = shapes.part(document.api_version, document.kind, target)
     tree = with_marks(document.data, document.marks)
     found: list[Diagnostic] = []
     with_roles = document

@@ -105,8 +105,7 @@ def _read_overlay(file: OverlayFile, target: Target) -> tuple[MarkedTree | None,
 
 def _checked(document: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
     """The tree of an overlay that is valid by its schema, and what else is wrong with it."""
-    shape = shapes.load(document.api_version, document.kind, target)
-    assert shape
+    shape = shapes.part(document.api_version, document.kind, target)
     tree = _without_nulls(with_marks(document.data, document.marks), shape)
     return tree, check_overlay(tree)
 
@@ -114,11 +113,10 @@ def _checked(document: Document, target: Target) -> tuple[MarkedTree, list[Diagn
 def overlay_problems(document: Document, target: Target) -> list[Diagnostic]:
     """Everything that is wrong with a valid document of the kind Overlay by itself, and unknown fields of its partial manifests."""
     tree, found = _checked(document, target)
-    template = shapes.load("v1", "PodTemplate", target)
-    assert template
+    template = shapes.part("v1", "PodTemplate", target, ("template",))
     for index, entry in enumerate(items(tree.get("spec", "pods"))):
         if child := entry.get("template"):
-            found += _unknown_fields(child, template.at(("template",)), ("spec", "pods", index, "template"))
+            found += _unknown_fields(child, template, ("spec", "pods", index, "template"))
     for version, kind in workloads.KINDS:
         job = tree.get("spec", "job", kind)
         if job and isinstance(job.value, dict):

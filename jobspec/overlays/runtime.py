@@ -312,7 +312,7 @@ def _in_trainer(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> 
     """Why a change to the training container in `spec.trainer` has no effect on that of the runtime."""
     inside = change.path[3:]
     name, source = str(inside[0]), f"the runtime `{pods.runtime.name}`"
-    shape = pods.template_shape and pods.template_shape.at((*NODE_PATH[:2], 0))
+    shape = pods.template_shape.at((*NODE_PATH[:2], 0))
     for container in pods.runtime.training_containers(pods.runtime.jobs_without(name)) if change.tree.value is None else ():
         missed = at_address(container, inside, shape)
         if missed and missed.value not in (None, [], {}):

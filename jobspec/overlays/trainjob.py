@@ -50,9 +50,7 @@ class TrainJobPods:
         self.release = target["trainer"]
         self.overrides = PodOverrides(shape)
         self.runtime = runtime
-        kind = shapes.load(API_VERSION, "ClusterTrainingRuntime", target)
-        assert kind
-        self.template_shape = kind.at((*REPLICATED_JOBS, 0, *TEMPLATE))
+        self.template_shape = shapes.part(API_VERSION, "ClusterTrainingRuntime", target, (*REPLICATED_JOBS, 0, *TEMPLATE))
         """The shape of the runtime's pod templates."""
         self.problems = list(problems)
         """What a TrainJob cannot express, and what else is wrong with the overlays so far."""

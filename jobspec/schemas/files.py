@@ -12,7 +12,7 @@ from jobspec.kinds import built_in, find
 from jobspec.models import roots
 from jobspec.models.base import QUANTITY, Column, Model, Resource
 from jobspec.schemas import json_schema
-from jobspec.schemas.shapes import ATTRIBUTES, VALIDATIONS, builtin_path, is_plain, schema_path
+from jobspec.schemas.shapes import ATTRIBUTES, VALIDATIONS, is_plain, schema_path
 from jobspec.schemas.structure import facts_of, releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
@@ -34,7 +34,8 @@ def files() -> Iterator[tuple[str, str]]:
             yield path, json_schema.text(model, release, version)
     for kind in built_in():
         for api_version in kind.api_versions:
-            yield f"compiled/{builtin_path(api_version, kind.name)}", compiled_builtin(api_version, kind.name)
+            path = schema_path("kubernetes", "", api_version, kind.name)
+            yield f"compiled/{path}", compiled_builtin(api_version, kind.name)
 
 
 # Structures to compiled schemas, the small files that `jobspec.shapes` loads.

@@ -169,8 +169,7 @@ def is_of_type(value: Any, shape: Shape) -> bool:
     return shape.type not in TYPES or kind in TYPES[shape.type] or (kind is float and shape.type == "integer")
 
 
-_loaded: dict[str, Shape] = {}
-_builtin: dict[str, dict[str, Shape]] = {}
+_loaded: dict[str, dict[str, Shape]] = {}
 
 
 def load(api_version: str, kind: str, target: Target) -> Shape | None:
@@ -179,12 +178,9 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
     if not known:
         return None
     if known.is_builtin:
-        return _in_releases(api_version, kind).get(target["kubernetes"])
+        return _in_releases(schema_path("kubernetes", "", api_version, kind)).get(target["kubernetes"])
     release = target.get(known.component) or release_of(known.component, target)
-    name = schema_path(known.component, release, api_version, kind)
-    if name not in _loaded:
-        _loaded[name] = linked(_read_compiled(name)["shapes"])[0]
-    return _loaded[name]
+    return _in_releases(schema_path(known.component, release, api_version, kind))[release]
 
 
 def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
@@ -197,38 +193,25 @@ def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
 
 def releases(api_version: str, kind: str) -> list[str]:
     """The releases of Kubernetes that serve a built-in kind, oldest first."""
-    return list(_in_releases(api_version, kind))
+    return list(_in_releases(schema_path("kubernetes", "", api_version, kind)))
 
 
-def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
-    """The shapes of a built-in kind by the releases that serve it."""
-    name = builtin_path(api_version, kind)
-    if name not in _builtin:
-        file = _read_compiled(name)
+def _in_releases(path: str) -> dict[str, Shape]:
+    """The shapes of the kind of a compiled file, by the releases that the file is for."""
+    if path not in _loaded:
+        file = load_json(data_path("schemas", "compiled", *path.split("/")))
         table = linked(file["shapes"])
-        _builtin[name] = {release: table[index] for release, index in file["releases"].items()}
-    return _builtin[name]
+        roots = file.get("releases") or {file["release"]: 0}
+        _loaded[path] = {release: table[index] for release, index in roots.items()}
+    return _loaded[path]
 
 
 def schema_path(component: str, release: str, api_version: str, kind: str) -> str:
-    """Where a kind's schema stands below `schemas/` or `schemas/compiled/`, with `/` between the parts."""
+    """Where a kind's schema stands below `schemas/` or `schemas/compiled/`, with `/` between the parts; without a *release* for all."""
     group, _, version = api_version.rpartition("/")
-    return f"{component}-{release}/{group or 'core'}/{kind.lower()}_{version}.json"
-
-
-def builtin_path(api_version: str, kind: str) -> str:
-    """Where the schema of a built-in kind in all releases stands below `schemas/compiled/`."""
-    group, _, version = api_version.rpartition("/")
-    return f"kubernetes/{group or 'core'}/{kind.lower()}_{version}.json"
-
-
-def _read_compiled(name: str) -> Any:
-    return load_json(data_path("schemas", "compiled", *name.split("/")))
+    return f"{component}{release and f'-{release}'}/{group or 'core'}/{kind.lower()}_{version}.json"
 
 
 def load_metadata(target: Target) -> Shape:
     """The shape of an object's metadata, which is the same for all kinds."""
-    small = load("v1", "ConfigMap", target)
-    metadata = small and small.at(("metadata",))
-    assert metadata
-    return metadata
+    return part("v1", "ConfigMap", target, ("metadata",))

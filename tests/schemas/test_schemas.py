@@ -266,7 +266,8 @@ def test_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
     written = {path.relative_to(exported).as_posix() for path in exported.rglob("*.json")}
     paths = {shapes.schema_path(component, release, version, kind): component for version, kind, component, release in EVERY}
     of_models = {f"compiled/{path}" for path, component in paths.items() if component != "kubernetes"}
-    of_built_in_kinds = {f"compiled/{shapes.builtin_path(version, kind.name)}" for kind in built_in() for version in kind.api_versions}
+    built_in_paths = (shapes.schema_path("kubernetes", "", version, kind.name) for kind in built_in() for version in kind.api_versions)
+    of_built_in_kinds = {f"compiled/{path}" for path in built_in_paths}
     assert len(of_built_in_kinds) > 60
     assert written == paths.keys() | of_models | of_built_in_kinds
     for name in sorted(paths):
