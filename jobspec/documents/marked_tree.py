@@ -55,9 +55,9 @@ class MarkedTree:
             here = here.value.get(step) if here and isinstance(here.value, dict) else None
         return here
 
-    def entries(self, name: str) -> Iterator[tuple[str, MarkedTree]]:
-        """The keys and values of the mapping under *name*, none where there is none."""
-        child = self.get(name)
+    def entries(self, *path: str) -> Iterator[tuple[str, MarkedTree]]:
+        """The keys and values of the mapping at a path of mapping keys, none where there is none."""
+        child = self.get(*path)
         return iter(child.value.items() if child and isinstance(child.value, dict) else ())
 
     def replace_at(self, path: tuple[str | int, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
@@ -96,14 +96,13 @@ class _UnreadTree(MarkedTree):
 
     __slots__ = ()
 
+    _made: Callable[[], Any]
+
     def __getattr__(self, name: str) -> Any:
         if name != "value":
             raise AttributeError(name)
         self.value = self._made()
         return self.value
-
-    def _made(self) -> Any:
-        raise NotImplementedError
 
 
 class PlainTree(_UnreadTree):
@@ -143,18 +142,15 @@ class PlainTree(_UnreadTree):
 class LateTree(_UnreadTree):
     """A text that is expensive to make, made on first use."""
 
-    __slots__ = ("_make",)
+    __slots__ = ("_made",)
 
     def __init__(self, make: Callable[[], str], mark: Mark, key: Mark | None) -> None:  # its value is made later
-        self._make = make
+        self._made = make
         self._data = None
         self.mark = mark
         self.key = key
         self.rank = None
         self.bound = None
-
-    def _made(self) -> str:
-        return self._make()
 
 
 def field_value(tree: MarkedTree, field: str) -> Any:
@@ -249,8 +245,6 @@ def as_document(tree: MarkedTree, source: Document, *, index: int | None = None)
 
 def set_by(operator: Mark, data: Any) -> MarkedTree:
     """Plain data as a tree that an operator makes: all of it, but for trees inside, stands at the *operator*'s place."""
-    if type(data) is str:
-        return MarkedTree(data, operator)
     if isinstance(data, MarkedTree):
         return data
     if isinstance(data, dict):

@@ -307,8 +307,7 @@ _PORTS_OF_NAMES = (53, 5353)
 
 def _labels_of(pod: MarkedTree) -> dict[str, str]:
     """The labels of a pod."""
-    metadata = pod.get("metadata")
-    return {name: str(each.value) for name, each in metadata.entries("labels")} if metadata else {}
+    return {name: str(each.value) for name, each in pod.entries("metadata", "labels")}
 
 
 def _blocking(policies: Sequence[Document], own: Mapping[str, str], peers: Sequence[Mapping[str, str]]) -> tuple[Document, str, str] | None:
@@ -434,7 +433,7 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
         resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
     Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
     """
-    in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
+    in_runtime = job.in_runtime("spec", "mlPolicy", "torch", "numProcPerNode")
     if job.is_pytorchjob or job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int):
         return
     for container in job.training_containers:

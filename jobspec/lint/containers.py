@@ -11,7 +11,7 @@ from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedContainer, LintedJob
 from jobspec.programs.command_lines import JAX, TORCH
-from jobspec.workloads import REPLICATED_JOBS, value_at
+from jobspec.workloads import REPLICATED_JOBS
 
 _FILLED_IN = "${"  # what stands for a text that a program fills in later
 
@@ -182,7 +182,7 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
     After: trainer: {env: []}
     Evidence: `Jax` plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jax, 2.2 and 2.3
     """
-    is_jax = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "jax")) is not None
+    is_jax = job.in_runtime("spec", "mlPolicy", "jax") is not None
     for each in items(job.tree.get("spec", "trainer", "env")) if is_jax else ():
         if text(each, "name") in JAX:
             message = f"`{text(each, 'name')}` overrides the value that the trainer sets for each pod"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, JobspecError, Path, marks_at
+from jobspec.diagnostics import Diagnostic, JobspecError, Path, grouped, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.quantities import quantity
@@ -17,7 +17,7 @@ from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any
 
     from jobspec.cluster import Cluster
@@ -89,6 +89,10 @@ class LintedJob(LintedDocument):
         self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
         """Of a PyTorchJob: its roles, each with what the job says of it."""
 
+    def in_runtime(self, *path: str) -> Any:
+        """The value at a path of the runtime, None where there is none."""
+        return value_at(self.runtime.data, path) if self.runtime else None
+
 
 def linted_job(given: Document, documents: Documents) -> LintedJob | None:
     """An accepted job or runtime as rules look at it; None for other documents, and for a job that cannot be expanded."""
@@ -159,8 +163,7 @@ class LintedContainer:
         self.trains = self.name == role.training and not is_init
         """Whether it is the one that trains."""
         self.image: MarkedTree | None = fields.get("image")
-        asked = fields.get("resources")
-        self.resources = {name: each for field in ("requests", "limits") for name, each in asked.entries(field)} if asked else {}
+        self.resources = {name: each for field in ("requests", "limits") for name, each in tree.entries("resources", field)}
         """The names of what is asked for, each with its limit or else its request."""
         self.gpus = sum([amount(tree, name) // _ONE for name in self.resources if is_gpu(name)])
         """The number of whole GPUs."""
@@ -297,14 +300,10 @@ class _Index:
 
     __slots__ = ("by_file", "by_kind", "by_name")
 
-    def __init__(self, documents: Iterable[Document]) -> None:
-        self.by_kind: dict[GroupKind, list[Document]] = {}
-        self.by_file: dict[str, list[Document]] = {}
-        self.by_name: dict[tuple[GroupKind, str], list[Document]] = {}
-        for document in documents:
-            self.by_kind.setdefault(document.group_kind, []).append(document)
-            self.by_file.setdefault(document.file, []).append(document)
-            self.by_name.setdefault((document.group_kind, document.name), []).append(document)
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.by_kind: Mapping[GroupKind, Sequence[Document]] = grouped(documents, lambda each: each.group_kind)
+        self.by_file: Mapping[str, Sequence[Document]] = grouped(documents, lambda each: each.file)
+        self.by_name: Mapping[tuple[GroupKind, str], Sequence[Document]] = grouped(documents, lambda each: (each.group_kind, each.name))
 
 
 class Documents:
@@ -323,8 +322,11 @@ class Documents:
         self._own = _Index(documents)
         self._there = cluster.once("documents", lambda: _Index(cluster.objects))
         self._first: dict[Identity, Document] = {}
-        self._in_namespace: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
-        self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
+        self._in_namespace = cache(self._found_in_namespace)
+        self._names: Callable[[GroupKind, str], Sequence[str]] = cache(
+            lambda kind, namespace: sorted({each.name for each in self._in_namespace(kind, namespace)})
+        )
+        self._selectors = cache(lambda kind, path, namespace: Selectors(self._in_namespace(kind, namespace), path))
         self._syncs = syncs
         for document in documents:
             self._first.setdefault(self._key(document), document)
@@ -347,22 +349,14 @@ class Documents:
 
     def names_in_same_namespace(self, document: Document, kind: GroupKind) -> Sequence[str]:
         """The names of a kind in the namespace of a document, sorted."""
-        return self._in_same_namespace(document, kind)[1]
-
-    def _in_same_namespace(self, document: Document, kind: GroupKind) -> tuple[Sequence[Document], Sequence[str]]:
-        """The documents of a kind in the namespace of another one, and their names."""
-        known = self._in_namespace.get((kind, document.namespace))
-        if known is None:
-            found = [each for each in self.of_kind(kind) if _can_share_namespace(each, document)]
-            known = self._in_namespace[kind, document.namespace] = (found, sorted({each.name for each in found}))
-        return known
+        return self._names(kind, document.namespace)
 
     def selectors(self, document: Document, kind: GroupKind, path: Path) -> Selectors:
         """What of a kind selects pods in the namespace of a document, by the labels at a path."""
-        known = self._selectors.get((kind, path, document.namespace))
-        if known is None:
-            known = self._selectors[kind, path, document.namespace] = Selectors(self._in_same_namespace(document, kind)[0], path)
-        return known
+        return self._selectors(kind, path, document.namespace)
+
+    def _found_in_namespace(self, kind: GroupKind, namespace: str) -> list[Document]:
+        return [each for each in self.of_kind(kind) if _may_be_in(each, namespace)]
 
     @cached_property
     def used_runtimes(self) -> Set[tuple[str, str]]:
@@ -379,7 +373,7 @@ class Documents:
 
     def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""
-        found = [each for each in self.of_name(kind, name) if _can_share_namespace(each, document)]
+        found = [each for each in self.of_name(kind, name) if _may_be_in(each, document.namespace)]
         return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
 
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
@@ -398,9 +392,9 @@ def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Docume
     return [*own, *there] if there else own
 
 
-def _can_share_namespace(one: Document, other: Document) -> bool:
-    """Whether *one* may be in the namespace of *other*: it has that namespace, or none."""
-    return one.namespace in ("", other.namespace)
+def _may_be_in(document: Document, namespace: str) -> bool:
+    """Whether a document may be in a namespace: it has that one, or none."""
+    return document.namespace in ("", namespace)
 
 
 # Documents that select pods by their labels, such as Services and NetworkPolicies, looked up by these labels.

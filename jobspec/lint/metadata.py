@@ -107,8 +107,7 @@ def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
     After: template: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
     Evidence: `createNewPod` of training-operator pkg/controller.v1/common; kubeflow/sdk#381
     """
-    metadata = job.tree.get("metadata")
-    for name, said in metadata.entries("annotations") if metadata else ():
+    for name, said in job.tree.entries("metadata", "annotations"):
         if name in _OF_PODS and not any(role.pod_tree.get("metadata", "annotations", name) for role in job.roles):
             yield Finding(said, f"no effect: `{name}` is read from pods, and the job does not pass it on", "set it in the pod templates")
 
@@ -123,8 +122,7 @@ def ineffective_label(job: LintedJob) -> Iterator[Finding]:
     After: template: {metadata: {labels: {azure.workload.identity/use: "true"}}}
     Evidence: `createNewPod` of training-operator pkg/controller.v1/common; kubeflow/sdk#381
     """
-    metadata = job.tree.get("metadata")
-    for name, said in metadata.entries("labels") if metadata else ():
+    for name, said in job.tree.entries("metadata", "labels"):
         if any(role.pod_tree.get("metadata", "labels", name) for role in job.roles):
             continue
         wanted = f"no effect: `{name}` is read from pods" if name in _LABELS_OF_PODS else ""
@@ -194,7 +192,7 @@ def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
     """
     for field in ("annotations", "labels"):
         said = job.tree.get("metadata", field, _KEY)
-        if said and any(not _mentions_sidecar(role) for role in job.training):
+        if said and not all(any(_sidecar_keys(role)) for role in job.training):
             message = "no effect: Istio reads this from the pods, and the job does not pass it on"
             yield Finding(said, message, "set it in the pod templates, too")
 
@@ -211,14 +209,14 @@ def _injects(job: LintedJob) -> str:
     return f"`{name}` is a profile of Kubeflow" if job.documents.of_name(_PROFILE, name) else ""
 
 
-def _mentions_sidecar(role: ExpandedRole) -> bool:
-    return any(role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
+def _sidecar_keys(role: ExpandedRole) -> list[MarkedTree | None]:
+    """The label and the annotation by which the pods of a role want the sidecar (`true`) or refuse it (`false`)."""
+    return [role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations")]
 
 
 def _sidecar_key(role: ExpandedRole, value: str) -> MarkedTree | None:
-    """The label or annotation by which the pods of a role want the sidecar (`true`) or refuse it (`false`)."""
-    found = (role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
-    return next((each for each in found if text(each) == value), None)
+    """The one of these that says *value*, None where neither does."""
+    return next((each for each in _sidecar_keys(role) if text(each) == value), None)
 
 
 NAME_RULES = (

@@ -10,7 +10,7 @@ from jobspec.lint.linted import LintedJob
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
-from jobspec.workloads import REPLICATED_JOB, value_at
+from jobspec.workloads import REPLICATED_JOB
 
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
@@ -119,7 +119,7 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
             hint = "use `restartPolicy: Never`, or elastic training: torchrun then restarts all ranks"
             yield Finding(spec.get("restartPolicy") or spec, message, hint, severity=severity)
             return
-    if job.is_pytorchjob or (job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "elasticPolicy"))):
+    if job.is_pytorchjob or job.in_runtime("spec", "mlPolicy", "torch", "elasticPolicy"):
         return
     for limit, policy in _retries_of_runtime(job):
         place = policy or limit
@@ -263,7 +263,7 @@ def deadline_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: `reconcileDeadline` of github.com/kubeflow/trainer pkg/controller, 2.2 and 2.3
     """
     said = job.tree.get("spec", "activeDeadlineSeconds")
-    if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "podGroupPolicy")):
+    if said and said.value and job.in_runtime("spec", "podGroupPolicy"):
         message = f"the {text(said)} seconds also count while the pod group waits to be scheduled"
         yield Finding(said, message, "add the time that the job may wait")
 

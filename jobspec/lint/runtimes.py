@@ -14,7 +14,6 @@ from jobspec.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in, value_at
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from jobspec.lint.linted import LintedDocument, LintedJob
 
@@ -77,7 +76,7 @@ def ignored_resources(job: LintedJob) -> Iterator[Finding]:
     Evidence: the core of github.com/kubeflow/trainer pkg/runtime/core, 2.0 to 2.3
     """
     said = job.tree.get("spec", "trainer", "resourcesPerNode")
-    if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy")) is None:
+    if said and said.value and job.runtime and job.in_runtime("spec", "mlPolicy") is None:
         yield Finding(said, f"no effect: the runtime `{job.runtime.name}` has no `mlPolicy`", "add one to the runtime")
 
 
@@ -162,7 +161,7 @@ def launcher_only_image(job: LintedJob) -> Iterator[Finding]:
     Evidence: the MPI plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/mpi, 2.0 to 2.3
     """
     said = job.tree.get("spec", "trainer", "image")
-    if not said or not said.value or _policy(job, "mpi") is None:
+    if not said or not said.value or job.in_runtime("spec", "mlPolicy", "mpi") is None:
         return
     other = next((each for each in job.training_containers if each.image and each.image.value not in ("", said.value)), None)
     if other:
@@ -210,7 +209,7 @@ def several_launchers(job: LintedJob) -> Iterator[Finding]:
     After: mlPolicy: {numNodes: 1, mpi: {}}
     Evidence: the MPI plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/mpi, 2.0 to 2.3
     """
-    if _policy(job, "mpi") is None:
+    if job.in_runtime("spec", "mlPolicy", "mpi") is None:
         return
     launcher = next((each for each in job.roles if each.name == "launcher"), None)
     number = job.tree.get("spec", "mlPolicy", "numNodes")
@@ -325,11 +324,6 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
         if not (container.trains or container.is_init) and container.role in trained and text(container.image) and container.tree.mark.line:
             message = f"the pod completes only when the sidecar `{container.name}` exits, too"
             yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
-
-
-def _policy(job: LintedJob, name: str) -> Any:
-    """The runtime's policy for a framework, None where it has none."""
-    return value_at(job.runtime.data, ("spec", "mlPolicy", name)) if job.runtime else None
 
 
 RULES = (
