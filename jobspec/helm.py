@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, gathered
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.kustomize import Build, Output, documents_in
 
@@ -82,9 +83,9 @@ class _ChartMarks:
     values: Sequence[str]
 
     def __call__(self) -> Marks:
-        documents = [document for path in self.values for document in documents_in(path)]
-        scalars = (found for each in documents for found in _scalars(each.data, each.marks))
-        values = gathered(((type(value), value), marks) for value, marks in scalars)
+        trees = (with_marks(each.data, each.marks) for path in self.values for each in documents_in(path))
+        scalars = (each for tree in trees for _, each in walk(tree) if not isinstance(each.value, (dict, list)))
+        values = gathered(((type(each.value), each.value), each) for each in scalars)
         try:
             with open(self.template, encoding="utf-8", errors="replace") as file:
                 lines = file.read().splitlines()
@@ -92,7 +93,7 @@ class _ChartMarks:
             lines = []
         return self._marks(self.data, (), values, lines)
 
-    def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[Marks]], lines: Sequence[str]) -> Marks:
+    def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[MarkedTree]], lines: Sequence[str]) -> Marks:
         if not isinstance(data, (dict, list)):
             found = values.get((type(data), data), [])
             return Marks(found[0].mark, found[0].key) if len(found) == 1 else Marks(self._line_of(path, lines))
@@ -113,15 +114,3 @@ class _ChartMarks:
                 line = lines[found[0] - 1]
                 return Mark(self.template, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
         return Mark(self.template, 1, 1)
-
-
-def _scalars(data: Any, marks: Marks) -> Iterator[tuple[Any, Marks]]:
-    children: Any = marks.children
-    if isinstance(data, dict):
-        for key, each in data.items():
-            yield from _scalars(each, children[key])
-    elif isinstance(data, list):
-        for each, child in zip(data, children, strict=True):
-            yield from _scalars(each, child)
-    else:
-        yield data, marks

@@ -52,6 +52,26 @@ def kustomizations_below(folder: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class AppliedFolder:
+    """How an engine applies a folder, and so each file in it."""
+
+    values: Mapping[str, str] | None = None
+    """What Flux fills in for placeholders; None where it fills nothing in."""
+    namespace: str = ""
+    """The namespace that Flux puts objects in, whatever they say."""
+    default_namespace: str = ""
+    """The namespace that Argo CD puts objects in that say none."""
+    application: str = ""
+    """The Application by which Argo CD applies it without a plugin that could decrypt files."""
+    differing: frozenset[str] = frozenset()
+    """The placeholders for which several Kustomizations of Flux have different values."""
+    completed: frozenset[str] = frozenset()
+    """What engines fill in, as in `InBuild`."""
+    is_recursive: bool = False
+    """Whether the files in folders below are applied with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class InBuild:
     """What a file is in the builds of its repository."""
 
@@ -75,16 +95,8 @@ class InBuild:
     """The kinds that are named in it; None where nobody has looked."""
     note: Diagnostic | None = None
     """What is reported of a kustomization that is not built."""
-    values: Mapping[str, str] | None = None
-    """What Flux fills in for placeholders; None where it fills nothing in."""
-    namespace: str = ""
-    """The namespace that Flux puts it in, whatever it says."""
-    default_namespace: str = ""
-    """The namespace that Argo CD puts it in where it says none."""
-    application: str = ""
-    """The Application by which Argo CD applies it without a plugin that could decrypt it."""
-    differing: frozenset[str] = frozenset()
-    """The placeholders for which several Kustomizations of Flux have different values."""
+    by_engine: AppliedFolder = AppliedFolder()
+    """How an engine applies it."""
     sync: str = ""
     """The folder with whose files an engine applies it, where no kustomization lists it; empty where none does."""
 
@@ -106,27 +118,9 @@ class InBuild:
         return replace(
             self,
             completed=self.completed | how.completed,
-            values=how.values,
-            namespace=how.namespace,
-            default_namespace=how.default_namespace,
-            application="" if decrypts else how.application,
-            differing=how.differing,
+            by_engine=replace(how, application="") if decrypts else how,
             sync=folder if is_plain else "",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedFolder:
-    """How an engine applies a folder; the attributes are those of `InBuild`."""
-
-    values: Mapping[str, str] | None = None
-    namespace: str = ""
-    default_namespace: str = ""
-    application: str = ""
-    differing: frozenset[str] = frozenset()
-    completed: frozenset[str] = frozenset()
-    is_recursive: bool = False
-    """Whether the files in folders below are applied with it."""
 
 
 _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
@@ -234,7 +228,7 @@ def sources_of_values(document: Document) -> list[str]:
 def in_namespace(document: Document, within: InBuild) -> Document:
     """A document in the namespace that engines put it in; itself where that is its own, or its kind has none."""
     metadata = mapping(document.data, "metadata")
-    namespace = within.namespace or document.namespace or within.default_namespace
+    namespace = within.by_engine.namespace or document.namespace or within.by_engine.default_namespace
     if not metadata or namespace == document.namespace or is_cluster_scoped(document.api_version, document.kind):
         return document
     return document.with_metadata({"namespace": namespace})
@@ -295,7 +289,7 @@ def references_of(path: str, data: dict[str, Any], folders: Collection[str], top
         files=[],
         manifests=[],
     )
-    others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
+    others = filter(None, (*patches_of(data), *inputs_of(data)))
     for name in (*listed, *others):
         around, last = os.path.split(os.path.join(os.path.dirname(path), name))
         place = os.path.join(around if around in folders else real_folder(around), last)

@@ -303,7 +303,7 @@ def items_of(document: Document) -> list[Document]:
 def _completed(documents: list[Document], source: Source, target: Target) -> list[Document]:
     """The documents of a file as builds, engines and given values complete them."""
     build = source.in_build
-    if build and (build.namespace or build.default_namespace):
+    if build and (build.by_engine.namespace or build.by_engine.default_namespace):
         from jobspec.kustomize import in_namespace
 
         documents = [in_namespace(each, build) for each in documents]

@@ -17,6 +17,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path
 from jobspec.documents.document import Document, result_of, with_value_at
 from jobspec.documents.fields import path_of
 from jobspec.documents.reader import resolve
+from jobspec.go.values import mapping
 from jobspec.kinds import OVERLAY
 from jobspec.kustomize import InBuild, is_patched_in
 from jobspec.schemas import shapes
@@ -77,9 +78,7 @@ def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: 
 
 
 def _is_left_alone(document: Document) -> bool:
-    metadata = document.data.get("metadata") if isinstance(document.data, dict) else None
-    said = [metadata.get(field) for field in ("annotations", "labels")] if isinstance(metadata, dict) else []
-    return any(isinstance(each, dict) and each.get(_DISABLED) == "disabled" for each in said)
+    return any(mapping(document.data, "metadata", field).get(_DISABLED) == "disabled" for field in ("annotations", "labels"))
 
 
 def without_parameters(document: Document, parameter: re.Pattern[str], target: Target) -> Document:
@@ -287,14 +286,14 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     is_encrypted = first is not None and _ENCRYPTED in read(first.file)
     message = f"encrypted by SOPS: {number} not checked" if is_encrypted else f"placeholders: {number} not checked"
     hint = "" if is_encrypted else _HINT
-    if differing := sorted(name for name in within.differing if name in read(result.path)):
+    if differing := sorted(name for name in within.by_engine.differing if name in read(result.path)):
         hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
     notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
     if unset:
         message = f"a template: {counted(len(unset), 'required field')} not set"
         notes.append(Diagnostic(_NOTE, message, unset[0].mark, severity="info", hint="check what it renders to"))
-    if within.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
-        notes.append(_not_decrypted(encrypted, within.application))
+    if within.by_engine.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
+        notes.append(_not_decrypted(encrypted, within.by_engine.application))
     broken = {each.document for each in kept if each.severity == "error"}
     in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken

@@ -171,22 +171,25 @@ def _filled_in_by(data: dict[str, Any]) -> frozenset[str]:
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:
     """The paths of the patches of a kustomization."""
-    for field in filter(data.__contains__, _PATCHES):
-        yield from (name for name in texts(data, field) if "\n" not in name)  # others are patches themselves
-        yield from (str(each.get("path") or "") for each in structs(data, field))
+    return _paths_in(data, _PATCHES)
 
 
 def inputs_of(data: dict[str, Any]) -> Iterator[str]:
     """The paths of what a kustomization reads besides manifests and patches."""
-    for field in filter(data.__contains__, _INPUTS):
-        yield from texts(data, field)
-        yield from (str(each.get("path") or "") for each in structs(data, field))
+    yield from _paths_in(data, _INPUTS)
     for generator in (each for field in GENERATORS for each in structs(data, field)):
         for name in (*texts(generator, "files"), *texts(generator, "envs"), str(generator.get("env") or "")):
             yield name.rpartition("=")[2]
     for chart in structs(data, "helmCharts"):
         yield from (str(chart.get("valuesFile") or ""), *texts(chart, "additionalValuesFiles"))
     yield str(mapping(data, "openapi").get("path") or "")
+
+
+def _paths_in(data: dict[str, Any], fields: Iterable[str]) -> Iterator[str]:
+    """The paths in the lists of some fields; a text of several lines is a patch or a plugin itself."""
+    for field in fields:
+        yield from (name for name in texts(data, field) if "\n" not in name)
+        yield from (str(each.get("path") or "") for each in structs(data, field))
 
 
 def _commented(text: str, sections: Sequence[str]) -> Iterator[str]:

@@ -372,7 +372,7 @@ def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | N
 
 def values_for(found: Found, values: Mapping[str, str] | None) -> Mapping[str, str] | None:
     """The values for the placeholders of a file: given ones over those that Flux gives; None where nobody gives any."""
-    of_flux = found.in_build.values if found.in_build else None
+    of_flux = found.in_build.by_engine.values if found.in_build else None
     return values if of_flux is None else {**of_flux, **(values or {})}
 
 

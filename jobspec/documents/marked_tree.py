@@ -125,15 +125,6 @@ class PlainTree(_UnreadTree):
     def _child(self, data: Any) -> MarkedTree:
         return (PlainTree if type(data) in (dict, list) else MarkedTree)(data, self.mark, self.mark)
 
-    def get(self, *path: str) -> MarkedTree | None:
-        """The tree at a path of mapping keys, None where there is none."""
-        here: Any = self.plain
-        for step in path:
-            if not isinstance(here, dict) or step not in here:
-                return None
-            here = here[step]
-        return self._child(here) if path else self
-
     def data(self) -> Any:
         """The plain data, which is shared with all that has it."""
         return self.plain

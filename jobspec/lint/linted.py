@@ -147,7 +147,6 @@ def _stand_in(runtime: Document) -> Document:
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: Parts of names of resources that count the memory or cores of a shared GPU.
 _PARTS = ("mem", "core", "percentage", "ratio")
-_LIMITS_FIRST = ("limits", "requests")
 _ONE = 1_000_000_000
 
 
@@ -253,10 +252,9 @@ def is_gpu(resource: str) -> bool:
     return "gpu" in name and "/" in name and not any(part in name.rpartition("/")[2] for part in _PARTS)
 
 
-def amount(container: MarkedTree, resource: str, fields: Sequence[str] = _LIMITS_FIRST) -> int:
-    """How much of a resource is asked for in the first of these fields that says it, in billionths; 0 where none does."""
-    said = next(filter(None, (text(container, "resources", field, resource) for field in fields)), "")
-    return nanos(said)
+def amount(container: MarkedTree, resource: str) -> int:
+    """How much of a resource is asked for, by the limit or else the request, in billionths; 0 where neither says it."""
+    return nanos(text(container, "resources", "limits", resource) or text(container, "resources", "requests", resource))
 
 
 def bytes_of(said: str) -> int:
@@ -270,15 +268,6 @@ def nanos(said: str) -> int:
         return quantity(said).nanos
     except ValueError:
         return 0
-
-
-def requested(pod: MarkedTree, resource: str) -> int:
-    """What a pod asks for of a resource, in billionths: the sum of its containers, or the most of an init container."""
-    containers, init_containers = (
-        [amount(each, resource, ("requests", "limits")) for each in items(pod.get("spec", field))]
-        for field in ("containers", "initContainers")
-    )
-    return max([sum(containers), *init_containers])
 
 
 def _in_shell(said: str) -> Iterator[str]:

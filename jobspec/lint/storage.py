@@ -224,8 +224,7 @@ def _only_reads(job: LintedJob, role: ExpandedRole, volume: MarkedTree) -> bool:
 
 
 def _modes(claim: Document) -> set[str]:
-    spec = claim.data.get("spec")
-    modes = spec.get("accessModes") if isinstance(spec, dict) else None
+    modes = value_at(claim.data, ("spec", "accessModes"))
     return set(modes) if isinstance(modes, list) else set()
 
 
