@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from typing import Any, Literal
 
 from jobspec.cluster import Cluster
@@ -197,10 +198,7 @@ def _replaced_list(value: Value, state: Mapping[Address, Value]) -> Value | None
 
 def _in_common(address: Sequence[object], names: Sequence[str]) -> int:
     """How many steps two addresses begin with in common."""
-    length = 0
-    while length < min(len(address), len(names)) and address[length] == names[length]:
-        length += 1
-    return length
+    return sum(1 for _ in takewhile(lambda steps: steps[0] == steps[1], zip(address, names, strict=False)))
 
 
 # The causes of a text with `${name}`: the values of parameters and of the matrix.
@@ -295,12 +293,9 @@ class Stage:
 
     def counterpart(self, document: Document) -> Document | None:
         """The document that becomes another one by later layers: the job, or else the object of the same kind and name."""
-        for each in self.documents:
-            if is_workload(each) and is_workload(document):
-                return each
-            if (each.group_kind, each.name) == (document.group_kind, document.name):
-                return each
-        return None
+        is_job, identity = is_workload(document), (document.group_kind, document.name)
+        alike = (each for each in self.documents if (is_job and is_workload(each)) or (each.group_kind, each.name) == identity)
+        return next(alike, None)
 
 
 def stages_of(

@@ -145,8 +145,8 @@ class PriceList:
         """*document* has passed its schema."""
         spec = document.data["spec"]
         self.currency: str = spec["currency"]
-        self.pods = [(each["nodeSelector"], _decimal(each["perHour"])) for each in spec.get("pods") or ()]
-        self.resources = {name: _decimal(price) for name, price in (value_at(spec, ("resources",)) or {}).items()}
+        self.pods = [(each["nodeSelector"], Decimal(str(each["perHour"]))) for each in spec.get("pods") or ()]
+        self.resources = {name: Decimal(str(price)) for name, price in (value_at(spec, ("resources",)) or {}).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,3 @@ def _price(pods: AlikePods, prices: PriceList) -> Decimal | str:
         return f"no price of `{unknown[0]}`"
     found = [amount / _UNITS.get(name, 1) * prices.resources[name] for name, amount in pods.resources.items() if name in prices.resources]
     return sum(found, Decimal(0)) if found else "no price of its pods"
-
-
-def _decimal(price: float) -> Decimal:
-    return Decimal(str(price))

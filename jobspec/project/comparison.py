@@ -313,10 +313,10 @@ class ChangedLines:
 def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
     """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
     steps = [str(step) for step in path]
-    for name, tree in _with_keys(overlay.spec):
-        if _removes(name, tree, steps) or (isinstance(tree.value, list) and name in steps and name not in _MERGED):
-            return True
-    return False
+    return any(
+        _removes(name, tree, steps) or (isinstance(tree.value, list) and name in steps and name not in _MERGED)
+        for name, tree in _with_keys(overlay.spec)
+    )
 
 
 def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:

@@ -45,6 +45,7 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
 #: From the most to the least important for a reviewer.
 MEANINGS: tuple[Meaning, ...] = ("refused", "ignored", "replaced", "new-run", "removed", "created", "in-place")
 _ANNOTATIONS = ("metadata", "annotations")
+_HASH = (*_ANNOTATIONS, SPEC_HASH)
 _CLAIM = "PersistentVolumeClaim"
 
 
@@ -137,8 +138,8 @@ def _fixed(old: Document, changes: Sequence[FieldChange]) -> Iterator[str]:
 
 def _by_policy(old: Document, new: Document) -> Iterator[str]:
     """The refusal by the policy that comes with the objects of a project's engines: another spec under a fixed name."""
-    before, after = (value_at(each.data, ("metadata", "annotations", SPEC_HASH)) for each in (old, new))
-    if before is not None and before != after:
+    before, after = (value_at(each.data, _HASH) for each in (old, new))
+    if before not in (None, after):
         yield "spec: the policy of the project's engines refuses another spec under a fixed name"
 
 
@@ -150,7 +151,6 @@ _EFFECTS = {
     "ignored": "the change has no effect",
     "replaced": "the engine deletes the job and recreates it, even while it runs",
 }
-_DERIVED = ("metadata", "annotations", SPEC_HASH)
 
 
 def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> bytes | None:
@@ -165,20 +165,18 @@ def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> 
 
 def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
     """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
-    documents, _ = objects_of(variant, cluster)
-    new = next(filter(is_workload, documents))
+    context, _ = objects_of(variant, cluster)
+    new = next(filter(is_workload, context))
     old = next(iter(documents_in(committed)), None)
-    if old and identity_of(old) == identity_of(new):
-        yield from _warning(old, new, documents, cluster)
-
-
-def _warning(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:
+    if old is None or identity_of(old) != identity_of(new):
+        return
     target = cluster.target
-    found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path != _DERIVED]
+    found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path != _HASH]
     if not found:
         return
     change = update(old, new, found, context, cluster)
-    effect = "replaced" if _is_replaced(old, new) else change.meaning
+    before, after = (value_at(each.data, _HASH) for each in (old, new))
+    effect = "replaced" if after not in (None, before) else change.meaning  # an engine replaces a job whose hash is another one
     if effect not in _EFFECTS:
         return
     said = [each for each, what in change.fields if each.path[0] == "spec" and (what != "in-place" or effect == "replaced")]
@@ -187,12 +185,6 @@ def _warning(old: Document, new: Document, context: Sequence[Document], cluster:
     place = next((each.place for each in said if each.place), new.marks.nearest(("metadata", "name")).place())
     hint = "remove `naming: fixed`, so that a change is a new run"
     yield Diagnostic("fixed-name", message, place, field=said[0].field if said else "", hint=hint, severity="warning")
-
-
-def _is_replaced(old: Document, new: Document) -> bool:
-    """Whether an engine replaces the job for its changed spec, whose hash is then in an annotation."""
-    before, after = (value_at(each.data, _DERIVED) for each in (old, new))
-    return after is not None and after != before
 
 
 def _why(effect: str, change: ObjectChange) -> str:

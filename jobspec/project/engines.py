@@ -23,7 +23,7 @@ def notes_of(document: Document, engines: EngineSettings, *, fixed: Mark | None)
     *fixed*: where the project gives a job its fixed name, None where the name has a hash.
     """
     notes = {}
-    if engines.argocd and (wave := wave_of(document.group_kind)):
+    if engines.argocd and (wave := WAVES.get(document.group_kind)):
         notes[WAVE] = wave, engines.argocd.mark
     if fixed and is_workload(document) and (engines.argocd or engines.flux):
         notes[SPEC_HASH] = spec_hash(document), fixed
@@ -165,13 +165,8 @@ def _manifest(
 #
 # Follows `syncTasks.Less`, `runTasks` and `Sync`, github.com/argoproj/argo-cd gitops-engine/pkg/sync, 3.5.
 WAVE = "argocd.argoproj.io/sync-wave"
-#: All other kinds are in wave 0, which is Argo CD's own default and needs no annotation.
-_WAVES: dict[GroupKind, str] = {kinds.NAMESPACE: "-2", **dict.fromkeys(WEBHOOK_LOOKUPS, "-1")}
-
-
-def wave_of(kind: GroupKind) -> str | None:
-    """The wave of objects of a kind, None for the default one."""
-    return _WAVES.get(kind)
+#: The wave of each kind; all others are in wave 0, which is Argo CD's own default and needs no annotation.
+WAVES: dict[GroupKind, str] = {kinds.NAMESPACE: "-2", **dict.fromkeys(WEBHOOK_LOOKUPS, "-1")}
 
 
 # Argo CD: its objects (`AppProject`, `Application`, `ApplicationSet` of argoproj.io/v1alpha1, 3.2 to 3.5), and the health of jobs.
@@ -384,7 +379,7 @@ def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[s
     kinds = {*synced.kinds, *synced.cluster_kinds}
     if TRAINJOB not in kinds or kinds.isdisjoint(RUNTIMES):
         return [_kustomization(flux, flux.name, path, _waiting(flux, synced))]
-    early = {each for each in kinds if wave_of(each)}
+    early = kinds & WAVES.keys()
     first = f"{flux.name}-runtimes"
     rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced), "patches": _deleting_patches(early)}
     return [_kustomization(flux, first, path, {"patches": _deleting_patches(kinds - early)}), _kustomization(flux, flux.name, path, rest)]

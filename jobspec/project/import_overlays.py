@@ -14,7 +14,7 @@ from typing import Any
 
 from jobspec import pipeline, rendering
 from jobspec.data import as_text
-from jobspec.diagnostics import Marks, Path, gathered, has_error
+from jobspec.diagnostics import Marks, Path, grouped, has_error
 from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
@@ -334,16 +334,15 @@ def difference(one: Any, other: Any, path: Path = ()) -> Path | None:
 
 def same_objects(some: Iterable[Document], others: Iterable[Document]) -> bool:
     """Whether documents are the same objects, whatever their order; an object that stands twice has to be the same both times."""
-    first, second = _by_identity(some), _by_identity(others)
-    if first.keys() != second.keys():
-        return False
-    return all(difference(one, second[identity][0]) is None for identity, all_of_it in first.items() for one in all_of_it) and all(
-        difference(first[identity][0], one) is None for identity, all_of_it in second.items() for one in all_of_it
+    first, second = grouped(some, object_key), grouped(others, object_key)
+    return first.keys() == second.keys() and all(
+        difference(each.data, second[key][0].data) is None for key, several in first.items() for each in (*several, *second[key][1:])
     )
 
 
-def _by_identity(documents: Iterable[Document]) -> dict[tuple[str, ...], list[Any]]:
-    return gathered(((each.api_version, each.kind, each.namespace, each.name), each.data) for each in documents)
+def object_key(document: Document) -> tuple[str, ...]:
+    """What identifies an object in its version: version, kind, namespace and name."""
+    return document.api_version, document.kind, document.namespace, document.name
 
 
 # The training jobs of a manifest file, each with the text and the companions that become its base.

@@ -18,7 +18,7 @@ from jobspec.documents.writer import is_plain
 from jobspec.kinds import PROJECT_FILE, is_cluster_scoped
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import LoadedOverlay
-from jobspec.project.import_overlays import Original, Use, difference, exists, explain, shipped_overlays
+from jobspec.project.import_overlays import Original, Use, difference, exists, explain, object_key, shipped_overlays
 from jobspec.project.project import ReadFile
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
@@ -181,10 +181,10 @@ def _differences(variant: RenderedVariant, entry: Entry, into: Destination) -> I
         yield from (each for each in result.diagnostics if each.severity == "error")
         return
     made = [document for each in variant.objects for document in read_documents(each.text, file=each.file)[0]]
-    rest = {_imported_key(each): each for each in made}
+    rest = {object_key(each): each for each in made}
     hint = "the `defaults` of the project may add to it; import it into another project" if into.existing else ""
     for document in entry.item.original.documents:
-        other = rest.pop(_imported_key(document), None)
+        other = rest.pop(object_key(document), None)
         path = difference(*(as_stored(each, into.target).data for each in (document, other))) if other else ("metadata",)
         if path is not None:
             message = f"the variant `{entry.name}` would render another {f'`{spell(path)}`' if other else document.kind}"
@@ -192,10 +192,6 @@ def _differences(variant: RenderedVariant, entry: Entry, into: Destination) -> I
     for each in rest.values():
         message = f"the variant `{entry.name}` would render {each.kind} `{each.name}`, too"
         yield entry.item.original.job.problem("import-differs", message, ("metadata", "name"), hint=hint)
-
-
-def _imported_key(document: Document) -> tuple[str, ...]:
-    return document.api_version, document.kind, document.namespace, document.name
 
 
 # Variants as lines of a project's file, in a new file or added to one that is there.
@@ -370,13 +366,6 @@ def _without_in_all(text: str, path: Path, target: Target) -> str:
         return text
 
 
-def without_keys(text: str, field: str, keys: Sequence[str], target: Target) -> str:
-    """A base without some labels or annotations of its job. Raises Uncuttable."""
-    for key in keys:
-        text = without(text, job_in(text, target).marks, ("metadata", field, key))
-    return text
-
-
 # Group jobs that can share a base: the same but for names, namespaces, overlays, flags, labels and annotations.
 #
 # The base of such a group is that of its first job. What another job has in another way, its variant says; whether that renders to the
@@ -402,7 +391,8 @@ def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
         common = {key: value for key, value in said[0].items() if all(each.get(key) == value for each in said)}
         own[kind] = [{key: value for key, value in each.items() if key not in common} for each in said]
         try:
-            text = without_keys(text, kind, [key for key in said[0] if key not in common], target)
+            for key in (each for each in said[0] if each not in common):
+                text = without(text, job_in(text, target).marks, ("metadata", kind, key))
         except Uncuttable:
             return list(group)
     first = dict(_flags(jobs[0]))

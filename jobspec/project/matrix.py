@@ -209,7 +209,7 @@ class Spelling:
         spelt = self.at(mark)
         if spelt and resolve(spelt) == value and type(resolve(spelt)) is type(value):
             return spelt
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        return as_text(value)
 
     def at(self, mark: Mark) -> str:
         """The text of the file at a mark; empty where that is more than a line."""

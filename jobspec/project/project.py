@@ -116,14 +116,12 @@ class Sources:
         self._find = find
         self._read = read
         self._cluster = cluster
-        self._other, self._base, self._overlay = cache(self._read_for), cache(self._read_base), cache(self._read_overlay)
+        self._other = cache(lambda cluster: Sources(read, cluster))
+        self._base, self._overlay = cache(self._read_base), cache(self._read_overlay)
 
     def of(self, cluster: str) -> Sources:
         """The same for the cluster at the path that a variant names, which is empty where it names none."""
         return self._other(self._find(cluster)) if cluster and self._find else self
-
-    def _read_for(self, cluster: Cluster) -> Sources:
-        return Sources(self._read, cluster)
 
     def base(self, path: MarkedTree) -> Base:
         """The base at a path."""
@@ -155,11 +153,10 @@ class Sources:
         if not _is_path(name) and name not in shipped():
             return f"no overlay `{name}`"
         try:
-            source = self._read(name) if _is_path(name) else None
+            file = _overlay_in(self._read(name)) if _is_path(name) else shipped_file(name)
         except Unreadable as error:
             return f"no overlay at `{name}`: {error}"
         try:
-            file = OverlayFile(source.name, _encoded(source.content)) if source else shipped_file(name)
             loaded, problems = load([file], [], self._cluster.target)
         except JobspecError as error:
             return str(error)
@@ -171,8 +168,9 @@ def _is_path(name: str) -> bool:
     return "/" in name or name.endswith(MANIFEST_ENDINGS)
 
 
-def _encoded(content: str | bytes) -> bytes:
-    return content if isinstance(content, bytes) else content.encode()
+def _overlay_in(source: Source) -> OverlayFile:
+    content = source.content
+    return OverlayFile(source.name, content if isinstance(content, bytes) else content.encode())
 
 
 # The engines that a project declares, with what it leaves out filled in, and what is wrong with them.

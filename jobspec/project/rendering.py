@@ -138,7 +138,7 @@ def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
     metadata = document.data.get("metadata")
     if namespace is None or is_cluster_scoped(document.api_version, document.kind) or not isinstance(metadata, dict):
         return document
-    return _with_metadata(document, {"namespace": namespace})
+    return _with_fields(document, ("metadata",), {"namespace": namespace})
 
 
 def _under_name(
@@ -153,7 +153,7 @@ def _under_name(
     elif len(name) > room:
         message = f"`{name}` has {len(name)} characters, and the operator's own names leave room for {room}"
         problems.append(Diagnostic("invalid-name", message, variant.job_name.mark, hint="give a shorter one as `jobName`"))
-    named = _with_metadata(job, {"name": variant.job_name.with_value(name)})
+    named = _with_fields(job, ("metadata",), {"name": variant.job_name.with_value(name)}, gone="generateName")
     if variant.history is None:
         return named
     if returned := variant.history.returned(named):
@@ -171,13 +171,11 @@ def _annotated(document: Document, variant: PlannedVariant) -> Document:
     return _with_fields(document, ("metadata", "annotations"), missing) if missing else document
 
 
-def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:
-    """A document with other fields of its metadata, each at its own place; a name takes the place of `generateName`."""
-    return _with_fields(document, ("metadata",), changes, gone="generateName" if "name" in changes else "")
-
-
 def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
-    """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
+    """A document with other fields in the mapping at *path*, each at its own place, and without the one that is *gone*.
+
+    The mapping is made where it is missing.
+    """
     kept = {name: value for name, value in (value_at(document.data, path) or {}).items() if name != gone}
     data = with_value_at(document.data, path, kept | {name: tree.value for name, tree in changes.items()})
     marks = partial(_marks_with, document, path, changes)

@@ -65,7 +65,7 @@ class VariantsTree:
 
 def _rank(path: str) -> tuple[int, str]:
     """Where an object stands in a stream: namespaces and runtimes before the rest."""
-    name = path.rpartition("/")[2]
+    name = os.path.basename(path)
     first = next((at for at, begins in enumerate((_NAMESPACES, _RUNTIMES)) if name.startswith(begins)), 2)
     return first, path
 
@@ -110,7 +110,8 @@ def complete(tree: VariantsTree, kept: Files, kept_hashes: Mapping[str, str]) ->
     """The whole tree: the objects' files, the *kept* files, the kustomizations and the inventory."""
     moved = set(_moved(kept, tree))
     changed = {_folder(path) for path in [*tree.placed, *moved]}
-    stay = {path: content for path, content in kept.items() if path not in moved and not _is_kustomization_in(changed, path)}
+    gone = {path for path in kept if path in moved or (path.endswith(f"/{KUSTOMIZATION}") and _folder(path) in changed)}
+    stay = {path: content for path, content in kept.items() if path not in gone}
     files = stay | {path: each.content for path, each in tree.placed.items()}
     folders = gathered(path.partition("/")[::2] for path in files)
     written = {f"{folder}/{KUSTOMIZATION}": kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
@@ -123,7 +124,7 @@ def _moved(kept: Files, tree: VariantsTree) -> Iterator[str]:
     now = {each.identity: path for path, each in tree.placed.items()}
     names = {f"{kind.lower()}-{part}{name}.yaml" for _, kind, namespace, name in now for part in ("", f"{namespace}-")}
     for path, content in kept.items():
-        if path.rpartition("/")[2] in names and now.get(_identity_in(content), path) != path:
+        if os.path.basename(path) in names and now.get(_identity_in(content), path) != path:
             yield path
 
 
@@ -131,10 +132,6 @@ def _identity_in(content: bytes) -> Identity:
     """The object in a file; nothing where it is no longer one."""
     documents = documents_in(content)
     return identity_of(documents[0]) if documents else ("", "", "", "")
-
-
-def _is_kustomization_in(folders: Collection[str], path: str) -> bool:
-    return path.endswith(f"/{KUSTOMIZATION}") and _folder(path) in folders
 
 
 def _folder(path: str) -> str:
@@ -181,17 +178,14 @@ def kustomization(resources: Collection[str], *, in_order: bool = False) -> byte
 
 def _need_order(paths: Iterable[str]) -> bool:
     """Whether files have to be applied in order: kustomize's own puts a TrainJob before its runtime, without which a webhook refuses it."""
-    return any(_name(path).startswith(_RUNTIMES) for path in paths)
+    return any(os.path.basename(path).startswith(_RUNTIMES) for path in paths)
 
 
 def _turn(path: str) -> tuple[int, str]:
     """Namespaces come first, and what variants share; jobs last, and each group by name."""
-    is_early = path == SHARED or _name(path).startswith(_NAMESPACES)
-    return (0 if is_early else 2 if _name(path).startswith(_JOBS) else 1), path
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
+    name = os.path.basename(path)
+    is_early = path == SHARED or name.startswith(_NAMESPACES)
+    return (0 if is_early else 2 if name.startswith(_JOBS) else 1), path
 
 
 def as_rendered(text: str) -> bytes:
@@ -292,7 +286,7 @@ def engine_tree(
     objects = [each.synced for variant in variants for each in variant.objects]
     # The objects of earlier runs are in the namespace, and of the kind, that their variant had then.
     synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in documents_in(content))])
-    folders = {each.partition("/")[0] for each in tree.placed}
+    folders = set(map(_folder, tree.placed))
     problems = list(_mistakes(engines, synced, folders, project))
     return EngineTree({} if problems or not synced.objects else _files(engines, synced, path, project), problems)
 
