@@ -505,7 +505,7 @@ class Build:
 
     def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> Document:
         source, changed_in = annotations
-        kustomizations = [*map(self._path, reversed(changed_in)), self.path]
+        kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
         marks = _TracedMarks(data, self._path(source), kustomizations, shared=data if is_shared else None)
         return Document(data, marks, file=self.path, index=index)
 
@@ -572,28 +572,28 @@ def _unquoted(name: str) -> str:
     return name.strip("\"'")
 
 
+@dataclass(frozen=True, slots=True)
 class _TracedMarks:
     """Makes the marks of an object that was built: each value at its place in the patch or the base that has it there."""
 
-    def __init__(self, data: Any, source: str, kustomizations: Sequence[str], *, shared: Any = None) -> None:
-        self._data = data
-        self._source = source
-        self._kustomizations = tuple(dict.fromkeys(kustomizations))
-        """Those that change the object, the outermost first."""
-        self.shared = shared
-        """The data where objects of other builds may have the very same."""
+    data: Any
+    source: str
+    kustomizations: Sequence[str]
+    """Those that change the object, the outermost first."""
+    shared: Any = None
+    """The data where objects of other builds may have the very same."""
 
     def reduced_to(self, data: Any) -> _TracedMarks:
         """The same for a part of the data."""
-        return _TracedMarks(data, self._source, self._kustomizations)
+        return _TracedMarks(data, self.source, self.kustomizations)
 
     def __call__(self) -> Marks:
-        alike = [each for each in documents_in(self._source) if each.kind == self._data.get("kind")]
-        written = [(each.data, each.marks) for each in alike if len(alike) == 1 or _is_of(each, self._data)]
-        patches = [found for path in self._kustomizations for found in _patches_in(path, self._data)]
+        alike = [each for each in documents_in(self.source) if each.kind == self.data.get("kind")]
+        written = [(each.data, each.marks) for each in alike if len(alike) == 1 or _is_of(each, self.data)]
+        patches = [found for path in self.kustomizations for found in _patches_in(path, self.data)]
         whole = [(value, marks) for steps, value, marks in patches if not steps]
         parts = [each for each in patches if each[0]]
-        return self._marks(self._data, [*whole, *written[:1]], parts, ())
+        return self._marks(self.data, [*whole, *written[:1]], parts, ())
 
     def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path) -> Marks:
         if not isinstance(data, (dict, list)):
@@ -614,12 +614,12 @@ class _TracedMarks:
         """The field of a kustomization that may have set the value at a path, or else the outermost kustomization."""
         steps = {str(step) for step in path}
         fields = [field for field, names in _SET_BY.items() if steps & names]
-        for kustomization in self._kustomizations:
+        for kustomization in self.kustomizations:
             for document in documents_in(kustomization)[:1]:
                 for field in (*fields, "replacements", "vars"):
                     if isinstance(document.data, dict) and document.data.get(field):
                         return document.marks.nearest((field,)).place()
-        return Mark(self._kustomizations[-1], 1, 1)
+        return Mark(self.kustomizations[-1], 1, 1)
 
 
 #: Fields of a kustomization, and the steps of paths that they set.

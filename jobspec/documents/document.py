@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, DocumentResult, Mark, Marks, Path, marks_at, spell
+from jobspec.diagnostics import Diagnostic, DocumentResult, Mark, Marks, Path, Record, marks_at, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -219,20 +219,17 @@ class _MarksInside:
         return _MarksInside, (Document(None, around._marks, file=around.file), self.path)
 
 
-class _MarksWithMetadata:
-    """Makes the marks of an object with further metadata."""
+class _MarksWithMetadata(Record):
+    """Makes the marks of an object with further metadata, of the given names."""
 
-    __slots__ = ("_document", "_names")
-
-    def __init__(self, document: Document, names: tuple[str, ...]) -> None:
-        self._document = document
-        self._names = names
+    document: Document
+    names: tuple[str, ...]
 
     def __call__(self) -> Marks:
-        whole = self._document.marks
+        whole = self.document.marks
         metadata = whole.nearest(("metadata",))
         own: Any = metadata.children if metadata is not whole else {}
-        inside = {**(own or {}), **{name: Marks(metadata.place(), metadata.key) for name in self._names}}
+        inside = {**(own or {}), **{name: Marks(metadata.place(), metadata.key) for name in self.names}}
         of_whole: Any = whole.children
         return Marks(whole.mark, whole.key, {**of_whole, "metadata": Marks(metadata.mark, metadata.key, inside)})
 

@@ -248,7 +248,7 @@ class _Decoder:
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
         """Whether a second *key* replaces the first, which a merge added; otherwise it is a problem."""
-        if overrides(key, event, first):
+        if type(first) is MergedKey and _is_same(key, event, first):
             return True
         self.problems.append(duplicate(key, event, self.line(first)))
         return False
@@ -393,11 +393,6 @@ def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, l
             elif name not in merged and _json(data[name]) != _json(values[name]):
                 yield _ambiguous(name, key, first, (data[name], values[name]), line(first))
             merged.add(name)
-
-
-def overrides(name: str, key: Any, first: Any) -> bool:
-    """Whether the entry of the event *key* replaces that of *first*, since a merge added the first."""
-    return type(first) is MergedKey and _is_same(name, key, first)
 
 
 def duplicate(name: str, key: Any, first_line: int) -> Problem:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
+from jobspec.diagnostics import Record
 from jobspec.documents.libyaml import CParser, MarkedYAMLError, events
 
 TYPE_CHECKING = False
@@ -72,14 +72,11 @@ _FROM_THE_START = (
 NESTING = "exceeded maximum nesting depth"
 
 
-class Start:
+class Start(Record):
     """A place in a text, with line and column from 0 like the parser's own marks."""
 
-    __slots__ = ("column", "line")
-
-    def __init__(self, line: int, column: int) -> None:
-        self.line = line
-        self.column = column
+    line: int
+    column: int
 
 
 def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
@@ -93,7 +90,7 @@ def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
         problem = str(getattr(error, "reason", error))
         before = text.encode()[: getattr(error, "position", 0)].decode(errors="ignore")
         start = Start(before.count("\n"), len(before) - before.rfind("\n") - 1)
-    line = _line(text, start.line)
+    line = "".join(text.splitlines()[start.line : start.line + 1])
     if problem == "found character that cannot start any token" and line[start.column : start.column + 1] == "\t":
         problem = "found character '\\t' that cannot start any token"
     message, hint = _SENTENCES.get(problem, (problem, ""))
@@ -117,11 +114,6 @@ def start_of_level(level: int, text: str) -> Any:
         if depth == level:
             break
     return token.start_mark
-
-
-def _line(text: str, number: int) -> str:
-    lines = text.splitlines()
-    return lines[number] if number < len(lines) else ""
 
 
 # Cut a YAML stream before each `---`, so that a broken document leaves the others readable.
@@ -261,7 +253,7 @@ class Events:
         """Raise an error for a scalar that only go-yaml refuses."""
         start, end = scalar.start_mark.index, scalar.end_mark.index
         problem = ""
-        if scalar.style == '"' and _has_escaped_slash(self._text[start:end]):
+        if scalar.style == '"' and "\\/" in self._text[start:end].replace("\\\\", ""):
             problem = SLASH
         elif self._depth and not scalar.style and "?" in scalar.value:
             problem = QUESTION
@@ -269,7 +261,3 @@ class Events:
             problem = TAG
         if problem:
             raise MarkedYAMLError(problem=problem, problem_mark=scalar.start_mark)
-
-
-def _has_escaped_slash(text: str) -> bool:
-    return "\\/" in text.replace("\\\\", "")

@@ -179,8 +179,7 @@ def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], 
 def _metadata_facts(tree: MarkedTree) -> Iterator[tuple[str, str, MarkedTree]]:
     """The labels and annotations of an object: the field, the name and the value of each."""
     for field in ("labels", "annotations"):
-        for name, each in tree.value["metadata"].entries(field):
-            yield field, name, each
+        yield from ((field, name, each) for name, each in tree.entries("metadata", field))
 
 
 # The pods of a job in the order of their ranks, and the names by which they reach each other, which differ from operator to operator.
@@ -326,7 +325,7 @@ def _selectors(tree: MarkedTree) -> Iterator[MarkedTree]:
 
 
 def _labels(node: JobNode) -> dict[str, str]:
-    return {name: str(each.value) for name, each in node.pod.tree.value["metadata"].entries("labels")}
+    return {name: str(each.value) for name, each in node.pod.tree.entries("metadata", "labels")}
 
 
 def with_new_names(tree: MarkedTree) -> MarkedTree:

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Diagnostic, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import RUNTIMES, TRAINJOB
-from jobspec.migrate.facts import NAMED, Fact, job_facts
+from jobspec.migrate.facts import NAMED, job_facts
 from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, MigratedJob, path_at
 from jobspec.migrate.pytorchjob import by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, PATCH_FIELDS, RESERVED, takes_words_for_processes
@@ -83,7 +83,7 @@ def _with_numbers(trainer: MarkedTree) -> MarkedTree:
 def _repaired(tree: MarkedTree, first: MigratedJob) -> Iterator[MarkedTree]:
     """The job with the number of processes that its nodes had, where the releases count otherwise."""
     counts = [each.before for each in first.differences if each.key[-1] in ("PET_NPROC_PER_NODE", "nproc_per_node") and each.before]
-    numbers = {_number_of_fact(each) for each in counts} - {0}
+    numbers = {int(each.value) for each in counts if str(each.value).isdecimal()} - {0}
     trainer = tree.value["spec"].get("trainer")
     if trainer and len(numbers) == 1:
         number = MarkedTree(numbers.pop(), (trainer.get("numProcPerNode") or trainer).mark)
@@ -91,10 +91,6 @@ def _repaired(tree: MarkedTree, first: MigratedJob) -> Iterator[MarkedTree]:
         rest = {name: each for name, each in trainer.value.items() if name not in ("numNodes", "numProcPerNode")}
         changed = trainer.with_value({**nodes, "numProcPerNode": number, **rest})
         yield tree.with_value({**tree.value, "spec": tree.value["spec"].with_value({**tree.value["spec"].value, "trainer": changed})})
-
-
-def _number_of_fact(fact: Fact) -> int:
-    return int(fact.value) if str(fact.value).isdecimal() else 0
 
 
 # A TrainJob's changes to its runtime, read from the field of one release and written to that of another.

@@ -361,13 +361,8 @@ def _in_namespaces(companion: MarkedTree, namespaces: Sequence[MarkedTree | None
     api_version, kind, *_ = _object_id(companion)
     if metadata is None or not isinstance(metadata.value, dict) or "namespace" in metadata.value or is_cluster_scoped(api_version, kind):
         return [companion]
-    return [_in_namespace(companion, namespace) for namespace in namespaces]
-
-
-def _in_namespace(companion: MarkedTree, namespace: MarkedTree | None) -> MarkedTree:
-    if namespace is None:
-        return companion
-    return companion.replace_at(("metadata",), lambda metadata: metadata.with_value({**metadata.value, "namespace": namespace}))
+    inside = [metadata.with_value({**metadata.value, "namespace": each}) if each else metadata for each in namespaces]
+    return [companion.with_value({**companion.value, "metadata": each}) for each in inside]
 
 
 def _object_id(tree: MarkedTree) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ the overlays are applied does not matter.
 from __future__ import annotations
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, gathered, spell
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, Record, gathered, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.kubernetes.problems import closest
 from jobspec.overlays.flags import text_after
@@ -276,16 +276,13 @@ _OPEN = "an empty mapping"  # which does not conflict with what other overlays s
 _ONE_OF = Key("one of")  # the last step of the address of a choice among fields that exclude each other
 
 
-class OverlayValue:
+class OverlayValue(Record):
     """One value that an overlay sets: its address, the value, and its place in the overlay."""
 
-    __slots__ = ("address", "mark", "value")
-
-    def __init__(self, address: Path, value: str, mark: Mark) -> None:
-        self.address = address
-        self.value = value
-        """The value as JSON."""
-        self.mark = mark
+    address: Path
+    value: str
+    """The value as JSON."""
+    mark: Mark
 
 
 def settings_of(patch: MarkedTree, shape: Shape | None, address: Path) -> Iterator[OverlayValue]:

@@ -9,7 +9,7 @@ pkg/runtime/framework/plugins/jobset and pkg/runtime/core, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Path, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, Record, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.merge import APPEND, EntryMerge, below, excludes, identity, is_removal, only_removes
@@ -193,15 +193,12 @@ NODE_PATH: Path = ("spec", "containers", Key(CONTAINER))
 _ALWAYS_THERE = (("spec",), ("spec", "containers"), NODE_PATH)
 
 
-class TemplateChange:
+class TemplateChange(Record):
     """One value of a partial pod template, and its path, in which an item of a keyed list has its keys as its step."""
 
-    __slots__ = ("path", "shape", "tree")
-
-    def __init__(self, path: Path, tree: MarkedTree, shape: Shape | None) -> None:
-        self.path = path
-        self.tree = tree
-        self.shape = shape
+    path: Path
+    tree: MarkedTree
+    shape: Shape | None
 
     @property
     def of_trainer(self) -> bool:

@@ -60,12 +60,26 @@ class TrainJobPods:
         return TrainJobPods(self.shape, self.runtime, self._target, self.problems)
 
     def sources(self, job: MarkedTree, name: str) -> list[PodSource]:
-        """The sources of the pod template of the replicated job *name*, in order."""
-        return self.overrides.sources(job, name, self.runtime)
+        """The sources of the pod template of the replicated job *name*, one of them the overlays' own; a later one overrides an earlier.
+
+        Of several entries for the same job, overlays change the last; where there is none, they add one at the end.
+        """
+        template, field = self.runtime.templates.get(name), self.overrides.field
+        inherited = [PodSource(f"the runtime `{self.runtime.name}`", template)] if template else []
+        entries = [
+            PodSource(f"`spec.{field}[{number}]`", template, own=own)
+            for number, entry in enumerate(items(job.get("spec", field)))
+            for own in [self.overrides.is_own(entry, name)]
+            for template in self.overrides.templates(entry, name) or [entry.with_value({})] * own
+        ]
+        if not any(each.own for each in entries):
+            return [*inherited, *entries, PodSource("", job.with_value({}), own=True)]
+        last = max(number for number, each in enumerate(entries) if each.own)
+        return [*inherited, *(PodSource(each.name, each.template, own=number == last) for number, each in enumerate(entries))]
 
     def own_template(self, job: MarkedTree, name: str) -> MarkedTree:
-        """The change that overlays have made already to the pod template of the replicated job *name*, beside `spec.trainer`."""
-        return self.overrides.own_template(job, name, self.runtime)
+        """The change that the overlays' own entry makes to the pod template of the replicated job *name*; empty where there is none."""
+        return next(source.template for source in self.sources(job, name) if source.own)
 
     def translate(self, template: MarkedTree, job: MarkedTree) -> tuple[MarkedTree, MarkedTree]:
         """A partial pod template as a partial TrainJob: the whole, and the part of it that changes *job*.
@@ -293,33 +307,12 @@ class PodOverrides:
             entries.append(pod.with_value({"targetJobs": pod.with_value([pod.with_value({"name": pod.with_value(name)})]), **inside}))
         return entries
 
-    def sources(self, job: MarkedTree, name: str, runtime: JobRuntime) -> list[PodSource]:
-        """The sources of the pod template of the replicated job *name*, one of them the overlays' own; a later one overrides an earlier.
-
-        Of several entries for the same job, overlays change the last; where there is none, they add one at the end.
-        """
-        template = runtime.templates.get(name)
-        inherited = [PodSource(f"the runtime `{runtime.name}`", template)] if template else []
-        entries = [
-            PodSource(f"`spec.{self.field}[{number}]`", template, own=own)
-            for number, entry in enumerate(items(job.get("spec", self.field)))
-            for own in [self._is_own(entry, name)]
-            for template in self._templates(entry, name) or [entry.with_value({})] * own
-        ]
-        if not any(each.own for each in entries):
-            return [*inherited, *entries, PodSource("", job.with_value({}), own=True)]
-        last = max(number for number, each in enumerate(entries) if each.own)
-        return [*inherited, *(PodSource(each.name, each.template, own=number == last) for number, each in enumerate(entries))]
-
-    def own_template(self, job: MarkedTree, name: str, runtime: JobRuntime) -> MarkedTree:
-        """The change that the overlays' own entry makes to the pod template of the replicated job *name*; empty where there is none."""
-        return next(source.template for source in self.sources(job, name, runtime) if source.own)
-
-    def _is_own(self, entry: MarkedTree, name: str) -> bool:
+    def is_own(self, entry: MarkedTree, name: str) -> bool:
+        """Whether an entry for the replicated job *name* is one that overlays write."""
         (own,) = self.entries_for({name: entry.with_value({})})
         return same_field(entry, own, "manager" if self.field == "runtimePatches" else "targetJobs")
 
-    def _templates(self, entry: MarkedTree, name: str) -> list[MarkedTree]:
+    def templates(self, entry: MarkedTree, name: str) -> list[MarkedTree]:
         """The changes that an entry makes to the pod template of the replicated job *name*."""
         if self.field == "runtimePatches":
             listed = [each for each in items(entry.get(*map(str, PATCHED_JOBS))) if is_named(each, name)]
