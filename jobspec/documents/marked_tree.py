@@ -71,14 +71,11 @@ class MarkedTree:
         """The plain data; mappings and lists are made once, and shared by all that have the tree."""
         if not isinstance(self.value, (dict, list)):
             return self.value
-        if self._data is None:
-            self._data = self._plain()
+        if self._data is None and isinstance(self.value, dict):
+            self._data = {key: child.data() for key, child in self.value.items()}
+        elif self._data is None:
+            self._data = [child.data() for child in self.value]
         return self._data
-
-    def _plain(self) -> Any:
-        if isinstance(self.value, dict):
-            return {key: child.data() for key, child in self.value.items()}
-        return [child.data() for child in self.value]
 
     def marks(self) -> Marks:
         """The marks, as a tree of the same shape as the plain data."""

@@ -49,14 +49,8 @@ def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, 
     start, end = places.key(target)
     if places.text[start:end] != "<<":
         return start, end
-    written = (places.key(each) for each in _all(marks) if each.key and str(each.mark) == str(target.mark))
+    written = (places.key(each) for each in map(marks.nearest, marks.paths_to(target.mark)) if each.key)
     return next((each for each in written if places.text[slice(*each)] != "<<"), (start, end))
-
-
-def _all(marks: Marks) -> Iterator[Marks]:
-    yield marks
-    for child in marks.inside:
-        yield from _all(child)
 
 
 def unquoted(places: TextPlaces, document: Document, change: Change) -> Change:
@@ -336,7 +330,7 @@ class TextPlaces:
         inside = [end for _, end in self.spans(marks)]
         if not self.is_flow(marks):
             return max(inside)
-        return self._closing(_CLOSING[self.text[start]], max(inside, default=start + 1))
+        return self._next(_CLOSING[self.text[start]], max(inside, default=start + 1), (*_BLANK, ",")) + 1
 
     def spans(self, marks: Marks) -> list[Span]:
         """Where each value inside a mapping or list begins, with its key, and ends; for an anchored value elsewhere, its alias here."""
@@ -356,26 +350,20 @@ class TextPlaces:
 
     def _alias(self, at: int) -> Span:
         """Where the next alias begins and ends, between which and here there are but marks of lists and mappings, and comments."""
-        while self.text[at : at + 1] != "*":
-            if self.text[at : at + 1] == "#":
-                at = self.text.index("\n", at)
-            elif self.text[at : at + 1] not in _BETWEEN:
-                raise Uncuttable
-            at += 1
-        end = at
+        end = at = self._next("*", at, _BETWEEN)
         while end < len(self.text) and self.text[end] not in _BEHIND_ALIAS:
             end += 1
         return at, end
 
-    def _closing(self, bracket: str, at: int) -> int:
-        """The end of a flow collection: behind the bracket that follows the last value, and perhaps a comma and comments."""
-        while self.text[at] != bracket:
-            if self.text[at] == "#":
+    def _next(self, sign: str, at: int, between: Sequence[str]) -> int:
+        """The place of the next *sign*, before which there may only be others of *between*, and comments. Raises Uncuttable."""
+        while self.text[at : at + 1] != sign:
+            if self.text[at : at + 1] == "#":
                 at = self.text.index("\n", at)
-            elif self.text[at] not in ", \t\r\n":
+            elif self.text[at : at + 1] not in between:
                 raise Uncuttable
             at += 1
-        return at + 1
+        return at
 
     def key(self, marks: Marks) -> tuple[int, int]:
         """Where the key of a value begins and ends. Raises Uncuttable for a key of several lines."""

@@ -22,7 +22,7 @@ from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import LoadedOverlay, pieces
-from jobspec.overlays.merge import OverlayValue, identity
+from jobspec.overlays.merge import OverlayValue, below, identity
 from jobspec.project.matrix import filled_text, texts_in
 from jobspec.project.project import LoadedProject, field
 from jobspec.project.rendering import in_namespace
@@ -133,8 +133,8 @@ class _HistoryReader:
         found = [(stage, earlier) for stage in stages if (earlier := stage.counterpart(document))]
         self._stages = [stage for stage, _ in found]
         self._states = [stage.values(earlier) for stage, earlier in found]
-        below = beneath(found[0][1], found[0][0].documents, cluster) if found else None
-        self._beneath = _by_address(below, cluster) if below else {}
+        overridden = beneath(found[0][1], found[0][0].documents, cluster) if found else None
+        self._beneath = _by_address(overridden, cluster) if overridden else {}
 
     def now(self, value: Value) -> list[Origin]:
         """The history of a value that the object has."""
@@ -435,9 +435,8 @@ def _values_below(here: Value, shape: Shape | None) -> Iterator[Value]:
         yield here
     elif isinstance(tree.value, dict):
         for name, child in tree.value.items():
-            step = Key(name) if shape and shape.fields is None else name
-            inner = Value((*here.path, step), (*here.address, name), child, here.lists)
-            yield from _values_below(inner, shape.at((name,)) if shape else None)
+            part, inner = below(shape, name)
+            yield from _values_below(Value((*here.path, part), (*here.address, name), child, here.lists), inner)
     else:
         keys = [identity(item, shape) for item in items(tree)] if shape and shape.merge else []
         lists = here.lists

@@ -136,7 +136,8 @@ class _Worker:
         """The candidates for cuts, from the end of the job to its beginning, so that earlier paths stay valid."""
         job = next(filter(is_workload, self._applied(text, overlays)))
         shape = shapes.load(job.api_version, job.kind, self._target)
-        values = [[path] for path in layered(job.marks, overlay.name, shape) if not is_argument(path)]
+        paths = layered(job.marks, overlay.name, shape)
+        values = [[path] for path in paths if {"command", "args"}.isdisjoint(map(str, path[-2:]))]  # of arguments, words are cut
         return [*flag_words(job.data, overlay), *values][::-1]
 
     def _cut(self, text: str, cuts: Cuts) -> str:
@@ -294,11 +295,6 @@ def _flags_in(words: list[Any], flags: Collection[str]) -> Iterator[list[int]]:
             yield [index + 1, index]
         elif isinstance(word, str) and word.partition("=")[0] in flags:
             yield [index]
-
-
-def is_argument(path: Path) -> bool:
-    """Whether a path is that of a list of arguments, or leads into one."""
-    return not {"command", "args"}.isdisjoint(map(str, path[-2:]))
 
 
 def _arguments(data: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:

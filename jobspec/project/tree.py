@@ -99,10 +99,9 @@ def shared_path(identity: Identity) -> str:
     return "/".join(part for part in (SHARED, namespace, f"{kind.lower()}-{name}.yaml") if part)
 
 
-def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dict[str, bytes]:
+def with_inventory(files: Files, hashes: Mapping[str, str] = {}) -> dict[str, bytes]:
     """The files of a tree and their inventory; *hashes* are those of files that are not as they were written."""
-    known = hashes or {}
-    found = {path: known[path] if path in known else digest_of(content) for path, content in files.items()}
+    found = {path: hashes.get(path) or digest_of(content) for path, content in files.items()}
     return {**files, NAME: as_rendered(text_of(found))}
 
 
