@@ -13,10 +13,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, gathered
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, each_inside
 from jobspec.documents.marked_tree import MarkedTree, walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.kustomize import Build, Output, documents_in
@@ -97,13 +98,8 @@ class _ChartMarks:
         if not isinstance(data, (dict, list)):
             found = values.get((type(data), data), [])
             return Marks(found[0].mark, found[0].key) if len(found) == 1 else Marks(self._line_of(path, lines))
-
-        def inside() -> Any:
-            if isinstance(data, dict):
-                return {key: self._marks(each, (*path, key), values, lines) for key, each in data.items()}
-            return [self._marks(each, (*path, index), values, lines) for index, each in enumerate(data)]
-
-        return Marks(self._line_of(path, lines), make=inside)
+        make = partial(each_inside, data, lambda step, each: self._marks(each, (*path, step), values, lines))
+        return Marks(self._line_of(path, lines), make=make)
 
     def _line_of(self, path: Path, lines: Sequence[str]) -> Mark:
         """The line of the template with the innermost field of a path, if only one line has it; else the template's first line."""

@@ -13,11 +13,11 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
-from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
+from jobspec.documents.document import KUSTOMIZATIONS, Document, each_inside, result_of
 from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut, kinds_in
 from jobspec.documents.wrapped import documents_in_text
@@ -603,12 +603,10 @@ class _TracedMarks:
         sources = [each for each in sources if type(each[0]) is type(data)]
         mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
 
-        def inside() -> Any:
-            if isinstance(data, dict):
-                return {step: self._marks(value, *_below(step, value, sources, parts), (*path, step)) for step, value in data.items()}
-            return [self._marks(value, *_below(step, value, sources, parts, data), (*path, step)) for step, value in enumerate(data)]
+        def inside(step: str | int, value: Any) -> Marks:
+            return self._marks(value, *_below(step, value, sources, parts, data), (*path, step))
 
-        return Marks(mark, key, make=inside)
+        return Marks(mark, key, make=partial(each_inside, data, inside))
 
     def _change_of(self, path: Path) -> Mark:
         """The field of a kustomization that may have set the value at a path, or else the outermost kustomization."""
@@ -643,21 +641,21 @@ _Part = tuple[tuple[str, ...], Any, Marks]
 
 
 def _below(
-    step: str | int, value: Any, sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part], siblings: Sequence[Any] = ()
+    step: str | int, value: Any, sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part], around: dict[str, Any] | list[Any]
 ) -> tuple[list[tuple[Any, Marks]], list[_Part]]:
-    """The parts of patches one step further down: at an item of *siblings*, or at a key."""
-    names = (str(step), "-") if siblings and step == len(siblings) - 1 else (str(step),)
+    """The sources and the parts of patches one step further down, to a value of the mapping or list *around* it."""
+    names = (str(step), "-") if isinstance(around, list) and step == len(around) - 1 else (str(step),)
     deeper = [(steps[1:], each, marks) for steps, each, marks in parts if steps[0] in names]
     found = [(each, marks) for steps, each, marks in deeper if not steps]
     for data, marks in sources:
-        at = step if isinstance(data, dict) else _index_of(value, int(step), data, siblings)
+        at = step if isinstance(data, dict) else _index_of(value, int(step), data, around)
         child = None if at is None else marks.child(at)
         if child:
             found.append((data[at], child))
     return found, [each for each in deeper if each[0]]
 
 
-def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Sequence[Any]) -> int | None:
+def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Collection[Any]) -> int | None:
     """The index in *data* of the item that is merged into an item of *siblings*."""
     key = next((key for key in _MERGE_KEYS if isinstance(item, dict) and key in item), None)
     for at, each in enumerate(data):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark, Marks
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, each_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Children, Path
+    from jobspec.diagnostics import Path
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]
@@ -78,14 +78,10 @@ class MarkedTree:
         return self._data
 
     def marks(self) -> Marks:
-        """The marks, as a tree of the same shape as the plain data."""
-        return Marks(self.mark, self.key, make=self._marks_inside if isinstance(self.value, (dict, list)) else None)
-
-    def _marks_inside(self) -> Children:
-        """The marks of the values inside; few are asked for."""
-        if isinstance(self.value, dict):
-            return {key: child.marks() for key, child in self.value.items()}
-        return [child.marks() for child in self.value]
+        """The marks, as a tree of the same shape as the plain data; of those inside, few are asked for."""
+        if not isinstance(self.value, (dict, list)):
+            return Marks(self.mark, self.key)
+        return Marks(self.mark, self.key, make=lambda: each_inside(self.value, lambda _, child: child.marks()))
 
 
 class _UnreadTree(MarkedTree):
@@ -115,12 +111,8 @@ class PlainTree(_UnreadTree):
         self.bound = None
 
     def _made(self) -> Any:
-        if isinstance(self.plain, dict):
-            return {key: self._child(each) for key, each in self.plain.items()}
-        return [self._child(each) for each in self.plain]
-
-    def _child(self, data: Any) -> MarkedTree:
-        return (PlainTree if type(data) in (dict, list) else MarkedTree)(data, self.mark, self.mark)
+        mark = self.mark
+        return each_inside(self.plain, lambda _, each: (PlainTree if type(each) in (dict, list) else MarkedTree)(each, mark, mark))
 
     def data(self) -> Any:
         """The plain data, which is shared with all that has it."""

@@ -97,19 +97,13 @@ _MEETING = ("master_addr", "master_port", "node_rank")
 _LAUNCHER_WORDS = ("torchrun", "torch.distributed")
 
 
-def meaning_in(before: Mapping[Key, Fact], difference: Difference) -> str:
-    """The rule of a difference to the facts *before*."""
-    key = (*difference.key[:2], "program")
-    how, words = before.get((*key, "how")), before.get((*key, "words"))
-    return _meaning(difference, str(how.value) if how else "", " ".join(words.value) if words else "")
-
-
-def _meaning(difference: Difference, how: str, words: str) -> str:
-    """*how* and *words*: the program of the difference's node, before."""
+def meaning_in(facts: Mapping[Key, Fact], difference: Difference) -> str:
+    """The rule of a difference to the *facts* of the job as it was."""
     area, about = difference.key[-2:]
     before, after = difference.before, difference.after
     if "env" in difference.key[1:-1]:
-        return _variable(about, difference, how, words)
+        how, words = (facts.get((*difference.key[:2], "program", each)) for each in ("how", "words"))
+        return _variable(about, difference, str(how.value) if how else "", " ".join(words.value) if words else "")
     if area == "launcher":
         return _setting(difference)
     if area == "life":
@@ -120,7 +114,10 @@ def _meaning(difference: Difference, how: str, words: str) -> str:
 
 
 def _variable(name: str, difference: Difference, how: str, words: str) -> str:
-    """Variables of torchrun mean nothing to a program that is no launcher, and may be read by one in an unknown image."""
+    """Variables of torchrun mean nothing to a program that is no launcher, and may be read by one in an unknown image.
+
+    *how* and *words*: the program of the variable's node, before.
+    """
     if name == NAME:
         return NOTE
     if not name.startswith("PET_"):

@@ -19,7 +19,7 @@ from jobspec.migrate.jobs import NOTE, meaning_in, report_of
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, Target, is_at_least
-from jobspec.workloads import REPLICATED_JOBS, is_workload, suspended, value_at
+from jobspec.workloads import REPLICATED_JOBS, is_workload, items_at, suspended, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -249,8 +249,8 @@ def announced(documents: Iterable[Document], before: Mapping[str, str], after: M
             message = f"`numNodes` is {nodes}, and trainer {since} accepts 0 or more (by its main branch)"
             yield document.problem("release-step", message, _NODES, hint="write how many pods train", severity="warning")
     for document in (each for each in documents if each.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)):
-        for number, job in enumerate(value_at(document.data, REPLICATED_JOBS) or ()):
-            name = job.get("name") if isinstance(job, dict) else None
+        for path, job in items_at(document.data, REPLICATED_JOBS):
+            name = value_at(job, ("name",))
             if isinstance(name, str) and len(name) > longest:
                 message = f"`{name}` has {len(name)} characters, and trainer {since} accepts at most {longest} {_AS_READ}"
-                yield document.problem("release-step", message, (*REPLICATED_JOBS, number, "name"), hint="shorten it", severity="warning")
+                yield document.problem("release-step", message, (*path, "name"), hint="shorten it", severity="warning")

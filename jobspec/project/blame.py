@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Key, Mark, Path, spell
+from jobspec.diagnostics import Key, Mark, Path, gathered, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.documents.reader import read
@@ -21,9 +21,9 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
-from jobspec.overlays.load import LoadedOverlay, pieces
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.overlays.merge import OverlayValue, below, identity
-from jobspec.project.matrix import filled_text, texts_in
+from jobspec.project.matrix import filled_text, names_in
 from jobspec.project.project import LoadedProject, field
 from jobspec.project.rendering import in_namespace
 from jobspec.project.variants import PlannedVariant, own_layer
@@ -225,18 +225,16 @@ class Causes:
     """The causes of the values of one variant."""
 
     def __init__(self, variant: PlannedVariant, project: LoadedProject) -> None:
-        found: dict[str, list[Cause]] = {}
         matrix = _matrix_causes(variant, project)
-        for tree in (variant.entry, *filter(None, [project.defaults])):
-            _collect(_without_key(tree, "matrix"), matrix, found)
-        for overlay in variant.overlays:
-            _collect(_without_key(overlay.spec, "parameters"), _parameter_causes(overlay), found)
-        self._found = found
+        trees = [(_without_key(tree, "matrix"), matrix) for tree in (variant.entry, project.defaults) if tree]
+        trees += [(_without_key(overlay.spec, "parameters"), _parameter_causes(overlay)) for overlay in variant.overlays]
+        named = ((str(mark), (name, causes[name])) for tree, causes in trees for name, mark in names_in(tree) if name in causes)
+        self._found = {place: list(dict(several).values()) for place, several in gathered(named).items()}
+        """The causes of each text and key that has any, by its place."""
 
     def of(self, mark: Mark) -> list[Cause]:
         """The causes of what is written at a place, and theirs."""
-        own = self._found.get(str(mark), [])
-        return [cause for each in own for cause in (each, *self.of(each.mark))]
+        return [cause for each in self._found.get(str(mark), ()) for cause in (each, *self.of(each.mark))]
 
 
 def _without_key(tree: MarkedTree, name: str) -> MarkedTree:
@@ -259,14 +257,6 @@ def _parameter_causes(overlay: LoadedOverlay) -> dict[str, Cause]:
     defaults = {name: each.get("default") for name, each in overlay.spec.entries("parameters")}
     places = {**{name: default.mark for name, default in defaults.items() if default}, **overlay.given}
     return {name: Cause("parameter", name, overlay.values[name], mark) for name, mark in places.items()}
-
-
-def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, list[Cause]]) -> None:
-    """Add the causes of all texts and keys inside a tree, by their places."""
-    for mark, text in texts_in(tree):
-        named = list(dict.fromkeys(part for part, is_name in pieces(text) if is_name and part in causes))
-        if named:
-            found[str(mark)] = [causes[name] for name in named]
 
 
 # The stages of a variant: what it would render to with its first layers only.

@@ -146,14 +146,9 @@ def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
     for path in sorted(before.keys() | after.keys(), key=lambda each: (each == NAME, each)):
         old, new = before.get(path), after.get(path)
         if old != new:
-            name_before = "/dev/null" if old is None else _name_in_diff(f"a/{around}{path}")
-            name_after = "/dev/null" if new is None else _name_in_diff(f"b/{around}{path}")
-            yield from map(_ended, unified_diff(_lines_of_file(old), _lines_of_file(new), name_before, name_after))
-
-
-def _name_in_diff(path: str) -> str:
-    """A tab ends a name with a blank in it, as in the diffs of git."""
-    return f"{path}\t" if " " in path else path
+            end = "\t" if " " in f"{around}{path}" else ""  # which ends a name with a blank in it, as in the diffs of git
+            said = ["/dev/null" if each is None else f"{side}/{around}{path}{end}" for side, each in (("a", old), ("b", new))]
+            yield from map(_ended, unified_diff(_lines_of_file(old), _lines_of_file(new), said[0], said[1]))
 
 
 def _lines_of_file(content: bytes | None) -> list[str]:
