@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
+from io import FileIO
 
 from jobspec.diagnostics import JobspecError
 
@@ -28,7 +29,6 @@ HEADER = "# Rendered by jobspec; changes made here are lost."
 _JOURNAL = ".jobspec-journal"
 _NEW, _OLD = ".jobspec-new", ".jobspec-old"
 _MANY = 100  # files from which on one flush of all is quicker than one of each
-_PIECE = 1 << 16  # bytes that are read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,7 +484,7 @@ def _locked(folders: Iterable[str]) -> Iterator[None]:
         yield
 
 
-# Single files, by the system's own calls: a file object of Python's costs as much again, and a tree has thousands.
+# Single files, without buffers: a buffered file costs as much again, and a tree has thousands.
 
 
 @contextmanager
@@ -497,11 +497,8 @@ def _opened(path: str, flags: int = os.O_RDONLY) -> Iterator[int]:
 
 
 def _content(path: str) -> bytes:
-    pieces = []
-    with _opened(path) as descriptor:
-        while piece := os.read(descriptor, _PIECE):
-            pieces.append(piece)
-    return b"".join(pieces)
+    with FileIO(path) as file:
+        return file.read()
 
 
 def _content_if_any(path: str) -> bytes | None:
