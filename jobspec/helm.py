@@ -30,15 +30,11 @@ class RenderedChart(Build):
 
     def __init__(self, chart: str, text: str, values: Sequence[str]) -> None:
         super().__init__(os.path.join(chart, "Chart.yaml"), Output(chart, text), {}, ())
-        self._chart = chart
         self._values = (*values, os.path.join(chart, "values.yaml"))
         lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]
         self._lines = [number for number, _ in lines]
-        self._templates = [self._template(name) for _, name in lines]
-
-    def _template(self, name: str) -> str:
-        """The path of a template; helm names it from the folder of the chart, whose name is that of the chart."""
-        return os.path.join(self._chart, name.partition("/")[2])
+        # helm names templates from the folder of the chart, whose name is that of the chart
+        self._templates = [os.path.join(chart, name.partition("/")[2]) for _, name in lines]
 
     def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated, gathered
 from jobspec.documents.document import KUSTOMIZATIONS, Document, each_inside, result_of
 from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut, kinds_in
@@ -142,10 +142,7 @@ def applied_folders(documents: Sequence[Document], top: str) -> dict[str, Applie
 
     Of a folder that several apply, what they say alike counts.
     """
-    found: dict[str, list[AppliedFolder]] = {}
-    for each in documents:
-        for folder, how in _applied_by(each, documents):
-            found.setdefault(joined(top, folder), []).append(how)
+    found = gathered((joined(top, folder), how) for each in documents for folder, how in _applied_by(each, documents))
     agreed = {folder: _agreed(several) for folder, several in found.items()}
     return {folder: how for folder, how in agreed.items() if how != AppliedFolder()}
 

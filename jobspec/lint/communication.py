@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
 from jobspec.diagnostics import Finding, Rule, counted, set_to
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.kubernetes.metadata import selects
 from jobspec.lint.linted import OTHER_ACCELERATORS, LintedContainer, LintedJob, written
 from jobspec.programs import command_lines
 from jobspec.workloads import items_at, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, Literal
-
-    from jobspec.diagnostics import Severity
-    from jobspec.documents.document import Document
-
 
 _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
@@ -47,8 +42,9 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
         for said, place in _addresses(container):
             host = said.rpartition("://")[2].partition(":")[0]
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
-                severity: Severity | None = None if _looks_generated(host.partition(".")[0]) else "info"  # else another Service may have it
-                yield Finding(place, f"no pod of the job has the address `{host}`", f"the first one is `{_first(job)}`", severity=severity)
+                message, hint = f"no pod of the job has the address `{host}`", f"the first one is `{_first(job)}`"
+                is_certain = _looks_generated(host.partition(".")[0])  # else another Service may have it
+                yield Finding(place, message, hint, severity=None if is_certain else "info")
 
 
 def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:

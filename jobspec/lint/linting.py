@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from jobspec.diagnostics import Change, Diagnostic, FileResult, Key, Mark, Path, span_of, spell
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
@@ -68,11 +68,11 @@ def lint(
     documents = Documents([each for file in once for each in seen(file)], cluster, further=further, syncs=syncs)
     once = once if only is None else [each for each in once if each.result.path in only]
 
-    for_what = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
+    rules_for = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
 
     def of_file(file: Checked) -> list[Diagnostic]:
         paths: Paths = {}
-        found = [each for linted in linted_in(file, documents) for each in _findings(linted, for_what(linted.seen_as), paths)]
+        found = [each for linted in linted_in(file, documents) for each in _findings(linted, rules_for(linted.seen_as), paths)]
         bypassing = {each.document for each in file.result.diagnostics if each.rule == "kind-not-queued"}
         return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # which says why, and as much
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.diagnostics import Finding, Rule, set_to
+from jobspec.diagnostics import Finding, Rule, gathered, set_to
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
@@ -203,12 +203,8 @@ def _has_volume_at(container: LintedContainer, path: str) -> bool:
 
 def _shared_claims(job: LintedJob) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
     """Each claim of the files that pods of the job mount: the claim, the volume, the number of pods with it, whether it is only read."""
-    found: dict[str, list[tuple[MarkedTree, int, bool]]] = {}
-    for role in job.roles:
-        for volume in volumes_of(role):
-            name = text(volume, "persistentVolumeClaim", "claimName")
-            if name:
-                found.setdefault(name, []).append((volume, role.count, _only_reads(job, role, volume)))
+    named = ((text(each, "persistentVolumeClaim", "claimName"), each, role) for role in job.roles for each in volumes_of(role))
+    found = gathered((name, (volume, role.count, _only_reads(job, role, volume))) for name, volume, role in named if name)
     for name, uses in found.items():
         claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name)
         for volume, _, read_only in uses if claim else ():

@@ -91,11 +91,11 @@ class Blame:
     ) -> None:
         """*text* is that of the rendered file; *stages*: those of the variant, where they are made already."""
         stages = stages_of(variant, project, cluster) if stages is None else stages
-        self._teller = _HistoryReader(variant, project, cluster, document, stages)
+        self._histories = _HistoryReader(variant, project, cluster, document, stages)
         (rendered,), _ = read(text, file="")
         self._lines = {value.path: value.tree.mark.line for value in values_of(rendered, cluster.target)}
         self._now = sorted(values_of(document, cluster.target), key=lambda each: self._lines[each.path])
-        self._past = self._teller.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
+        self._past = self._histories.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
 
     def fields(self) -> list[Blamed]:
         """Every field that has a value, in the order of the file."""
@@ -110,7 +110,7 @@ class Blame:
         found = self._blamed(each for each in self._now if each.matches(field, anywhere=anywhere))
         now = {value.address: value for value in self._now}
         gone = [each for each in self._past if each.matches(field, anywhere=anywhere) and not (found and _replaced_list(each, now))]
-        return [*found, *(Blamed(each.lasting_field, self._teller.gone(each)) for each in gone)]
+        return [*found, *(Blamed(each.lasting_field, self._histories.gone(each)) for each in gone)]
 
     def names(self) -> list[str]:
         """The names of all fields, of those with others inside, too."""
@@ -118,7 +118,7 @@ class Blame:
         return list(dict.fromkeys(spell(path[:length]) for path in paths for length in range(1, len(path) + 1)))
 
     def _blamed(self, values: Iterable[Value]) -> list[Blamed]:
-        return [Blamed(each.field, self._teller.now(each), self._lines[each.path]) for each in values if each.is_leaf]
+        return [Blamed(each.field, self._histories.now(each), self._lines[each.path]) for each in values if each.is_leaf]
 
 
 class _HistoryReader:

@@ -20,8 +20,6 @@ from jobspec.targets import Target
 from jobspec.workloads import value_at
 
 Amounts = Mapping[str, Decimal]
-
-
 _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")
 
 

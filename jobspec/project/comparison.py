@@ -70,11 +70,7 @@ class ProjectState:
 
     def owners(self) -> dict[Identity, str]:
         """The first variant by name that renders an object, for each object."""
-        found: dict[Identity, str] = {}
-        for name in sorted(self.rendered):
-            for each in self.rendered[name].objects:
-                found.setdefault(each.identity, name)
-        return found
+        return {each.identity: name for name in sorted(self.rendered, reverse=True) for each in self.rendered[name].objects}
 
     def texts(self, name: str) -> dict[str, str] | None:
         """The files of a variant; None where there is no such variant."""

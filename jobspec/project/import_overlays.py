@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from jobspec import pipeline, rendering
@@ -55,12 +55,12 @@ def explain(original: Original, overlays: Mapping[str, LoadedOverlay], target: T
     uses: list[Use] = []
     if original.is_fixed:
         return best, uses
-    worker = _Worker(original, target)
+    trials = _Trials(original, target)
     applied: list[LoadedOverlay] = []
     for name, overlay in overlays.items():
         if _is_for_another(overlay, overlays, original.job):
             continue
-        found = [worker.explained(best, applied, overlay, guess) for guess in worker.guesses(overlay, best, applied)]
+        found = [trials.explained(best, applied, overlay, guess) for guess in trials.guesses(overlay, best, applied)]
         less = min((each for each in found if each), key=lambda each: len(each[0]), default=None)
         if less and len(less[0]) < len(best):
             best, guess, with_values = less
@@ -80,7 +80,7 @@ def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay
     return bool(only & keys or flags & found or has_devices)
 
 
-class _Worker:
+class _Trials:
     """Applies overlays to texts, and compares with the original."""
 
     def __init__(self, original: Original, target: Target) -> None:
@@ -177,11 +177,8 @@ def guesses(parameters: MarkedTree | None, tree: MarkedTree, manifests: Iterable
     used = _places(tree)
     names = [name for name in (parameters.value if parameters else {}) if name in used]
     choices = [[None, *_choices(parameters.value[name], used[name], found)] for name in names] if parameters else []
-    every = product(*choices)
-    said = [
-        {name: value for name, value in zip(names, each, strict=True) if value is not None}
-        for _, each in zip(range(_MOST), every, strict=False)
-    ]
+    every = islice(product(*choices), _MOST)
+    said = [{name: value for name, value in zip(names, each, strict=True) if value is not None} for each in every]
     return sorted(said, key=len)
 
 

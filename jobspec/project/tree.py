@@ -60,10 +60,10 @@ class VariantsTree:
     def text(self) -> str:
         """All objects as one stream, in the order in which they are needed."""
         texts = {path: each.content.decode().removeprefix(f"{HEADER}\n") for path, each in self.placed.items()}
-        return "---\n".join(texts[path] for path in sorted(texts, key=_rank))
+        return "---\n".join(texts[path] for path in sorted(texts, key=_stream_order))
 
 
-def _rank(path: str) -> tuple[int, str]:
+def _stream_order(path: str) -> tuple[int, str]:
     """Where an object stands in a stream: namespaces and runtimes before the rest."""
     name = os.path.basename(path)
     first = next((at for at, begins in enumerate((_NAMESPACES, _RUNTIMES)) if name.startswith(begins)), 2)
@@ -165,7 +165,7 @@ def kustomization(resources: Collection[str], *, in_order: bool = False) -> byte
 
     With a runtime among them, or *in_order*, they are applied in the order in which they stand there.
     """
-    data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources, key=_turn)}
+    data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources, key=_apply_order)}
     order = {"sortOptions": {"order": "fifo"}} if in_order or _need_order(resources) else {}
     return as_rendered(write([{**data, **order}]))
 
@@ -175,7 +175,7 @@ def _need_order(paths: Iterable[str]) -> bool:
     return any(os.path.basename(path).startswith(_RUNTIMES) for path in paths)
 
 
-def _turn(path: str) -> tuple[int, str]:
+def _apply_order(path: str) -> tuple[int, str]:
     """Namespaces come first, and what variants share; jobs last, and each group by name."""
     name = os.path.basename(path)
     is_early = path == SHARED or name.startswith(_NAMESPACES)

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.kinds import built_in
 from jobspec.models.base import Model, Resource
-from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
+from jobspec.schemas.structure import Structure, releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
-if TYPE_CHECKING:
-    from jobspec.schemas.structure import Structure
-
-    Facts = dict[str, list[str]]
+Facts = dict[str, list[str]]
 
 
 @dataclass(frozen=True)

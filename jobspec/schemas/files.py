@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jobspec.cel_rules import is_transition
 from jobspec.kinds import built_in, find
@@ -13,11 +13,8 @@ from jobspec.models import roots
 from jobspec.models.base import QUANTITY, Column, Model, Resource
 from jobspec.schemas import json_schema
 from jobspec.schemas.shapes import ATTRIBUTES, VALIDATIONS, is_plain, schema_path
-from jobspec.schemas.structure import facts_of, releases_of, structure_of, structure_of_builtin
+from jobspec.schemas.structure import Structure, facts_of, releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
-
-if TYPE_CHECKING:
-    from jobspec.schemas.structure import Structure
 
 
 def files() -> Iterator[tuple[str, str]]:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jobspec.models.base import QUANTITY, Model, Resource
-from jobspec.schemas.structure import placed, structure_of
+from jobspec.schemas.structure import Structure, placed, structure_of
 from jobspec.schemas.upstream import GROUP_VERSION_KIND
 
-if TYPE_CHECKING:
-    from jobspec.schemas.structure import Structure
-
-    Schema = dict[str, Any]
-    Definitions = dict[str, Any]
+Schema = dict[str, Any]
+Definitions = dict[str, Any]
 
 
 #: The limits of a structure that a JSON Schema and a CRD have under the same names, in the order in which they are written.
