@@ -177,7 +177,7 @@ def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target
 
 
 def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None) -> bool:
-    """Whether an error may be about a placeholder: that at its field, but webhooks may report a field whose cause is elsewhere."""
+    """Whether an error may be about a placeholder: by its schema the one at its field; webhooks may report a field of another cause."""
     return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape) is not data
 
 
@@ -344,7 +344,7 @@ def _written_at(mark: Mark, lines_of: Callable[[str], list[str]]) -> str:
 
 
 def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], values: Mapping[str, str]) -> bool:
-    """Whether the value at the place of a finding has a placeholder without a value; of what lint and outcomes find, is one."""
+    """Whether the value at the place of a finding has a placeholder without a value; of lint and outcomes, whether it is nothing else."""
     if found.field == "sops" and found.rule == "unknown-field":
         return True
     value = substituted(_written_at(found.mark, lines_of).strip("\"'"), values)

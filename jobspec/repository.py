@@ -74,10 +74,10 @@ class Builds:
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
     def role(self, path: str) -> Role | None:
-        """What a file is; None where it may be a manifest: it is listed as one, too.
+        """What a file is; None where it may be a manifest, also where it is an input of a kustomization that lists it as a manifest, too.
 
-        A file that nobody names is a patch in `patches/`, where kubeadm and Talos have theirs, too, and by its own name, of which beside or
-        below a kustomization a part is enough.
+        A file that no kustomization names is a patch if it is in a folder `patches`, as those of kubeadm and Talos are, or by its own name:
+        beside or below a kustomization, it is enough that the name has the word `patch`; elsewhere it has to end in `patch.yaml`.
         """
         path = os.path.normpath(path)
         if path.startswith(self._of_charts):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PAGES = (".md", ".markdown")
 #: The names of files that say what kustomize builds.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-#: What files say that have engines apply folders.
+#: Words in files that have engines apply folders.
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 
 
@@ -58,7 +58,7 @@ class Document:
         self.is_held = is_held
         """Whether it is text in a ConfigMap, which may never be applied."""
         self.is_shared = data is not None and getattr(marks, "shared", None) is data
-        """Whether other documents may have the very same data, as where several builds have an object alike."""
+        """Whether other documents may share the very same data, as where several builds have the same object."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.api_version = _string_field(data, "apiVersion")

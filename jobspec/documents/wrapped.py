@@ -16,7 +16,7 @@ from jobspec.documents.reader import read
 from jobspec.kinds import MANIFEST_ENDINGS
 
 _ARGO = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
-#: What Argo Workflows does with a manifest that says no more of an object than which one it is, or what to change.
+#: Actions of Argo Workflows whose manifest only names an object, or says what to change in it.
 _PARTIAL_ACTIONS = ("get", "delete", "patch")
 #: Placeholders that the controllers of wrappers fill in.
 PARAMETER = re.compile(r"\{\{.*?\}\}|\$\{trialParameters\.[^}]*\}")

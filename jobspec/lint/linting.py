@@ -74,7 +74,7 @@ def lint(
         paths: Paths = {}
         found = [each for linted in linted_in(file, documents) for each in _findings(linted, rules_for(linted.seen_as), paths)]
         bypassing = {each.document for each in file.result.diagnostics if each.rule == "kind-not-queued"}
-        return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # which says why, and as much
+        return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # that finding says more
 
     return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 

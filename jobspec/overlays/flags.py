@@ -33,7 +33,7 @@ def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: 
 
 
 def text_after(value: MarkedTree) -> str | None:
-    """What follows a flag that is set to a value: a blank and the text, nothing for a bare flag; None to remove it, `false` a bare one."""
+    """What is written after a flag: a blank and its value, or nothing; None where both are removed, `false` where the flag alone is."""
     if value.value is None:
         return None
     if value.value is False:

@@ -274,7 +274,7 @@ class Stage:
         self.values: Callable[[Document], Mapping[Address, Value]] = cache(lambda document: _by_address(document, cluster))
         """The values of one of its documents, by their addresses."""
         self.documents = documents
-        """As far as the layers can be applied without the later ones, which may bring a role or a container that they are for."""
+        """Its objects. A layer is applied as far as it can be without a role or a container that a later layer brings."""
 
     def settings(self) -> Sequence[OverlayValue]:
         """What its last layer sets and removes in the job."""

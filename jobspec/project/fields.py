@@ -103,7 +103,7 @@ def _add_items(tree: MarkedTree, named: Sequence[tuple[str, MarkedTree]], path: 
 
 
 def _walk_item(item: MarkedTree, shape: Shape, path: Path, found: Fields) -> None:
-    """Add an item of a keyed list without its keys, which its path says; one of nothing else is a value itself."""
+    """Add an item of a keyed list without its keys, which are in its path; an item that has only keys is a value itself."""
     rest = {name: child for name, child in item.value.items() if name not in shape.merge}
     if rest:
         _walk(item.with_value(rest), shape.items, path, found)
