@@ -6,8 +6,10 @@ Operators call pods, ports and hosts by different names; facts have one name for
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from jobspec import kinds
@@ -202,17 +204,11 @@ class JobNode:
 def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
     """The pods among a job's objects: the Master, or the first pod of the first replicated job that trains, is node 0."""
     found = []
-    ranks = 0
-    others: dict[str, int] = {}
+    numbers: defaultdict[tuple[str, bool], Iterator[int]] = defaultdict(count)
     for pod in pods_among(objects):
         training = None if pod.role.endswith("-initializer") else pod.container(CONTAINERS[kind])
-        if training:
-            found.append(JobNode(f"node {ranks}", pod, training))
-            ranks += 1
-        else:
-            number = others.get(pod.role, 0)
-            others[pod.role] = number + 1
-            found.append(JobNode(f"{pod.role} {number}", pod, None))
+        name = "node" if training else pod.role
+        found.append(JobNode(f"{name} {next(numbers[name, training is None])}", pod, training))
     return found
 
 
