@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, counted, span_of
-from jobspec.documents.document import Document, result_of, with_value_at
+from jobspec.documents.document import Document, each_inside, result_of, with_value_at
 from jobspec.documents.fields import path_of
 from jobspec.documents.reader import resolve
 from jobspec.go.values import mapping
@@ -95,13 +95,9 @@ def _with_texts_changed(document: Document, change: Callable[[str, Shape | None]
     shape = shapes.load(document.api_version, document.kind, target)
 
     def inside(value: Any, shape: Shape | None) -> Any:
-        if isinstance(value, str):
-            return change(value, shape)
-        if isinstance(value, dict):
-            return {key: inside(each, shape.at((key,)) if shape else None) for key, each in value.items()}
-        if isinstance(value, list):
-            return [inside(each, shape.items if shape else None) for each in value]
-        return value
+        if isinstance(value, (dict, list)):
+            return each_inside(value, lambda step, each: inside(each, shape.at((step,)) if shape else None))
+        return change(value, shape) if isinstance(value, str) else value
 
     data = inside(document.data, shape)
     return document if data == document.data else document.changed(data)

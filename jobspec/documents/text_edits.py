@@ -6,13 +6,13 @@ Fixes, migrated Lists, imported bases and projects are edited here. Why not by r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Change, Mark, Marks, Path, set_to
 from jobspec.documents.document import Document, with_value_at
-from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree, walk
 from jobspec.documents.reader import is_json, read
 from jobspec.documents.writer import is_plain, write
 
@@ -160,19 +160,8 @@ def origins(tree: MarkedTree, text: str) -> list[tuple[int, Mark]]:
     """The lines in which the values of a tree, or their keys, begin in its *text*, each with the place that the value comes from."""
     (document,), problems = read(text, file="")
     assert not problems
-    return list(_origins(tree, document.marks))
-
-
-def _origins(tree: MarkedTree, written: Marks) -> Iterator[tuple[int, Mark]]:
-    children = written.children
-    if written.key or not isinstance(tree.value, (dict, list)):
-        yield (written.key or written.mark).line, tree.place()
-    if isinstance(tree.value, dict) and isinstance(children, dict):
-        for name, child in tree.value.items():
-            yield from _origins(child, children[name])
-    elif isinstance(tree.value, list) and isinstance(children, list):
-        for child, inner in zip(tree.value, children, strict=True):
-            yield from _origins(child, inner)
+    written = [(document.marks.nearest(path), each) for path, each in walk(tree)]
+    return [((at.key or at.mark).line, each.place()) for at, each in written if at.key or not isinstance(each.value, (dict, list))]
 
 
 # Add a field or an item behind the last one, in the layout of those that are there.

@@ -15,7 +15,7 @@ from typing import Any
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, with_marks
+from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, walk, with_marks
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.metadata import LAST_APPLIED, selects
 from jobspec.operators import life
@@ -304,20 +304,11 @@ _FIELDS = ("affinity", "topologySpreadConstraints")
 def selector_facts(node: JobNode, nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     """For each label selector that places a pod, the nodes of its own job that it chooses."""
     spec = node.pod.tree.value["spec"]
-    found = [each for field in _FIELDS if field in spec.value for each in _selectors(spec.value[field])]
-    for number, selector in enumerate(found):
+    inside = [found for field in _FIELDS if field in spec.value for found in walk(spec.value[field])]
+    selectors = [each for path, each in inside if "labelSelector" in path and path.index("labelSelector") == len(path) - 1]
+    for number, selector in enumerate(selectors):
         chosen = [each.name for each in nodes if selects(selector.data(), _labels(each))]
         yield (node.name, "pod", f"labelSelector {number}"), Fact(chosen, selector.place())
-
-
-def _selectors(tree: MarkedTree) -> Iterator[MarkedTree]:
-    for name, child in tree.value.items() if isinstance(tree.value, dict) else ():
-        if name == "labelSelector":
-            yield child
-        else:
-            yield from _selectors(child)
-    for child in items(tree):
-        yield from _selectors(child)
 
 
 def _labels(node: JobNode) -> dict[str, str]:
