@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, gathered
-from jobspec.documents.document import Document, each_inside
-from jobspec.documents.marked_tree import MarkedTree, walk, with_marks
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, each_inside, walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.kustomize import Build, Output, documents_in
 

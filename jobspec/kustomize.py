@@ -17,7 +17,8 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated, gathered
-from jobspec.documents.document import KUSTOMIZATIONS, Document, each_inside, result_of
+from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
+from jobspec.documents.marked_tree import each_inside
 from jobspec.documents.reader import decode, read
 from jobspec.documents.syntax import cut, kinds_in
 from jobspec.documents.wrapped import documents_in_text

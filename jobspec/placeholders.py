@@ -14,8 +14,9 @@ from functools import cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, counted, span_of
-from jobspec.documents.document import Document, each_inside, result_of, with_value_at
+from jobspec.documents.document import Document, result_of, with_value_at
 from jobspec.documents.fields import path_of
+from jobspec.documents.marked_tree import each_inside
 from jobspec.documents.reader import resolve
 from jobspec.go.values import mapping
 from jobspec.kinds import OVERLAY

@@ -243,13 +243,6 @@ def with_value_at(data: Any, path: Path, value: Any) -> Any:
     return {**(data or {}), path[0]: with_value_at((data or {}).get(path[0]), path[1:], value)}
 
 
-def each_inside(data: dict[str, Any] | list[Any], make: Callable[[Any, Any], Any]) -> Any:
-    """A mapping or list in which what *make* gives for each key or index and its value takes the place of the value."""
-    if isinstance(data, dict):
-        return {key: make(key, each) for key, each in data.items()}
-    return [make(index, each) for index, each in enumerate(data)]
-
-
 def _string_field(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark, Marks
-from jobspec.documents.document import Document, each_inside
+from jobspec.documents.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,6 +131,13 @@ class LateTree(_UnreadTree):
         self.key = key
         self.rank = None
         self.bound = None
+
+
+def each_inside(data: dict[str, Any] | list[Any], make: Callable[[Any, Any], Any]) -> Any:
+    """A mapping or list in which what *make* gives for each key or index and its value takes the place of the value."""
+    if isinstance(data, dict):
+        return {key: make(key, each) for key, each in data.items()}
+    return [make(index, each) for index, each in enumerate(data)]
 
 
 def field_value(tree: MarkedTree, field: str) -> Any:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
-
 from jobspec.diagnostics import Finding, Rule, counted, set_to
-from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.kubernetes.metadata import selects
 from jobspec.lint.linted import OTHER_ACCELERATORS, LintedContainer, LintedJob, written
 from jobspec.programs import command_lines
 from jobspec.workloads import items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Literal
+
+    from jobspec.documents.document import Document
+
 
 _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")

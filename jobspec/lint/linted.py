@@ -162,7 +162,8 @@ class LintedContainer:
         self.trains = self.name == role.training and not is_init
         """Whether it is the one that trains."""
         self.image: MarkedTree | None = fields.get("image")
-        self.resources = {name: each for field in ("requests", "limits") for name, each in tree.entries("resources", field)}
+        asked = fields.get("resources")
+        self.resources = {name: each for field in ("requests", "limits") for name, each in asked.entries(field)} if asked else {}
         """The names of what is asked for, each with its limit or else its request."""
         self.gpus = sum([amount(tree, name) // _ONE for name in self.resources if is_gpu(name)])
         """The number of whole GPUs."""

@@ -225,16 +225,28 @@ def only_removes(patch: MarkedTree) -> bool:
 # Check the removals in a patch: `{name: DEBUG, $remove: true}` needs the keys of the list, and takes nothing else.
 def wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
     """A problem for each removal in a patch that does not name an item by its keys alone; *shape* knows the keys."""
+    return _wrong_removals(patch, shape, path) if _removes(patch) else iter(())
+
+
+def _removes(patch: MarkedTree) -> bool:
+    """Whether there is a removal in a patch; most have none."""
+    value = patch.value
+    if isinstance(value, dict):
+        return REMOVE in value or any(map(_removes, value.values()))
+    return isinstance(value, list) and any(map(_removes, value))
+
+
+def _wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
     patch = patch.get(APPEND) or patch
     if isinstance(patch.value, dict):
         for name, child in patch.value.items():
             step, inner = below(shape, name)
-            yield from wrong_removals(child, inner, (*path, step))
+            yield from _wrong_removals(child, inner, (*path, step))
     for number, item in enumerate(items(patch)):
         if is_removal(item):
             yield from _wrong_removal(item, shape, path)
         else:
-            yield from wrong_removals(item, shape.items if shape else None, (*path, number))
+            yield from _wrong_removals(item, shape.items if shape else None, (*path, number))
 
 
 def _wrong_removal(item: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from typing import Any
 from jobspec.data import as_text
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, walk
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import resolve
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.problems import closest
@@ -74,11 +74,13 @@ def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Dia
 
 def texts_in(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
     """The texts inside a value, its keys among them, each with its place."""
-    for path, each in walk(tree):
-        if path and isinstance(path[-1], str):
-            yield each.key or each.mark, path[-1]
-        if isinstance(each.value, str):
-            yield each.mark, each.value
+    if isinstance(tree.value, str):
+        yield tree.mark, tree.value
+    for child in tree.value if isinstance(tree.value, list) else ():
+        yield from texts_in(child)
+    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
+        yield child.key or child.mark, key
+        yield from texts_in(child)
 
 
 def names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:
