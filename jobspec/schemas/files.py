@@ -35,7 +35,7 @@ def files() -> Iterator[tuple[str, str]]:
             yield f"compiled/{path}", compiled_builtin(api_version, kind.name)
 
 
-# Structures to compiled schemas, the small files that `jobspec.shapes` loads.
+# Structures to compiled schemas, the small files that `shapes` loads.
 
 
 _LEFT_OUT = ("atomic", "granular", "description")  # checks and overlays do not use these facts
