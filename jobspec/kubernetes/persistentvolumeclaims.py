@@ -188,7 +188,7 @@ def _data_source_problems(source: Any, field: str) -> Problems:
     if isinstance(group, str) and group and (why := bad_subdomain(group)):
         name = group.partition("/")[0]
         hint = f"write `{name}`, without a version" if name != group and not bad_subdomain(name) else ""
-        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is not a valid name for a API group: {why}", hint)
+        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is not a valid name for an API group: {why}", hint)
     if not group and kind and kind != _CLAIM:
         message = f"without an `apiGroup`, `kind` can only be `{_CLAIM}`, not {describe(kind)}"
         hint = f"add `apiGroup: {_SNAPSHOT[0]}`" if kind == _SNAPSHOT[1] else closest(kind, (_CLAIM,)) or "add the kind's `apiGroup`"

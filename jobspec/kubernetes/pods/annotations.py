@@ -63,7 +63,7 @@ def _app_armor(name: str, value: str, spec: Data, path: Path) -> Problems:
     if name not in names:
         yield Problem("invalid-metadata", path, f"the pod has no container `{name}`", near(name, names), at_key=True)
     if value and value not in (DEFAULT, UNCONFINED) and not value.startswith(LOCALHOST):
-        message = f'"{value}" is not a AppArmor profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a name'
+        message = f'"{value}" is not an AppArmor profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a name'
         yield Problem("wrong-format", path, message, "use the field `appArmorProfile` of a `securityContext`")
 
 

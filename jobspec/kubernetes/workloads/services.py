@@ -126,7 +126,7 @@ def _addresses(asked: list[str], families: list[str], at: Path | None, release: 
     paths = [(*at, index) if at else (*_SPEC, "clusterIP") for index in range(len(asked))]
     wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
     for index in wrong:
-        yield Problem("wrong-format", paths[index], f'"{asked[index]}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
+        yield Problem("wrong-format", paths[index], f'"{asked[index]}" is not an IP address such as `10.9.8.7` or `2001:db8::1`')
     if asked[0] == _NONE:
         yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot be combined with one")
         return
@@ -265,7 +265,7 @@ def _traffic(data: Data, kind: str, release: str) -> Problems:
     for path, each in items_at(spec, "externalIPs", _SPEC):
         found = _address(each, release)
         if found is None:
-            yield Problem("wrong-format", path, f'"{each}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
+            yield Problem("wrong-format", path, f'"{each}" is not an IP address such as `10.9.8.7` or `2001:db8::1`')
         elif why := _bad_external(found):
             yield Problem("wrong-format", path, f"`{each}` cannot be an external address: {why}")
     yield from _load_balancer(data, spec, kind, release)
