@@ -467,7 +467,9 @@ class FileResult:
 
     def by_cause(self) -> FileResult:
         """The same result with one diagnostic for each cause."""
-        return FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
+        return (
+            self if len(self.diagnostics) < 2 else FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
+        )
 
     def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
         """The same result with other diagnostics; *ignored* grows by the number that was dropped, or by the given number."""

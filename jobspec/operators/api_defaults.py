@@ -11,6 +11,7 @@ from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
+from jobspec.kubernetes.pods.resources import HUGE_PAGES
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
@@ -185,9 +186,10 @@ def pod_spec_defaults(spec: MarkedTree, server: Mark, release: str) -> MarkedTre
     return spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account}) if account else spec
 
 
-# The resources of a pod as a whole: what it requests follows from its containers, and from its limits.
+# The resources of a pod as a whole: what it requests follows from its containers and from its limits; huge pages, from theirs.
 #
-# Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.34 to 1.36, and `DefaultPodLevelResources`, pkg/api/pod, 1.37.
+# Follows `defaultHugePagePodLimits` and `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.34 to 1.36, and
+# `DefaultPodLevelResources`, pkg/api/pod, 1.37.
 
 
 def with_pod_resources(spec: MarkedTree, server: Mark, release: str) -> MarkedTree:
@@ -195,11 +197,15 @@ def with_pod_resources(spec: MarkedTree, server: Mark, release: str) -> MarkedTr
     resources, with_limits = spec.get("resources"), is_at_least(release, "1.37")
     limits = dict(resources.entries("limits")) if resources else {}
     own = dict(resources.entries("requests")) if resources else {}
-    if resources is None or not is_at_least(release, "1.34") or not (limits or (own and with_limits)):
+    if resources is None or not is_at_least(release, "1.34") or not (limits or own):
+        return spec
+    pages = {name: each for name, each in of_containers(spec.data(), "limits", exact_amounts).items() if name.startswith(HUGE_PAGES)}
+    limits = {**{name: set_by(server, str(amount)) for name, amount in pages.items() if name not in own}, **limits}
+    if not limits and not with_limits:
         return spec
     summed = of_containers(spec.data(), "requests", exact_amounts)
     requested = {name: set_by(server, str(amount)) for name, amount in summed.items() if _is_shared(name)}
-    of_limits = {name: each for name, each in limits.items() if _is_shared(name) or name.startswith("hugepages-")}
+    of_limits = {name: each for name, each in limits.items() if _is_shared(name) or name.startswith(HUGE_PAGES)}
     requests = {**of_limits, **requested, **own}
     if with_limits:
         limits = {**_limits_of_all(spec, requests, server), **limits}
@@ -216,7 +222,7 @@ def _limits_of_all(spec: MarkedTree, requests: Mapping[str, MarkedTree], server:
     own = [dict(each.get("resources", {}).get("limits", {})) for field in CONTAINERS for each in spec.data().get(field, ())]
     total, made = of_containers(spec.data(), "limits", exact_amounts), {}
     for name, request in requests.items():
-        if (_is_shared(name) or name.startswith("hugepages-")) and own and all(name in each for each in own):
+        if (_is_shared(name) or name.startswith(HUGE_PAGES)) and own and all(name in each for each in own):
             made[name] = request if quantity(str(request.value)) > total[name] else set_by(server, str(total[name]))
     return made
 

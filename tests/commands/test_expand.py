@@ -146,6 +146,39 @@ def test_defaults_are_what_the_server_adds(folder: Path) -> None:
     assert whole["containers"][0]["imagePullPolicy"] == "IfNotPresent"
 
 
+_HUGE_PAGES = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: pages}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          resources: {OWN: {cpu: 2}}
+          containers:
+            - {name: pytorch, image: "a:1", resources: {limits: {hugepages-2Mi: 4Mi, memory: 1Gi, cpu: 500m}}}
+            - {name: b, image: "b:1", resources: {limits: {hugepages-2Mi: 2Mi, memory: 1Gi, cpu: 500m}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "release", "expected"),
+    [
+        ("limits", "1.36", {"limits": "cpu: 2, hugepages-2Mi: 6Mi", "requests": "cpu: 1, hugepages-2Mi: 6Mi, memory: 2Gi"}),
+        ("limits", "1.37", {"limits": "cpu: 2, hugepages-2Mi: 6Mi, memory: 2Gi", "requests": "cpu: 1, hugepages-2Mi: 6Mi, memory: 2Gi"}),
+        ("requests", "1.36", {"limits": "hugepages-2Mi: 6Mi", "requests": "cpu: 2, hugepages-2Mi: 6Mi, memory: 2Gi"}),
+    ],
+)
+def test_a_pod_as_a_whole_has_the_huge_pages_of_its_containers(own: str, release: str, expected: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_HUGE_PAGES.replace("OWN", own))
+    done = run_here("expand", "job.yaml", "--defaults", "-o", "json", "--target", f"kubernetes={release}", cwd=tmp_path)
+    pod = next(each for each in json.loads(done.stdout)["items"] if each["kind"] == "Pod")
+    resources = pod["spec"]["resources"]
+    assert {field: ", ".join(f"{name}: {each}" for name, each in sorted(resources[field].items())) for field in resources} == expected
+
+
 def test_origins_stand_behind_each_line(folder: Path) -> None:
     plain = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", cwd=folder).stdout
     reported = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)
