@@ -52,21 +52,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") or item.path.parent.name in _NOT_COVERED:
             item.add_marker("no_cover")
-    items[:] = _with_servers_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
-
-
-def _with_servers_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """The tests, of which each worker gets as many in a row, in an order in which all but the last worker begin with files about servers.
-
-    Those take seconds, and much of it waiting. At the end they would keep one worker busy when the others have nothing to steal any more.
-    """
-    files = list(dict.fromkeys(item.path for item in items if item.path.parent.name == "live"))
-    shares = [[item for item in items if item.path in files[at :: workers - 1]] for at in range(workers - 1)]
-    others = [item for item in items if workers == 1 or item.path not in files]
-    for at, share in enumerate(shares):  # as worksteal hands them out: the tests that are left, by the workers that are left
-        room = (sum(map(len, shares[at:])) + len(others)) // (workers - at) - len(share)
-        shares[at], others = [*share, *others[: max(room, 0)]], others[max(room, 0) :]
-    return [item for share in [*shares, others] for item in share]
 
 
 def pytest_report_header() -> str:
