@@ -179,6 +179,16 @@ def test_a_pod_as_a_whole_has_the_huge_pages_of_its_containers(own: str, release
     assert {field: ", ".join(f"{name}: {each}" for name, each in sorted(resources[field].items())) for field in resources} == expected
 
 
+@pytest.mark.parametrize(("processes", "expected"), [("4", "8"), ("+4", "8"), ("gpu", "2"), ("9223372036854775808", "2")])
+def test_what_is_no_number_of_64_bits_counts_as_one_process(processes: str, expected: str, tmp_path: Path) -> None:
+    role = "{replicas: 1, template: {spec: {containers: [{name: pytorch, image: a}]}}}"
+    spec = f'{{nprocPerNode: "{processes}", pytorchReplicaSpecs: {{Master: {role}, Worker: {role}}}}}'
+    (tmp_path / "job.yaml").write_text(f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: a}}\nspec: {spec}\n")
+    done = run_here("expand", "job.yaml", "-o", "json", cwd=tmp_path)
+    pod = next(each for each in json.loads(done.stdout)["items"] if each["kind"] == "Pod")
+    assert {"name": "WORLD_SIZE", "value": expected} in pod["spec"]["containers"][0]["env"]
+
+
 def test_origins_stand_behind_each_line(folder: Path) -> None:
     plain = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", cwd=folder).stdout
     reported = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)

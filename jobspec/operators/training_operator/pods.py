@@ -10,6 +10,7 @@ from __future__ import annotations
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
 from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.values import integer
 from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator import OBJECT_NAME, POLICIES_OF_PODS, WAIT, WAITING
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
@@ -110,10 +111,9 @@ def node_count(job: TrainingJob) -> int:
 
 
 def _processes(job: TrainingJob) -> int:
-    """How many processes a node has, as the operator counts them for `WORLD_SIZE`: 1 for everything but a number."""
-    said = text(job.processes)
-    digits = said[1:] if said[:1] in ("+", "-") else said
-    return int(said) if digits.isdecimal() and digits.isascii() else 1
+    """How many processes a node has, as the operator counts them for `WORLD_SIZE`: 1 for everything but a number of 64 bits."""
+    number = integer(str(job.processes.value)) if job.processes else None
+    return 1 if number is None else number
 
 
 # The variables by which `torchrun` finds the other nodes of an elastic job.
