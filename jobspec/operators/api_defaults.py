@@ -11,7 +11,7 @@ from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
-from jobspec.kubernetes.pods.resources import HUGE_PAGES
+from jobspec.kubernetes.pods.resources import HUGE_PAGES, OF_PODS, is_of_pods
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
@@ -204,8 +204,8 @@ def with_pod_resources(spec: MarkedTree, server: Mark, release: str) -> MarkedTr
     if not limits and not with_limits:
         return spec
     summed = of_containers(spec.data(), "requests", exact_amounts)
-    requested = {name: set_by(server, str(amount)) for name, amount in summed.items() if _is_shared(name)}
-    of_limits = {name: each for name, each in limits.items() if _is_shared(name) or name.startswith(HUGE_PAGES)}
+    requested = {name: set_by(server, str(amount)) for name, amount in summed.items() if name in OF_PODS}
+    of_limits = {name: each for name, each in limits.items() if is_of_pods(name)}
     requests = {**of_limits, **requested, **own}
     if with_limits:
         limits = {**_limits_of_all(spec, requests, server), **limits}
@@ -222,14 +222,9 @@ def _limits_of_all(spec: MarkedTree, requests: Mapping[str, MarkedTree], server:
     own = [dict(each.get("resources", {}).get("limits", {})) for field in CONTAINERS for each in spec.data().get(field, ())]
     total, made = of_containers(spec.data(), "limits", exact_amounts), {}
     for name, request in requests.items():
-        if (_is_shared(name) or name.startswith(HUGE_PAGES)) and own and all(name in each for each in own):
+        if is_of_pods(name) and own and all(name in each for each in own):
             made[name] = request if quantity(str(request.value)) > total[name] else set_by(server, str(total[name]))
     return made
-
-
-def _is_shared(name: str) -> bool:
-    """Whether a pod as a whole can have the resource, and nodes can promise more of it than they have."""
-    return name in ("cpu", "memory")
 
 
 # The priority of a pod, by its priority class: one that every cluster has, or one at hand. The value of any other remains open.

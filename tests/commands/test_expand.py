@@ -146,21 +146,14 @@ def test_defaults_are_what_the_server_adds(folder: Path) -> None:
     assert whole["containers"][0]["imagePullPolicy"] == "IfNotPresent"
 
 
-_HUGE_PAGES = """
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: pages}
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
+_HUGE_PAGES = (
+    JOB
+    + """\
+            resources: {limits: {hugepages-2Mi: 4Mi, memory: 1Gi, cpu: 500m}}
+          - {name: b, image: "b:1", resources: {limits: {hugepages-2Mi: 2Mi, memory: 1Gi, cpu: 500m}}}
           resources: {OWN: {cpu: 2}}
-          containers:
-            - {name: pytorch, image: "a:1", resources: {limits: {hugepages-2Mi: 4Mi, memory: 1Gi, cpu: 500m}}}
-            - {name: b, image: "b:1", resources: {limits: {hugepages-2Mi: 2Mi, memory: 1Gi, cpu: 500m}}}
 """
+)
 
 
 @pytest.mark.parametrize(
