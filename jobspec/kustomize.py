@@ -287,7 +287,7 @@ def references_of(path: str, data: dict[str, Any], folders: Collection[str], top
         files=[],
         manifests=[],
     )
-    others = filter(None, (*patches_of(data), *inputs_of(data)))
+    others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
     for name in (*listed, *others):
         around, last = os.path.split(os.path.join(os.path.dirname(path), name))
         place = os.path.join(around if around in folders else real_folder(around), last)

@@ -418,6 +418,15 @@ def test_a_comment_in_a_kustomization_ignores_what_is_reported_there(rule: str, 
 
 
 @builder
+def test_a_patch_that_is_given_as_a_path_is_no_missing_file(tmp_path: Path) -> None:
+    write(tmp_path, {"kustomization.yaml": "resources: [job.yaml]\npatches:\n- path: |\n    - op: add\n", "job.yaml": JOB})
+    lines = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    found = [each for each in lines if each.startswith("kustomization.yaml:")]
+    assert [each.partition(": ")[2].partition(": ")[0] for each in found] == ["warning"]
+    assert "kustomize cannot build this" in found[0]
+
+
+@builder
 def test_what_a_generator_does_not_find_is_said_without_an_address_in_memory(tmp_path: Path) -> None:
     generator = "configMapGenerator: [{name: settings, behavior: merge, literals: [a=b]}]\n"
     write(tmp_path, {"kustomization.yaml": generator})
