@@ -8,22 +8,25 @@ if TYPE_CHECKING:
     from jobspec.api import Rendered as Rendered
     from jobspec.api import check as check
     from jobspec.api import render as render
-    from jobspec.cluster import Cluster as Cluster
-    from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Mark
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.errors import JobspecError
+    from jobspec.diagnostics.places import Mark
+    from jobspec.diagnostics.results import DocumentResult, FileResult
     from jobspec.documents.document import Document
     from jobspec.documents.reader import read
     from jobspec.documents.writer import write as write
+    from jobspec.world.world import Cluster as Cluster
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Cluster": "jobspec.cluster",
-    "Diagnostic": "jobspec.diagnostics",
+    "Cluster": "jobspec.world.world",
+    "Diagnostic": "jobspec.diagnostics.diagnostic",
     "Document": "jobspec.documents.document",
-    "DocumentResult": "jobspec.diagnostics",
-    "FileResult": "jobspec.diagnostics",
-    "JobspecError": "jobspec.diagnostics",
-    "Mark": "jobspec.diagnostics",
+    "DocumentResult": "jobspec.diagnostics.results",
+    "FileResult": "jobspec.diagnostics.results",
+    "JobspecError": "jobspec.diagnostics.errors",
+    "Mark": "jobspec.diagnostics.places",
     "Rendered": "jobspec.api",
     "check": "jobspec.api",
     "read": "jobspec.documents.reader",

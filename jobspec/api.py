@@ -7,19 +7,24 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, has_error, lines_of, severity_counts
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error, lines_of
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.wording import counted, severity_counts
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
-from jobspec.pipeline import Checked
+from jobspec.journey.checking import apply
+from jobspec.journey.journey import check_files
+from jobspec.journey.reading import items_of, read
+from jobspec.journey.steps import Checked, Manifests, Source
+from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.apis.releases import Target
     from jobspec.documents.manifest import Manifest
     from jobspec.overlays.load import LoadedOverlay, OverlayFile
     from jobspec.project.comparison import Comparison
-    from jobspec.targets import Target
 
     #: Values by overlay and parameter: `{"gpu-nccl": {"gpus": 2}}`.
     Parameters = Mapping[str, Mapping[str, Any]]
@@ -95,10 +100,10 @@ def lint(
         JobspecError: an overlay is at fault, or there is no rule of a name.
 
     """
+    from jobspec.lint.catalogue import rules as known
+    from jobspec.lint.ignores import ReportFilter, require_known
     from jobspec.lint.linting import DEFAULT_RULES, RULES
     from jobspec.lint.linting import lint as linted
-    from jobspec.rules.catalogue import rules as known
-    from jobspec.rules.ignores import ReportFilter, require_known
 
     cluster = cluster or Cluster()
     settings = ReportFilter(select=list(select) or None, ignore=list(ignore))
@@ -125,7 +130,7 @@ class Fixed:
 
 def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixed:
     """Fix in a manifest's text what has one safe fix, as `jobspec lint --fix` does; comments, order and quotes stay."""
-    from jobspec.fixes import fix_texts
+    from jobspec.session.fixes import fix_texts
 
     def judge(texts: Mapping[str, str], paths: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         return {path: lint(texts[path], cluster=cluster, name=path).diagnostics for path in paths}
@@ -164,7 +169,7 @@ def expand(
     Arguments and errors are those of `check`; there are no objects of a manifest with an error.
     """
     from jobspec.operators.expansion import expand as expanded
-    from jobspec.workloads import is_workload
+    from jobspec.operators.workloads import is_workload
 
     cluster = cluster or Cluster()
     checked = _checked(manifest, cluster, overlays, parameters or {}, name)
@@ -228,8 +233,8 @@ def render_project(path: str = "jobspec.yaml") -> RenderedTree:
         JobspecError: the file cannot be read, or holds anything but a project.
 
     """
-    from jobspec.commands import project
-    from jobspec.commands.options import Options
+    from jobspec.session import project
+    from jobspec.session.options import Options
 
     _require_file(path, "path")
     rendered = project.render_project(Options(), path, only=())
@@ -249,8 +254,8 @@ def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
         JobspecError: the ref or the project cannot be read, or one of both sides has an error.
 
     """
-    from jobspec.commands.diff import compared
-    from jobspec.commands.options import Options
+    from jobspec.session.comparing import compared
+    from jobspec.session.options import Options
 
     _require_file(project, "project")
     return compared(Options(ref=ref, project=project)).comparison
@@ -265,7 +270,7 @@ def render(
     name: str = _NAME,
 ) -> Rendered:
     """Apply overlays to a base, check the result, and write it, as `jobspec render` does. Arguments and errors are those of `check`."""
-    from jobspec import rendering
+    from jobspec.journey import rendering
 
     cluster = cluster or Cluster()
     rendered = rendering.rendered(
@@ -296,23 +301,23 @@ def _checked(
     *,
     outcome: bool = False,
 ) -> Checked:
-    manifests = pipeline.apply(_manifests(manifest, name, cluster.target), _ready_overlays(overlays, parameters, cluster.target), cluster)
-    return pipeline.check_files([manifests], lambda each, _: each, cluster, outcome=outcome)[0]
+    manifests = apply(_manifests(manifest, name, cluster.target), _ready_overlays(overlays, parameters, cluster.target), cluster)
+    return check_files([manifests], lambda each, _: each, cluster, outcome=outcome)[0]
 
 
-def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Target) -> pipeline.Manifests:
+def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Target) -> Manifests:
     if isinstance(manifest, (str, bytes)):
-        return pipeline.read(pipeline.Source(name, manifest), target)
+        return read(Source(name, manifest), target)
     several = manifest if isinstance(manifest, (list, tuple)) else [manifest]
     documents = [document_of(each, name, index=index) for index, each in enumerate(several)]
-    return pipeline.Manifests(name, [item for document in documents for item in pipeline.items_of(document)])
+    return Manifests(name, [item for document in documents for item in items_of(document)])
 
 
 def _ready_overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Target) -> list[LoadedOverlay]:
     """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
     if not overlays and not parameters:
         return []
-    from jobspec.data import as_text
+    from jobspec.diagnostics.wording import as_text
     from jobspec.overlays.load import ParameterValue, load
 
     given = [

@@ -9,8 +9,8 @@ import sys
 
 from jobspec import __version__
 from jobspec.commands import COMMANDS
-from jobspec.commands.options import Options, parser_for, read
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.session.options import Options, parser_for, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobspec.commands import expand, lint, render, validate
-from jobspec.commands.options import read
+from jobspec.session.options import read
 
 COMMANDS = {"expand": expand, "lint": lint, "render": render, "validate": validate}
 _NAMES = sorted({name for line in COMMANDS.values() for option in line.options() for name in option.names})

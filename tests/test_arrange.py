@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
-from jobspec.kinds import COMPONENTS
-from jobspec.rendering import arrange
+from jobspec.journey.rendering import arrange
 from jobspec.schemas.shapes import Shape, load
-from jobspec.targets import choose
 
 TARGET = choose([])
 NAMES = st.text("abcxyz/.-_1", min_size=1, max_size=6)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.diagnostics import FileResult
-from jobspec.explanations import RULES
+from jobspec.apis.releases import choose, reported
+from jobspec.diagnostics.explanations import RULES
+from jobspec.diagnostics.results import FileResult
+from jobspec.lint.catalogue import rules
 from jobspec.reports.formats import report
-from jobspec.rules.catalogue import rules
-from jobspec.targets import choose, reported
 from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
@@ -420,10 +420,10 @@ def test_a_process_that_cannot_be_started_is_reported_as_such(tmp_path: Path) ->
     code = """
 import os, sys
 from jobspec import cli
-from jobspec.commands import output
+from jobspec.session import processes
 def fork():
     raise BlockingIOError(11, "Resource temporarily unavailable")
-os.fork, output.processors = fork, lambda: 2
+os.fork, processes.processors = fork, lambda: 2
 sys.exit(cli.main(["validate", "."]))
 """
     done = program(sys.executable, "-c", code, cwd=tmp_path)

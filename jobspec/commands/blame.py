@@ -9,18 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jobspec import rendering
-from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.options import Option, Options, cluster_option, declare, kind_options
-from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
-from jobspec.commands.project import plan, read_project, tree_before
-from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
-from jobspec.kinds import MANIFEST_ENDINGS, PROJECT_FILE
+from jobspec.journey import rendering
+from jobspec.journey.steps import Checked
 from jobspec.kubernetes.problems import closest
-from jobspec.pipeline import Checked
+from jobspec.operators.workloads import is_workload
 from jobspec.project import tree
 from jobspec.project.blame import Blame, Blamed
 from jobspec.project.project import LoadedProject, Unreadable
@@ -28,7 +24,14 @@ from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
 from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
-from jobspec.workloads import is_workload
+from jobspec.session.delivery import deliver
+from jobspec.session.found import Found
+from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
+from jobspec.session.project import plan, read_project, tree_before
+from jobspec.session.reading import content_of, reader
+from jobspec.session.terminal import is_terminal, takes_colour, width_of
+from jobspec.session.trees import ProjectFiles
+from jobspec.world.world import Cluster
 
 #: What a cluster says to a variant, and its objects by the names of their files.
 Rendered = tuple[Checked, Mapping[str, Document]]

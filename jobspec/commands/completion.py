@@ -9,8 +9,8 @@ from importlib import import_module
 import shtab
 
 from jobspec.commands import COMMANDS
-from jobspec.commands.options import Options, parser_for
-from jobspec.diagnostics import SEVERITIES
+from jobspec.diagnostics.diagnostic import SEVERITIES
+from jobspec.session.options import Options, parser_for
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.options import Option, Options, cluster_option, declare, kind_options
-from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
-from jobspec.commands.project import FilesAround, judged, plan, result_of
-from jobspec.commands.trees import FilesAtRef, ProjectFiles
-from jobspec.diagnostics import FileResult, JobspecError, lines_of
-from jobspec.kinds import PRICES
-from jobspec.pipeline import Source
-from jobspec.project.capacity import PriceList
-from jobspec.project.comparison import Comparison, ProjectState, compare
-from jobspec.project.project import only_document
-from jobspec.project.rendering import render_variant
-from jobspec.project.tree import EngineTree, tree_of
+from jobspec.diagnostics.results import FileResult
+from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-from jobspec.workloads import is_workload
+from jobspec.session.comparing import of_queues, prices_in, sides, tree_at
+from jobspec.session.delivery import deliver
+from jobspec.session.found import Found
+from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
+from jobspec.session.reading import reader
+from jobspec.session.terminal import takes_colour, width_of
+from jobspec.session.writing import write_whole
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,17 +37,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     declare(parser, options)
 
 
-@dataclass(frozen=True, slots=True)
-class DiffSide:
-    """One of both states: what it renders to, or what is wrong with it."""
-
-    results: Sequence[FileResult]
-    read: Sequence[Found]
-    releases: dict[str, str]
-    state: ProjectState | None = None
-    """None where something is wrong."""
-
-
 def run(options: Options) -> int:
     """Compare a project's sources at a Git ref with those of the working tree; 1 where one has an error.
 
@@ -70,84 +52,9 @@ def run(options: Options) -> int:
         return 1
     comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
     if options.queues:
-        comparison = replace(comparison, notes=[*comparison.notes, *_of_queues(comparison, before.state, after.state, options.queues)])
+        comparison = replace(comparison, notes=[*comparison.notes, *of_queues(comparison, before.state, after.state, options.queues)])
     _deliver(options, ComparisonView(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if options.exit_code and comparison.differs else 0
-
-
-def compared(options: Options) -> ComparisonView:
-    """What changes, as reports have it. Raises JobspecError with all errors of both sides."""
-    then, before, after = sides(options)
-    if before.state is None or after.state is None:
-        wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
-        raise JobspecError(lines_of(wrong))
-    changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
-    return ComparisonView(changes, ref=options.ref, commit=then.commit, releases=after.releases, prices=None)
-
-
-def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
-    """The files at the ref, and both states."""
-    project = options.project
-    if not os.path.isfile(project):
-        raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
-    then = FilesAtRef(options.ref, project)
-    after = _side(options, ProjectFiles(project))
-    nothing = DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))  # of a ref that had no project
-    return then, _side(options, then) if then.project.content is not None else nothing, after
-
-
-def _side(options: Options, files: FilesAround) -> DiffSide:
-    planned = plan(options, files).with_variants()
-    releases = planned.releases
-    if not planned.valid or not planned.project:
-        return DiffSide(planned.results, planned.read, releases)
-    rendered = judged(planned.variants, lambda each: render_variant(each, planned.met_by(each)), planned.clusters)
-    tree = tree_of(rendered)
-    project = planned.project
-    made = planned.engines.tree(rendered, tree, earlier={}) if planned.engines else EngineTree()
-    result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
-    state = ProjectState(
-        planned.variants, rendered, planned.clusters, output=project.output, target=project.asked_releases, engine_files=made.files
-    )
-    return DiffSide([result], planned.read, releases, state if result.valid else None)
-
-
-def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Collection[str]:
-    """The files of the tree that is committed at the ref, where the earlier runs in it matter."""
-    has_history = any(each.history for each in after.variants.values())
-    return then.below(then.output(before.output)) if before.variants and has_history else ()
-
-
-def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, paths: Sequence[str]) -> Iterator[str]:
-    """What Kueue does with a changed variant otherwise than before, and which quota all variants exceed together."""
-    from jobspec.commands.queue import answer_of, queue_documents, world_for
-    from jobspec.reports.queue import Asked, beyond, verdict_text
-
-    world = world_for(queue_documents(paths), (), Cluster())
-
-    def asked(state: ProjectState, name: str) -> Asked | None:
-        documents = state.documents(name)
-        job = next(filter(is_workload, documents), None)
-        if job is None:
-            return None
-        cluster = state.cluster(name)
-        return Asked(job, answer_of(job, [*documents, *cluster.lookups], cluster.target, world))
-
-    def words(found: Asked | None) -> str:
-        return "no job" if not found else verdict_text(found.answer) if found.answer else "bypasses Kueue"
-
-    for each in comparison.variants:
-        old, new = words(asked(before, each.name)), words(asked(after, each.name))
-        if old != new:
-            yield f"queue of {each.name}: {old} → {new}"
-    yield from beyond([found for name in after.variants if (found := asked(after, name))], world)
-
-
-def prices_in(path: str) -> PriceList | FileResult:
-    """The price list in a file, or what is wrong with it. Raises JobspecError where the file holds anything else."""
-    otherwise = "a price list is one document of the kind Prices of jobspec.dev/v1alpha1"
-    found = only_document(Source(path, content_of(Found(path, named=True))), PRICES, otherwise)
-    return found if isinstance(found, FileResult) else PriceList(found)
 
 
 def _deliver(options: Options, view: ComparisonView) -> None:

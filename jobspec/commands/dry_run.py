@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from jobspec.commands.options import Options, add_paths, declare, input_options, repository_options
-from jobspec.diagnostics import JobspecError
+from jobspec.session.extras import missing_package
+from jobspec.session.options import Options, add_paths, declare, input_options, repository_options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,13 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Load what needs the packages of the extra `dry-run`, and ask."""
     try:
-        from jobspec.commands.server_questions import ask_about_files
+        from jobspec.session.server_questions import ask_about_files
     except ModuleNotFoundError as error:
         raise missing_package(error, "dry-run") from None
     return ask_about_files(options)
-
-
-def missing_package(error: ModuleNotFoundError, command: str) -> Exception:
-    """What to raise where a *command* that asks a server lacks a package of the extra `dry-run`; a module of our own is our bug."""
-    package = (error.name or "").partition(".")[0]
-    return error if package == "jobspec" else JobspecError(f"{command} needs the package `{package}`: pip install kubernetes urllib3")

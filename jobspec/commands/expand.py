@@ -5,29 +5,34 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from jobspec.commands.applied import AppliedFile, applied
-from jobspec.commands.files import reader, unbuilt
-from jobspec.commands.inputs import load_run_context
-from jobspec.commands.options import Option, Options, add_paths, declare, journey_options, repository_options
-from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.documents.writer import write
 from jobspec.kubernetes.admission.objects import PolicyObjects, policies_among
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
+from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.reports.expansion import ordered, table, with_origin
-from jobspec.workloads import KINDS, is_workload
+from jobspec.session.applied import AppliedFile, applied
+from jobspec.session.delivery import deliver
+from jobspec.session.finding import unbuilt
+from jobspec.session.inputs import load_run_context
+from jobspec.session.options import Option, Options, add_paths, declare, journey_options, repository_options
+from jobspec.session.reading import reader
+from jobspec.session.terminal import is_terminal, takes_colour, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Sequence
 
-    from jobspec.cluster import Cluster
+    from jobspec.apis.releases import Target
     from jobspec.operators.kueue.world import World
-    from jobspec.targets import Target
+    from jobspec.world.world import Cluster
 
 
 def options() -> list[Option]:
@@ -69,7 +74,7 @@ def run(options: Options) -> int:
     run_context = load_run_context(options)
     queues: list[Document] = []
     if options.queued:
-        from jobspec.commands.queue import queue_documents, with_lookups
+        from jobspec.session.queues import queue_documents, with_lookups
 
         queues = queue_documents(options.queues)
         run_context = with_lookups(run_context, queues)
@@ -82,7 +87,7 @@ def run(options: Options) -> int:
         raise JobspecError(f"nothing to expand: the files hold no {kinds}{unbuilt(given.read, 'expand')}")
     world = None
     if options.queued:
-        from jobspec.commands.queue import world_for
+        from jobspec.session.queues import world_for
 
         world = world_for(queues, documents, next((each.cluster for each in accepted), run_context.cluster))
     expanded, reported = _expanded(accepted, options, world)

@@ -1,21 +1,15 @@
-"""`jobspec explain`: explain a rule, a field of a kind, an overlay, or which objects an admission policy matches."""
+"""`jobspec explain`: a rule, a field of a kind, an overlay, or which objects an admission policy matches."""
 
 from __future__ import annotations
 
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator, Sequence
 
-from jobspec.commands.inputs import overlay_file
-from jobspec.commands.listing import overlay_page
-from jobspec.commands.options import Options, declare, target_option
-from jobspec.diagnostics import JobspecError, Key
-from jobspec.explanations import RENAMED, RULES
-from jobspec.kinds import MANIFEST_ENDINGS
-from jobspec.overlays.load import shipped
-from jobspec.reports.text import wrapped
-from jobspec.schemas.explain import ExplainedKind, Field, FieldPage, builtin_roots, root_of
+from jobspec.apis.kinds import MANIFEST_ENDINGS
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.session.explaining import explained
+from jobspec.session.options import Options, declare, target_option
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,144 +33,14 @@ def run(options: Options) -> int:
     if options.name and options.markdown:
         raise JobspecError("--markdown is for all rules: remove the name")
     if options.name is None:
-        from jobspec.rules.catalogue import page, rules
+        from jobspec.lint.catalogue import page, rules
 
         listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
         sys.stdout.writelines([page()] if options.markdown else listed)
     elif options.paths or (os.path.isfile(options.name) and options.name.endswith(MANIFEST_ENDINGS)):
-        from jobspec.commands import policies
+        from jobspec.session import policies
 
         sys.stdout.writelines(f"{line}\n" for line in policies.explained(options))
     else:
         sys.stdout.write(explained(options.name, options.target, recursive=options.recursive))
     return 0
-
-
-def explained(name: str, targets: Iterable[str], *, recursive: bool = False) -> str:
-    """The explanation of a rule, an overlay that comes with jobspec, or a field. Raises JobspecError where there is none of the name."""
-    if text := _explained_rule(name):
-        return text
-    if name in shipped():
-        return overlay_page(overlay_file(name))
-    return "".join(f"{line}\n" for line in _print_field(name, targets, recursive=recursive))
-
-
-_NARROW = 40  # columns: with less left for descriptions, types stand above them
-
-
-def _explained_rule(name: str) -> str:
-    """What is said of a rule; empty where there is none of this name, such as a path. Not all rules are loaded for one."""
-    name = RENAMED.get(name, name)
-    if name in RULES:
-        return f"{name}: {RULES[name]}\n"
-    if "." in name:
-        return ""
-    from jobspec.lint.linting import RULES as LINT
-    from jobspec.lint.linting import as_text
-    from jobspec.rules.catalogue import rules
-
-    advice = next((rule for rule in LINT if rule.name == name), None)
-    if advice:
-        import shutil
-
-        return as_text(advice, shutil.get_terminal_size().columns)
-    explanation = rules().get(name)
-    return f"{name}: {explanation}\n" if explanation else ""
-
-
-def _steps(text: str) -> tuple[str, list[str]]:
-    """The kind, in its own spelling, and the steps of a path; a step in brackets is a `Key`."""
-    import re
-
-    from jobspec import kinds
-
-    if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
-        raise JobspecError(f"`{text}` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer")
-    kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
-    by_lower = {each.lower(): each for each in sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})}
-    if kind.lower() not in by_lower:
-        from jobspec.kubernetes.problems import closest
-        from jobspec.rules.catalogue import rules
-
-        known = by_lower.values() if steps else [*rules(), *by_lower.values(), *shipped()]
-        what = "kind" if steps else "rule, kind or overlay"
-        listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(rules())}")
-        raise JobspecError(f"no {what} `{kind}`: {closest(kind, known) or listed}")
-    return by_lower[kind.lower()], steps
-
-
-def _root(kind: str, steps: Sequence[str], api_version: str) -> ExplainedKind:
-    """A kind in a version, or else in its newest one, or the older one that alone has the steps."""
-    from jobspec import models
-    from jobspec.schemas import explain
-
-    if built_in := builtin_roots().get(kind):
-        return built_in
-    model = getattr(models, kind)
-    roots = [root_of(model, each) for each in reversed(model.RESOURCE.versions)]
-    wanted = [each for each in roots if each.api_version == api_version]
-    return next((each for each in wanted or roots if explain.has_place(each, steps)), roots[0])
-
-
-def place_of(path: str, targets: Iterable[str], api_version: str = "") -> tuple[ExplainedKind, list[str], str]:
-    """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind.
-
-    *api_version*: of the kind, where it is known.
-    """
-    from jobspec.targets import choose, release_of
-
-    kind, steps = _steps(path)
-    root = _root(kind, steps, api_version)
-    return root, steps, release_of(root.component, choose(targets))
-
-
-def _print_field(path: str, targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
-    import shutil
-
-    from jobspec.schemas import explain
-
-    root, steps, release = place_of(path, targets)
-    if recursive:
-        for depth, field, kind_of_value in explain.outline(root, steps, release):
-            yield f"{'  ' * depth}{field} <{kind_of_value}>"
-    else:
-        yield from _layout(explain.page(root, steps, release), shutil.get_terminal_size().columns)
-
-
-def _layout(page: FieldPage, width: int) -> Iterator[str]:
-    """A page as lines of at most *width* columns."""
-    yield f"{page.title} <{page.type}>"
-    yield from wrapped(page.version, max(width, 20))
-    for text in filter(None, (page.note, *page.meaning)):
-        yield ""
-        yield from wrapped(text, max(width, 24), "    ")
-    yield ""
-    yield from _table(
-        [([heading if not number else ""], line) for heading, lines in page.facts.items() for number, line in enumerate(lines)], width
-    )
-    for heading, fields in (("fields", page.fields), ("fields of other releases", page.elsewhere)):
-        if fields:
-            yield ""
-            yield f"{heading}:"
-            yield from _print_fields(fields, width)
-
-
-def _print_fields(fields: list[Field], width: int) -> Iterator[str]:
-    names = max(len(field.name) for field in fields)
-    types = max(len(field.type) for field in fields)
-    if width - names - types - 6 >= _NARROW:
-        yield from _table([(["", field.name, field.type], field.description) for field in fields], width)
-    else:
-        for field in fields:
-            yield f"  {field.name} <{field.type}>"
-            yield from wrapped(field.description, max(width, 26), "      ")
-
-
-def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
-    """Rows of cells in columns, each with a text that is wrapped in a column of its own."""
-    if not rows:
-        return
-    sizes = [max(len(cells[column]) for cells, _ in rows) for column in range(len(rows[0][0]))]
-    for cells, text in rows:
-        head = "".join(f"{cell:{size}}  " for cell, size in zip(cells, sizes, strict=True))
-        yield from wrapped(text, max(width, len(head) + 20), " " * len(head), first=head) or [head.rstrip()]

@@ -7,28 +7,35 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.commands.files import STDIN, Found, content_of, find_for, reader, source_of
-from jobspec.commands.inputs import by_file, load_run_context, settings_of
-from jobspec.commands.options import Options, add_paths, declare, target_option
-from jobspec.commands.output import complete_earlier, deliver
-from jobspec.commands.project import plan as plan_project
-from jobspec.commands.project import read_project
-from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, lines_of
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.releases import parse_target
+from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import add_files
-from jobspec.documents.reader import decode
+from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.kinds import PROJECT_FILE
-from jobspec.pipeline import Checked
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Checked
+from jobspec.operators.workloads import KINDS, is_workload, value_at
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Destination, Existing, Planned, plan
 from jobspec.project.project import OUTPUT, LoadedProject, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
-from jobspec.targets import parse_target
-from jobspec.workloads import KINDS, is_workload, value_at
+from jobspec.session.delivery import deliver
+from jobspec.session.finding import find_for
+from jobspec.session.found import STDIN, Found
+from jobspec.session.inputs import by_file, load_run_context, settings_of
+from jobspec.session.options import Options, add_paths, declare, target_option
+from jobspec.session.project import plan as plan_project
+from jobspec.session.project import read_project
+from jobspec.session.reading import content_of, reader, source_of
+from jobspec.session.trees import ProjectFiles
+from jobspec.session.writing import complete_earlier
+from jobspec.world.world import Cluster
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -49,7 +56,7 @@ def run(options: Options) -> int:
         return _report([project], options, Cluster(), found)
     cluster = _cluster(options, project)
     sources = [source_of(each, skip_unknown=options.skip_unknown) for each in found]
-    checked = pipeline.check_files(sources, lambda each, cluster: pipeline.load(each, (), cluster), cluster, outcome=False)
+    checked = check_files(sources, lambda each, cluster: load(each, (), cluster), cluster, outcome=False)
     results = [each.result.with_diagnostics(_unfit(each, is_named=file.named)) for each, file in zip(checked, found, strict=True)]
     failed = [each for each in results if not each.valid]
     files = [(file, each) for file, each, result in zip(found, checked, results, strict=True) if result.valid]

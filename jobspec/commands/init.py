@@ -8,24 +8,26 @@ from argparse import ArgumentParser
 from collections.abc import Collection, Mapping
 from json import dumps
 
-from jobspec import __version__, data
-from jobspec.commands.files import Found, folders_above
-from jobspec.commands.options import Options
-from jobspec.commands.output import complete_earlier
-from jobspec.commands.project import read_project
-from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import JobspecError
+from jobspec import __version__
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.releases import complete as newest
+from jobspec.apis.releases import reported
+from jobspec.apis.shipped import package_text
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.writer import is_plain
-from jobspec.kinds import PROJECT_FILE
+from jobspec.journey.steps import Source
 from jobspec.kubernetes.metadata import bad_label_name
-from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
 from jobspec.project.project import OUTPUT, LoadedProject, Unreadable
 from jobspec.project.tree import complete, engine_tree, whole, with_inventory
-from jobspec.targets import complete as newest
-from jobspec.targets import reported
+from jobspec.session.folders import folders_above
+from jobspec.session.found import Found
+from jobspec.session.options import Options
+from jobspec.session.project import read_project
+from jobspec.session.trees import ProjectFiles
+from jobspec.session.writing import complete_earlier
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -139,7 +141,7 @@ def _require_names(name: str, namespace: str) -> None:
 
 def _filled(template: str, words: Mapping[str, str]) -> str:
     """The text of a template with values in place of words."""
-    text = data.package_text("scaffold", template)
+    text = package_text("scaffold", template)
     for word, value in words.items():
         text = text.replace(word, value)
     return text

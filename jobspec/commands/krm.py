@@ -10,18 +10,23 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.commands.inputs import RunContext, load_run_context, no_workload, overlay_file, parameter_value
-from jobspec.commands.options import Options
-from jobspec.data import as_text
-from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
+from jobspec.apis.kinds import OVERLAY, group_kind
+from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic, has_error, lines_of
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark, marks_at
+from jobspec.diagnostics.wording import as_text
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
-from jobspec.documents.reader import decode, read
+from jobspec.documents.reader import read
 from jobspec.documents.writer import write
-from jobspec.kinds import OVERLAY, group_kind
+from jobspec.journey.checking import apply
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Manifests
+from jobspec.operators.workloads import is_workload, value_at
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, load
-from jobspec.workloads import is_workload, value_at
+from jobspec.session.inputs import RunContext, load_run_context, no_workload, overlay_file, parameter_value
+from jobspec.session.options import Options
+from jobspec.world.world import Cluster
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _CHECKS = ("validate", "lint")
@@ -177,9 +182,9 @@ def _own(config: dict[str, Any]) -> OverlayFile:
 def _processed(items: Sequence[dict[str, Any]], config: _Config) -> tuple[Sequence[Document], list[Diagnostic]]:
     """The items with overlays applied, and what is said of them; what is of an unknown kind passes unchanged."""
     given = [_document(each, number) for number, each in enumerate(items)]
-    manifests = pipeline.Manifests(_STDIN, given, skip_unknown=True)
-    applied = pipeline.apply(manifests, config.overlays, config.cluster)
-    checked = pipeline.check_files([applied], lambda each, _: each, config.cluster, outcome=True)
+    manifests = Manifests(_STDIN, given, skip_unknown=True)
+    applied = apply(manifests, config.overlays, config.cluster)
+    checked = check_files([applied], lambda each, _: each, config.cluster, outcome=True)
     if config.check == "lint":
         from jobspec.lint.linting import lint
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from jobspec.commands.inputs import Judging, RunContext, settings_of
-from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options
-from jobspec.commands.output import how_to_run
-from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import FileResult, Rule
-from jobspec.lint.linting import DEFAULT_RULES, RULES, lint
-from jobspec.pipeline import Checked
+from jobspec.diagnostics.results import FileResult
+from jobspec.journey.steps import Checked
+from jobspec.lint.linting import lint
+from jobspec.session.chosen_rules import chosen
+from jobspec.session.inputs import Judging, RunContext, settings_of
+from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options
+from jobspec.session.processes import how_to_run
+from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Collection, Sequence
-
-    from jobspec.rules.ignores import ReportFilter
 
 
 def options() -> list[Option]:
@@ -38,11 +37,3 @@ def run(options: Options) -> int:
         return lint(files, run_context.cluster, rules, run=how_to_run(asked), only=about)
 
     return check_and_report(options, settings, Judging(judge, outcome=True, rules=rules))
-
-
-def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
-    """The rules to run: those that are on by default and those that are selected by name, without the ignored ones."""
-    if not settings:
-        return DEFAULT_RULES
-    selected = settings.select or ()
-    return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.reports(rule.name, "lint")]

@@ -1,4 +1,4 @@
-"""`jobspec list`: the variants of a project, the overlays and their parameters, and the releases that `--target` knows."""
+"""`jobspec list`: the variants of a project, the overlays with their parameters, and the known releases."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobspec.commands.inputs import overlay_file
-from jobspec.commands.options import Option, Options, declare
-from jobspec.diagnostics import JobspecError
-from jobspec.documents.reader import MAX_FILE, read
-from jobspec.kinds import PROJECT_FILE
-from jobspec.overlays.load import OverlayFile, shipped
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.releases import CHOSEN, RELEASES
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
-from jobspec.targets import CHOSEN, RELEASES
+from jobspec.session.inputs import overlay_file
+from jobspec.session.options import Option, Options, declare
+from jobspec.session.overlay_pages import described, parameter
 
 _WIDTH = 100  # columns
 
@@ -43,8 +43,8 @@ def run(options: Options) -> int:
 
 
 def _variants(options: Options) -> list[dict[str, Any]]:
-    from jobspec.commands.project import plan
-    from jobspec.commands.trees import ProjectFiles
+    from jobspec.session.project import plan
+    from jobspec.session.trees import ProjectFiles
 
     if not os.path.isfile(options.project):
         raise JobspecError(f"{options.project}: no such file; a project elsewhere is named by `--project FILE`")
@@ -75,39 +75,6 @@ _LISTS: dict[str, Callable[[Options], list[dict[str, Any]]]] = {
 }
 
 
-def described(overlay: OverlayFile) -> dict[str, Any]:
-    """An overlay's name, description and parameters, as the list shows them."""
-    assert isinstance(overlay.content, bytes)
-    documents, _ = read(overlay.content[:MAX_FILE].decode(), file=overlay.file)
-    spec = documents[0].data["spec"]
-    return {
-        "name": documents[0].name,
-        "description": spec.get("description", ""),
-        "parameters": spec.get("parameters") or {},
-        "conflicts": spec.get("conflicts") or [],
-    }
-
-
-def overlay_page(overlay: OverlayFile) -> str:
-    """What `jobspec explain NAME` says of an overlay: what it does, its parameters, and the file itself."""
-    found = described(overlay)
-    assert isinstance(overlay.content, bytes)
-    parameters = [_parameter(name, each) for name, each in found["parameters"].items()]
-    name = found["name"]
-    use = f"jobspec render job.yaml --overlay {name}" + "".join(f" --set {name}.{each}=..." for each in list(found["parameters"])[:1])
-    lines = [f"overlay {name}: {found['description']}", *(["", "parameters:", *parameters] if parameters else [])]
-    lines += ["", f"conflicts with: {', '.join(found['conflicts'])}"] if found["conflicts"] else []
-    lines += ["", f"use: {use}", "", *overlay.content.decode().splitlines()]
-    return "\n".join(lines) + "\n"
-
-
-def _parameter(name: str, about: Mapping[str, Any]) -> str:
-    limits = [f"{key} {about[key]}" for key in ("default", "minimum", "maximum") if key in about]
-    limits += [f"one of {', '.join(map(str, about['enum']))}"] if "enum" in about else []
-    limits += ["optional"] if about.get("optional") else []
-    return f"  {name} <{about['type']}>  {'; '.join([about.get('description', ''), *limits]).strip('; ')}"
-
-
 def _table_lines(rows: list[dict[str, Any]]) -> list[str]:
     """Rows as a table: a name and its description."""
     wide = max((len(row["name"]) for row in rows), default=0)
@@ -120,5 +87,5 @@ def _table_lines(rows: list[dict[str, Any]]) -> list[str]:
         else:
             text = ", ".join([str(row["base"] or "no base"), *row["overlays"]])
         lines += wrapped(text, _WIDTH, " " * (wide + 4), first=f"  {row['name']:{wide}}  ")
-        lines += [f"{' ' * (wide + 2)}{_parameter(name, about)}" for name, about in row.get("parameters", {}).items()]
+        lines += [f"{' ' * (wide + 2)}{parameter(name, about)}" for name, about in row.get("parameters", {}).items()]
     return lines

@@ -8,28 +8,34 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TextIO
 
-from jobspec import pipeline, targets
-from jobspec.cluster import Cluster
-from jobspec.commands.files import STDIN, Found, content_of, find_for, reader, source_of
-from jobspec.commands.fixing import complete_interrupted, show
-from jobspec.commands.inputs import load_run_context, project_among, settings_of
-from jobspec.commands.options import Option, Options, add_paths, cluster_option, declare, target_option
-from jobspec.commands.output import deliver
-from jobspec.commands.project import plan, read_project
-from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.apis import releases as targets
+from jobspec.apis.kinds import PYTORCHJOB
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import PAGES, result_of
 from jobspec.documents.markdown import kept, page_of
-from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.kinds import PYTORCHJOB
+from jobspec.journey import checking
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Checked, Manifests
 from jobspec.migrate.files import File, MigratedFile, MigratedProject, migrate_project, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
-from jobspec.pipeline import Checked
+from jobspec.operators.workloads import is_workload
 from jobspec.reports.formats import FORMATS
-from jobspec.workloads import is_workload
+from jobspec.session.delivery import deliver
+from jobspec.session.finding import find_for
+from jobspec.session.fixing import complete_interrupted, show
+from jobspec.session.found import STDIN, Found
+from jobspec.session.inputs import load_run_context, project_among, settings_of
+from jobspec.session.options import Option, Options, add_paths, cluster_option, declare, target_option
+from jobspec.session.project import plan, read_project
+from jobspec.session.reading import content_of, reader, source_of
+from jobspec.session.trees import ProjectFiles
+from jobspec.world.world import Cluster
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -168,10 +174,10 @@ def _source_cluster(options: Options, found: Sequence[Found], cluster: Cluster) 
 
 
 def _checked(found: Sequence[Found], options: Options, cluster: Cluster) -> list[Checked]:
-    def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
-        return pipeline.load(source_of(each, skip_unknown=options.skip_unknown), (), cluster)
+    def load(each: Found, cluster: Cluster) -> Manifests:
+        return checking.load(source_of(each, skip_unknown=options.skip_unknown), (), cluster)
 
-    return pipeline.check_files(found, load, cluster, outcome=False)
+    return check_files(found, load, cluster, outcome=False)
 
 
 def _file(found: Found, checked: Checked) -> File:

@@ -7,17 +7,21 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
 
-from jobspec.commands.dry_run import missing_package
-from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.options import Option, Options, declare
-from jobspec.commands.output import deliver, spread_if_many, write_whole
-from jobspec.diagnostics import Data, JobspecError
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Data
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping, structs
-from jobspec.kinds import PROJECT_FILE
-from jobspec.pipeline import Source
+from jobspec.journey.steps import Source
 from jobspec.project.tree import differences
+from jobspec.session.delivery import deliver
+from jobspec.session.extras import missing_package
+from jobspec.session.found import Found
+from jobspec.session.options import Option, Options, declare
+from jobspec.session.processes import spread_if_many
+from jobspec.session.reading import content_of, reader
+from jobspec.session.writing import write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,8 +88,8 @@ def _key_of_object(each: Data) -> tuple[object, ...]:
 
 def _report_effect(options: Options, path: str, now: str) -> None:
     """What the change of a cluster means for manifests, or for the project here."""
-    from jobspec.commands.upgrade import judge, with_changes
     from jobspec.migrate.upgrade import changes
+    from jobspec.session.upgrading import judge, with_changes
 
     paths = options.paths or [PROJECT_FILE]
     sources = Source(path, content_of(Found(path, named=True))), Source(path, now)

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 
-from jobspec.cluster import Cluster
-from jobspec.commands.applied import AppliedFile, applied
-from jobspec.commands.cluster import documents_in
-from jobspec.commands.files import Found, reader
-from jobspec.commands.inputs import RunContext, load_run_context
-from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options, repository_options
-from jobspec.commands.output import deliver, takes_colour, width_of
-from jobspec.commands.project import Plan
-from jobspec.commands.validate import check_files
-from jobspec.diagnostics import FileResult, JobspecError, has_error
-from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP, WEBHOOK_LOOKUPS
-from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.kueue.admission import QueueAnswer, ask
-from jobspec.operators.kueue.versions import KINDS, RELEASE
-from jobspec.operators.kueue.workload import queue_name, workload_of
-from jobspec.operators.kueue.world import World, world_of
-from jobspec.pipeline import items_of
-from jobspec.project.rendering import documents_of
-from jobspec.reports.queue import REPORTS, Asked, TextOptions
-from jobspec.targets import Target, choose
+from jobspec.operators.kueue.versions import RELEASE
+from jobspec.reports.queue import REPORTS, TextOptions
+from jobspec.session.delivery import deliver
+from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options, repository_options
+from jobspec.session.queues import answers
+from jobspec.session.reading import reader
+from jobspec.session.terminal import takes_colour, width_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,101 +36,3 @@ def run(options: Options) -> int:
     text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form or "text"](made.asked, made.world, text))
     return 1 if any(each.answer and each.answer.verdict == "never" for each in made.asked) else 0
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The results of files or a project, and where these are valid, what becomes of each job in its queue."""
-
-    results: Sequence[FileResult]
-    cluster: Cluster
-    read: Sequence[Found]
-    """The files that were read."""
-    asked: Sequence[Asked] = ()
-    world: World = field(default_factory=lambda: world_of(()))
-
-
-def answers(options: Options, given: Found | None = None) -> Answers:
-    """What becomes of the jobs of a command line, or of the *given* text.
-
-    Raises JobspecError where there are no queues or no jobs, and for jobs that meet several clusters, each of which has its own queues.
-    """
-    run_context = load_run_context(options)
-    queues = queue_documents(options.queues)
-    run_context = with_lookups(run_context, queues)
-    if given:
-        checked = check_files([given], run_context, skip_unknown=options.skip_unknown)
-        files = [AppliedFile(each, run_context.cluster, checked) for each in checked]
-        results, read = run_context.wrong or [each.result for each in checked], [given]
-    else:
-        found = applied(options, run_context)
-        files, results, read = found.files, found.results, found.read
-    results = [*run_context.remarks, *results]
-    with_jobs = [each.cluster for each in files if any(job.group_kind in KINDS for job in each.checked.documents)]
-    cluster = max(with_jobs or [run_context.cluster], key=lambda each: len(each.objects))  # a project's has those of other files, too
-    if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
-        raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
-    if not all(each.valid for each in results):
-        return Answers(results, cluster, read)
-    jobs = [(job, file.context) for file in files for job in file.checked.documents]
-    world = world_for(queues, [document for document, _ in jobs], cluster)
-    if not world.queues and not any(world.of_kind("LocalQueue")):
-        raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
-    asked = asked_of(jobs, cluster.target, world)
-    if not asked:
-        raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
-    return Answers(results, cluster, read, asked, world)
-
-
-def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
-    """The releases of a cluster, and the file that it is pinned in."""
-    return dict(cluster.target), [str(each.marks.mark) for each in cluster.objects if each.group_kind == CLUSTER]
-
-
-def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
-    """What becomes of the jobs among documents, each with what it may refer to."""
-    return [Asked(job, answer_of(job, context, target, world)) for job, context in jobs if job.group_kind in KINDS]
-
-
-def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
-    """What becomes of a job; None where it names no queue."""
-    return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
-
-
-def queue_documents(paths: Iterable[str]) -> list[Document]:
-    """The documents in the files and folders that `--queues` names."""
-    return [document for path in paths for document in documents_in(path, option="--queues")]
-
-
-def with_lookups(run_context: RunContext, given: Iterable[Document]) -> RunContext:
-    """The same, with the runtimes and priority classes beside given queues, which jobs may refer to."""
-    target = run_context.cluster.target
-    accepted = [each for each in given if each.group_kind in WEBHOOK_LOOKUPS and verdict(each, target).status == "valid"]
-    return run_context.with_cluster(run_context.cluster.with_objects(accepted)) if accepted else run_context
-
-
-def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
-    """The queues *given* by `--queues`, among documents and in a cluster. *closed*: there are no others.
-
-    Raises JobspecError where a server refuses a given one.
-    """
-    wrong = [problem for each in given if each.group_kind[0] == QUEUE_GROUP for problem in verdict(each, choose(())).diagnostics]
-    if has_error(wrong):
-        raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
-    objects = [*given, *(each for document in documents for each in items_of(document)), *cluster.objects]
-    kept = (each.data for each in objects if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
-    return world_of(kept, closed=closed)
-
-
-#: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, classes, templates of device claims.
-_OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", "resource.k8s.io", CLUSTER[0])
-
-
-def jobs_of(planned: Plan) -> list[tuple[Document, Sequence[Document]]]:
-    """Each document of a project's variants, with what it may refer to."""
-    jobs: list[tuple[Document, Sequence[Document]]] = []
-    for variant in planned.variants:
-        cluster = planned.met_by(variant)
-        _, objects = documents_of(variant, cluster)
-        jobs += [(each, [*objects.values(), *cluster.lookups]) for each in objects.values()]
-    return jobs

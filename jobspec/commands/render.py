@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from jobspec import rendering
-from jobspec.commands.files import find_for, reader
-from jobspec.commands.inputs import load_run_context, project_among, require_workload, settings_of
-from jobspec.commands.options import PROJECT_HERE, Option, Options, add_paths, declare, input_options, kind_options, outcome_option
-from jobspec.commands.output import deliver
-from jobspec.commands.validate import check_files
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.journey import rendering
+from jobspec.session.delivery import deliver
+from jobspec.session.finding import find_for
+from jobspec.session.inputs import load_run_context, project_among, require_workload, settings_of
+from jobspec.session.options import PROJECT_HERE, Option, Options, add_paths, declare, input_options, kind_options, outcome_option
+from jobspec.session.reading import reader
+from jobspec.session.verdict import check_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def run(options: Options) -> int:
         raise JobspecError(f"--to DIR is for manifests: {project} declares where it is rendered to")
     if options.to == "-" and options.check:
         raise JobspecError("--check compares the committed tree, and `--to -` writes none")
-    from jobspec.commands.project import write_project
+    from jobspec.session.project import write_project
 
     return write_project(options, project)
 

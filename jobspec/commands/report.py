@@ -7,35 +7,45 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 
-from jobspec.cluster import Cluster
-from jobspec.commands import diff
-from jobspec.commands.files import Found, reader
-from jobspec.commands.inputs import Judging, RunContext, project_among, settings_of
-from jobspec.commands.lint import chosen
-from jobspec.commands.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
-from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
-from jobspec.commands.project import Plan, judged_variant, tree_before
-from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule, gathered
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.rules import Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.text_edits import origins
-from jobspec.kinds import PROJECT_FILE
-from jobspec.lint.linted import Documents, linted_job
+from jobspec.journey.rendering import text_of
+from jobspec.journey.steps import Checked
+from jobspec.lint.documents import Documents
+from jobspec.lint.linted import linted_job
 from jobspec.lint.linting import lint, seen
-from jobspec.pipeline import Checked
+from jobspec.operators.workloads import is_workload
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
 from jobspec.project.capacity import PriceList, capacity_of
 from jobspec.project.comparison import compare
 from jobspec.project.variants import PlannedVariant
-from jobspec.rendering import text_of
 from jobspec.reports.diff import ComparisonView, spelt
 from jobspec.reports.expansion import containers_text
 from jobspec.reports.page import ObjectText, PageRow, ReportPage, object_text, page_report, page_summary
 from jobspec.reports.text import from_here
 from jobspec.reports.topology import topology_of
-from jobspec.targets import Target
-from jobspec.workloads import is_workload
+from jobspec.session.chosen_rules import chosen
+from jobspec.session.comparing import prices_in, sides, tree_at
+from jobspec.session.delivery import deliver
+from jobspec.session.found import Found
+from jobspec.session.inputs import Judging, RunContext, project_among, settings_of
+from jobspec.session.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
+from jobspec.session.processes import how_to_run
+from jobspec.session.progress import with_progress
+from jobspec.session.project import Plan, judged_variant, tree_before
+from jobspec.session.reading import reader
+from jobspec.session.terminal import is_terminal
+from jobspec.session.verdict import check_and_report
+from jobspec.session.writing import write_whole
+from jobspec.world.world import Cluster
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +69,7 @@ def run(options: Options) -> int:
         raise JobspecError("the page is HTML: write it to a file with `-o page.html`")
     paths, ref = _paths_and_ref(options.paths)
     options = Options(**{**vars(options), "paths": paths, "write_baseline": None, "contract": (), "fix": False, "diff": False})
-    listed = diff.prices_in(options.prices) if options.prices is not None else None
+    listed = prices_in(options.prices) if options.prices is not None else None
     if isinstance(listed, FileResult):
         deliver([listed], {}, Options(), sys.stderr, read=reader([Found(listed.path, named=True)]))
         return 1
@@ -118,14 +128,14 @@ def _change(options: Options, ref: str, project: str | None, prices: PriceList |
         )
     asked = Options(**{**vars(options), "project": project, "ref": ref})
     try:
-        then, before, after = diff.sides(asked)
+        then, before, after = sides(asked)
     except JobspecError as error:
         raise JobspecError(f"{ref}: no such file or folder; {error}") from None
     if before.state is None or after.state is None:
         wrong = [each for side in (before, after) if side.state is None for result in side.results for each in result.diagnostics]
         first = next(each for each in wrong if each.severity == "error")
         return None, f"No comparison with {ref}: {first.mark}: {first.message}"
-    comparison = compare(before.state, after.state, committed=diff.tree_at(then, before.state, after.state))
+    comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
     return ComparisonView(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=prices), ""
 
 

@@ -11,19 +11,23 @@ from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from jobspec.commands.files import Found, reader, unbuilt
-from jobspec.commands.inputs import load_run_context, settings_of
-from jobspec.commands.options import Option, Options, add_paths, declare, input_options, repository_options
-from jobspec.commands.output import deliver, takes_colour
-from jobspec.commands.validate import check_files, files_for
-from jobspec.diagnostics import JobspecError, counted
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
+from jobspec.operators.workloads import CONTAINERS
 from jobspec.programs.command_lines import OF_PROCESSES, starts_python
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
-from jobspec.workloads import CONTAINERS
+from jobspec.session.delivery import deliver
+from jobspec.session.finding import unbuilt
+from jobspec.session.found import Found
+from jobspec.session.inputs import load_run_context, settings_of
+from jobspec.session.options import Option, Options, add_paths, declare, input_options, repository_options
+from jobspec.session.reading import reader
+from jobspec.session.terminal import takes_colour
+from jobspec.session.verdict import check_files, files_for
 
 
 def add_arguments(parser: ArgumentParser) -> None:

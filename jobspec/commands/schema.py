@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jobspec import data, models
-from jobspec.commands.cluster import read_crds
-from jobspec.commands.inputs import KEPT_SCHEMAS, kept_schemas
-from jobspec.commands.options import Options, declare, formatter, target_option
-from jobspec.commands.output import write_whole
-from jobspec.diagnostics import JobspecError
+from jobspec import models
+from jobspec.apis import shipped
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import OPERATORS, Target, choose, release_of
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.writer import write
-from jobspec.kinds import COMPONENTS
 from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.problems import closest
 from jobspec.models.base import Model
@@ -27,7 +25,10 @@ from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
 from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
-from jobspec.targets import OPERATORS, Target, choose, release_of
+from jobspec.session.cluster import read_crds
+from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas
+from jobspec.session.options import Options, declare, formatter, target_option
+from jobspec.session.writing import write_whole
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -69,8 +70,8 @@ def run(options: Options) -> int:
 
 def fields(options: Options) -> int:
     """Print a line for each field of a kind."""
-    from jobspec.commands.explain import place_of
     from jobspec.schemas.explain import field_lines
+    from jobspec.session.field_pages import place_of
 
     sys.stdout.writelines(f"{line}\n" for line in field_lines(*place_of(options.path, options.target)))
     return 0
@@ -185,7 +186,7 @@ def check(options: Options) -> int:
 
     Raises JobspecError where there is no such folder.
     """
-    top, shown = options.folder or data.path("schemas"), (options.folder or "schemas").rstrip("/")
+    top, shown = options.folder or shipped.path("schemas"), (options.folder or "schemas").rstrip("/")
     if not os.path.isdir(top):
         raise JobspecError(f"{top}: no such folder; `jobspec schema export {top}` writes one")
     fresh = dict(files())

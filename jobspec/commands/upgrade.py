@@ -1,4 +1,4 @@
-"""`jobspec upgrade`: show what an upgrade of Kubernetes or of an operator changes for jobs and runtimes."""
+"""`jobspec upgrade`: show what an upgrade of Kubernetes or of an operator changes for jobs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from jobspec.cluster import Cluster
-from jobspec.commands.applied import applied
-from jobspec.commands.files import Found, find_for, reader, source_of
-from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among, settings_of
-from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
-from jobspec.commands.output import deliver, spread_if_many
-from jobspec.commands.project import read_project
-from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_error
-from jobspec.documents.reader import read
-from jobspec.kinds import COMPONENTS, PROJECT_FILE
-from jobspec.migrate.files import File, migrate_project, to_release
-from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, needed_first, release_problems
-from jobspec.pipeline import Checked
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.releases import CHOSEN, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
+from jobspec.migrate.upgrade import announced, changes, release_problems
 from jobspec.reports.formats import FORMATS
-from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
-from jobspec.workloads import is_workload
+from jobspec.session.delivery import deliver
+from jobspec.session.finding import find_for
+from jobspec.session.found import Found
+from jobspec.session.inputs import pinned_cluster, project_among, settings_of
+from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
+from jobspec.session.processes import spread_if_many
+from jobspec.session.project import read_project
+from jobspec.session.reading import reader
+from jobspec.session.upgrading import judge, with_changes, with_migrations
 
 _FOR_PEOPLE = ("text", "concise", "markdown", "github")
 
@@ -63,14 +62,11 @@ def run(options: Options) -> int:
     found = [] if wrong else changes(old.side, new.side, spread_if_many)
     found += announced(new.side.documents, before, after)
     remarks = [*later, *release_problems(before, after)]
-    results = wrong or with_changes(new.results, _with_migrations(found, old, new, project))
+    results = wrong or with_changes(new.results, with_migrations(found, old, new, project))
     results = [*([FileResult(remarks[0].mark.file, [], remarks)] if remarks else []), *results]
     releases = {each: _change_of(each, before, after) for each in after} if options.output in _FOR_PEOPLE else after
     deliver(results, releases, options, sys.stdout, read=reader(new.read))
     return 0 if all(each.valid for each in results) else 1
-
-
-# The releases before and after.
 
 
 def _projects_in_folders(options: Options) -> list[str]:
@@ -141,97 +137,3 @@ def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, st
     """How a component's release changes, for people."""
     old, new = before.get(component, after[component]), after[component]
     return new if old == new else f"{old} → {new}"
-
-
-# Judge manifests by the releases of one side.
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedManifests:
-    """The diagnostics of files or of a project on one side of an upgrade."""
-
-    side: UpgradeState
-    results: Sequence[FileResult]
-    read: Sequence[Found]
-    files: Sequence[Checked]
-    wrong: Sequence[FileResult]
-    """The results of CRDs and of a project that cannot be judged; with one, nothing is compared."""
-
-
-def judge(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
-    """The files at some paths, or the variants of a project, as judged by some releases, or else by those of the options' cluster."""
-    project = project_among(paths)
-    target = [f"{each}={release}" for each, release in releases.items()]
-    chosen = Options(**{**vars(options), "paths": paths, "target": target, "releases": releases})
-    run_context = load_run_context(chosen)
-    given = applied(chosen, run_context, outcome=True)
-    jobs = {}
-    for file in given.files:
-        status = {(row.index, row.kind, row.name): row.status for row in file.checked.result.documents}
-        refused = [each for each in file.checked.documents if status.get((each.index, each.kind, each.name)) == "invalid"]
-        for job in filter(is_workload, file.checked.documents):
-            if status.get((job.index, job.kind, job.name)) == "valid":
-                name = "\0".join((file.checked.result.path, str(job.index), job.kind, file.variant or job.name))
-                jobs[name] = JudgedJob(name, job, [each for each in file.context if each not in refused], file.cluster.target)
-    said = [each for result in given.results for each in result.diagnostics]
-    documents = [each for file in given.files for each in file.checked.documents]
-    cluster = next((each.cluster for each in given.files if project and each.variant), run_context.cluster)
-    wrong = run_context.wrong or [each for each in given.results if each.path == project and not (each.valid or jobs)]
-    return JudgedManifests(UpgradeState(cluster, said, jobs, documents), given.results, given.read, given.checked, wrong)
-
-
-def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
-    """The results with what changes in place of what each side says; what stands in another file is reported in the first result."""
-    paths = {each.path for each in results}
-    homes = {each.path: [one for one in found if one.mark.file == each.path] for each in results}
-    others = [each for each in found if each.mark.file not in paths]
-    return [
-        FileResult(each.path, each.documents, [*homes[each.path], *(others if number == 0 else ())]) for number, each in enumerate(results)
-    ]
-
-
-def _with_migrations(found: Sequence[Diagnostic], old: JudgedManifests, new: JudgedManifests, project: str | None) -> list[Diagnostic]:
-    """The findings, each error with the command that migrates its file to the new release of the trainer, where that makes it valid."""
-    release = new.side.cluster.target["trainer"]
-    if release == old.side.cluster.target["trainer"]:
-        return list(found)
-    paths = {project or each.mark.file for each in found if each.severity == "error"}
-    ways = {each: _migration_of_project(each, release) if project else _migration_of_file(each, old, new) for each in paths}
-
-    def with_migration(each: Diagnostic) -> Diagnostic:
-        path = project or each.mark.file
-        return each.with_hint(ways[path]) if each.severity == "error" and ways[path] else each
-
-    return list(map(with_migration, found))
-
-
-def _migration_of_file(path: str, old: JudgedManifests, new: JudgedManifests) -> str:
-    """How a file is migrated to the new release, and what running jobs of it need; empty where it cannot be migrated."""
-    file = next((each for each in old.files if each.result.path == path and each.result.valid), None)
-    if not file or not any(COMPONENTS.get((each.api_version, each.kind)) == "trainer" for each in file.documents):
-        return ""
-    with open(path, encoding="utf-8") as opened:
-        text = opened.read()
-    cluster = new.side.cluster
-    (migrated,) = to_release([File(path, text, file.documents)], old.side.cluster, Cluster(cluster.target))
-    if not migrated.is_changed or has_error(migrated.diagnostics):
-        return ""
-    needed = needed_first(file.documents, read(migrated.text, file=path)[0], old.side.cluster.target, cluster)
-    return "; ".join(filter(None, [_rewrites(path, cluster.target["trainer"]), _NEEDED[needed]]))
-
-
-def _rewrites(path: str, release: str) -> str:
-    return f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it"
-
-
-_NEEDED = {
-    "": "",
-    "suspended": "a job that runs takes that change only while it is suspended: let it finish first, or suspend it",
-    "recreated": "an existing job refuses that change, suspended or not: let it finish first, or recreate it",
-}
-
-
-def _migration_of_project(path: str, release: str) -> str:
-    files = ProjectFiles(path)
-    migrated = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release, gang_scheduler="")
-    return _rewrites(path, release) if not migrated.wrong and any(each.is_changed for each in migrated.files) else ""

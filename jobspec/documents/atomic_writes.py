@@ -21,7 +21,7 @@ from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from io import FileIO
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 
 #: The first line of every file that a render writes; only a folder of such files is ever replaced.
 HEADER = "# Rendered by jobspec; changes made here are lost."

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, DocumentResult, Mark, Marks, Path, Record, marks_at, spell
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark, Marks, Path, marks_at, spell
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import DocumentResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from jobspec.diagnostics import Change, Finding, Severity, Status
-    from jobspec.kinds import GroupKind
+    from jobspec.apis.kinds import GroupKind
+    from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.problems import Change
+    from jobspec.diagnostics.results import Status
+    from jobspec.diagnostics.rules import Finding
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from jobspec.data import as_text
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.wording import as_text
 
 _FIELD = re.compile(r"\.?([^.\[]+)")
 _BRACKETS = re.compile(r"\[(.*?)\](?=[.\[]|$)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from _thread import RLock
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError, Mark, Path, marks_at, spell
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark, Path, marks_at, spell
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark, Marks
+from jobspec.diagnostics.places import Mark, Marks
 from jobspec.documents.document import Document
 
 TYPE_CHECKING = False
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Path
+    from jobspec.diagnostics.places import Path
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]

@@ -6,7 +6,9 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Marks, Piece, mark_of, marks_of
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark, Marks
+from jobspec.documents.decoding import AROUND, MAX_BYTES, SURELY_SMALL
 from jobspec.documents.document import Document
 from jobspec.documents.libyaml import (
     AliasEvent,
@@ -20,25 +22,29 @@ from jobspec.documents.libyaml import (
     StreamEndEvent,
     YAMLError,
 )
+from jobspec.documents.merged_keys import MergedKey, add, duplicate, is_same
+from jobspec.documents.node_marks import Piece, mark_of, marks_of
+from jobspec.documents.scalars import TAGS, TEXT_BEGINS_WITH, key_text, resolve, resolve_tagged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Final
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from jobspec.documents.document import Nodes
-
-    #: The data of a merged mapping, and its nodes.
-    Part = tuple[dict[str, Any], Nodes]
-    #: Rule, message, the parser's mark, and hint.
-    Problem = tuple[str, str, Any, str]
-    Scalar = str | int | float | bool | None
+    from jobspec.documents.merged_keys import Problem
 
 
 #: What go-yaml reads differently than libyaml: anywhere, and, besides tags before commas, in `[...]` and `{...}` alone.
 _READ_DIFFERENTLY = ("\\/", "\\'", "\ufeff")
+
+
 _DIFFERENT_INSIDE = ("?", ":,", ":]", ":}")
+
+
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
+
+
 _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 
 
@@ -78,7 +84,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
             if data is not None:
                 marks = _MarksLater(piece, number, node)
                 document = Document(data, marks, file=piece.file, index=index, has_merges=decoder.has_merges)
-                too_large = list(_over_limit(document)) if len(piece.text) > _SURELY_SMALL else []
+                too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
                 problems += too_large
                 documents += [document] if not too_large or document.kind.endswith("List") else []
                 index += 1
@@ -99,7 +105,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
 
 def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
     """The problem of a text that is too large for any one object; a List may be larger."""
-    if any("List" in part for part in (piece.text[:_AROUND], piece.text[-_AROUND:])):
+    if any("List" in part for part in (piece.text[:AROUND], piece.text[-AROUND:])):
         return None
     message = "the document is far over 3 MiB, the API server's limit for one object"
     return Diagnostic("too-large", message, Mark(piece.file, piece.first_line + 1, 1, layer=piece.layer), document=index)
@@ -248,7 +254,7 @@ class _Decoder:
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
         """Whether a second *key* replaces the first, which a merge added; otherwise it is a problem."""
-        if type(first) is MergedKey and _is_same(key, event, first):
+        if type(first) is MergedKey and is_same(key, event, first):
             return True
         self.problems.append(duplicate(key, event, self.line(first)))
         return False
@@ -356,296 +362,6 @@ def _check_tag(event: Any) -> None:
     if tag and tag.startswith("tag:yaml.org,2002:") and tag not in TAGS:
         name = tag.rpartition("2002:")[2]
         raise _Failure("unknown-tag", f"Kubernetes has no YAML type `!!{name}`", event.start_mark, "write the plain value")
-
-
-# Keys that a mapping sets more than once: by merge keys (`<<: *base`), or by mistake.
-#
-# Follows `decoder.merge`, go.yaml.in/yaml/v2 decode.go, v2.4.4, not in strict mode, as kubectl and Argo CD decode before they send: a key
-# after the merge overrides the merged one, and of a list of mappings, the first that has a key is used. A merge that overrides a key before
-# it is an error here, since kustomize and Flux (yaml.v3), like YAML 1.2, keep the key's value.
-class MergedKey:
-    """The key of a merged entry, with the marks of the `<<`."""
-
-    __slots__ = ("end_mark", "start_mark", "written")
-
-    def __init__(self, merge: Any, written: Any) -> None:
-        self.written = _as_in_text(written)
-        """The event of the key in the merged mapping."""
-        self.start_mark = merge.start_mark
-        self.end_mark = merge.end_mark
-
-
-def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, line: Callable[[Any], int]) -> Iterator[Problem]:
-    """Add the entries of merged mappings to the *data* and *nodes* of a mapping; yields the problems.
-
-    *merge* is the event of the `<<`; *line* gives an event's line in the file.
-    """
-    merged = set()
-    for values, children in parts:
-        for name, (written, child) in children.items():
-            key = MergedKey(merge, written)
-            first = nodes[name][0] if name in nodes else None
-            if first is None:
-                data[name] = values[name]
-                nodes[name] = key, child
-            elif not _is_same(name, key, first):
-                yield duplicate(name, key, line(first))
-            elif name not in merged and _json(data[name]) != _json(values[name]):
-                yield _ambiguous(name, key, first, (data[name], values[name]), line(first))
-            merged.add(name)
-
-
-def duplicate(name: str, key: Any, first_line: int) -> Problem:
-    """The problem of a second key *name*."""
-    written = getattr(key, "value", name)  # an alias has none
-    what = f"`{name}`" if written == name else f"`{written}` (read as `{name}`)"
-    return "duplicate-key", f"duplicate key {what}, first set in line {first_line}", key.start_mark, ""
-
-
-def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], first_line: int) -> Problem:
-    before, merged = map(_shown, values)
-    if type(first) is MergedKey:
-        message = f"this second `<<` sets `{name}` again: kubectl takes {merged} from it, kustomize and Flux refuse a second `<<`"
-        hint = "write one `<<` with a list of mappings, of which the first that has a key wins"
-    else:
-        message = (
-            f"this `<<` sets `{name}` after line {first_line} did: "
-            f"kubectl takes {merged} from the merge, kustomize and Flux take {before} from line {first_line}"
-        )
-        hint = "write `<<` first: the keys behind it override it"
-    return "ambiguous-merge", message, key.start_mark, hint
-
-
-def _shown(value: Any) -> str:
-    return "the value" if isinstance(value, (dict, list)) else f"`{_json(value)}`"
-
-
-def _json(value: Any) -> str:
-    from json import dumps
-
-    return dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _as_in_text(key: Any) -> Any:
-    return key.written if type(key) is MergedKey else key
-
-
-def _is_same(name: str, key: Any, other: Any) -> bool:
-    """Whether two keys that are *name* in JSON are equal in go-yaml, too: `1` and `"1"` are not."""
-    return _in_go(name, _as_in_text(key)) == _in_go(name, _as_in_text(other))
-
-
-def _in_go(name: str, key: Any) -> tuple[type, object]:
-    if not hasattr(key, "value"):  # an alias
-        return str, name
-    is_plain = key.tag is None and key.implicit[0]
-    value = native(key.value) if is_plain else resolve_tagged(key.value, key.tag or STR)
-    return type(value), value
-
-
-# A file's bytes to its text.
-MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
-MAX_FILE = 256 * 1024 * 1024
-_SURELY_SMALL = MAX_BYTES // 6  # characters, none of which takes more than six bytes of JSON
-_AROUND = 500  # characters at the beginning and the end of a document, where its kind stands
-
-
-def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
-    """The text of a file called *name*, or why it cannot be read: it is over 256 MiB, or not UTF-8."""
-    if len(raw) > MAX_FILE:
-        return Diagnostic("too-large", "the file is over 256 MiB, the limit of jobspec", Mark(name, layer=layer))
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode()
-        mark = Mark(name, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
-        return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")
-
-
-def is_json(text: str) -> bool:
-    """Whether a text is JSON, which has no comments and is written as YAML."""
-    from json import loads
-
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-# The value of a YAML scalar in Kubernetes, and which texts can be written without quotes.
-#
-# Follows `resolve`, go.yaml.in/yaml/v2 resolve.go, v2.4.4, and `convertToJSONableObject`, sigs.k8s.io/yaml v1.6: values and keys pass
-# through JSON.
-
-
-_NAMESPACE: Final = "tag:yaml.org,2002:"
-STR: Final = _NAMESPACE + "str"
-BINARY: Final = _NAMESPACE + "binary"
-_FLOAT: Final = _NAMESPACE + "float"
-_TIMESTAMP: Final = _NAMESPACE + "timestamp"
-_TYPES: Final = {
-    _NAMESPACE + "bool": (bool,),
-    _NAMESPACE + "int": (int,),
-    _FLOAT: (int, float),
-    _NAMESPACE + "null": (type(None),),
-    _TIMESTAMP: (str,),
-}
-TAGS: Final = frozenset((STR, BINARY, *_TYPES, *(_NAMESPACE + name for name in ("map", "seq", "merge"))))  # all that go-yaml knows
-WORDS: Final[dict[str, Scalar]] = {
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
-}
-_STARTS_NUMBER: Final = frozenset("+-.0123456789")
-#: Characters that only text begins with, no number and none of the words above.
-TEXT_BEGINS_WITH: Final = frozenset("abcdeghijklmpqrsuvwxzABCDEGHIJKLMPQRSUVWXZ/_$(")
-_BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
-_DIGITS: Final = {2: frozenset("01"), 8: frozenset("01234567"), 10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
-_MAX_UINT64: Final = 2**64 - 1
-_MAX_INT64: Final = 2**63 - 1
-_MIN_INT64: Final = -(2**63)
-
-
-def resolve(text: str) -> Scalar:
-    """The JSON value of a plain scalar without a tag: `1.0` and `1e3` are integers."""
-    return _through_json(native(text))
-
-
-def resolve_tagged(text: str, tag: str) -> Scalar:
-    """The JSON value of a scalar with a *tag*; raises ValueError where the text is not of that type."""
-    if tag == BINARY:
-        return _binary(text)
-    if tag not in _TYPES:
-        return text
-    value = native(text)
-    fits = is_timestamp(text) if tag == _TIMESTAMP else type(value) in _TYPES[tag]
-    if tag == _FLOAT and isinstance(value, int) and fits:
-        fits, value = value <= _MAX_INT64, float(value)
-    if not fits:
-        raise ValueError(f"`{text}` is not a valid {tag.rpartition(':')[2]}, as its tag says")
-    return _through_json(value)
-
-
-def key_text(text: str) -> str | None:
-    """The JSON key of a plain scalar; None if the server refuses it as a key."""
-    value = native(text)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return _float_key(value)
-    return None if value is None or value > _MAX_INT64 else str(value)
-
-
-def is_timestamp(text: str) -> bool:
-    """Whether the text is a timestamp to go-yaml, which matters only with the tag `!!timestamp`."""
-    import re
-    from datetime import datetime
-
-    time = r"(\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?"
-    match = re.fullmatch(rf"(\d{{4}})-(\d\d?)-(\d\d?)(?: +{time}|[Tt]{time}(?:Z|[+-]\d\d:\d\d))?", text, re.ASCII)
-    if not match:
-        return False
-    year, month, day, hour, minute, second = ([int(number) for number in match.groups() if number] + [0, 0, 0])[:6]
-    try:
-        datetime(year or 2000, month, day, hour, minute, second)  # the year 0, which Go knows, is a leap year too
-    except ValueError:
-        return False
-    return True
-
-
-def native(text: str) -> Scalar:
-    """The value of a plain scalar in Go, before JSON: integers up to 2^64-1, and `1.0` is a float."""
-    if text in WORDS:
-        return WORDS[text]
-    if text[0] not in _STARTS_NUMBER:
-        return text
-    plain = text
-    if text[0] != ".":
-        plain = text.replace("_", "")
-        number = _integer(plain)
-        if number is not None:
-            return number
-    real = _real(plain)
-    return text if real is None else real
-
-
-def _through_json(value: Scalar) -> Scalar:
-    """A number after it was written to JSON and read back: an integer where it has no fraction and fits 64 bits."""
-    if isinstance(value, int):  # a boolean, too
-        return value if value <= _MAX_INT64 else float(value)
-    if not isinstance(value, float) or not value.is_integer() or abs(value) >= 1e21:
-        return value
-    digits, _, exponent = repr(value).removesuffix(".0").partition("e+")
-    whole, _, fraction = digits.partition(".")
-    written = int(whole + fraction.ljust(int(exponent or 0), "0"))
-    return written if _MIN_INT64 <= written <= _MAX_INT64 else value
-
-
-def _float_key(value: float) -> str:
-    """A float as a key: the shortest text that gives the same number in 32 bits, as Go's `FormatFloat(value, 'g', -1, 32)`."""
-    import struct
-
-    if value != value:
-        return ".nan"
-    try:
-        single = struct.pack("f", value)
-    except OverflowError:
-        single = struct.pack("f", float("inf") if value > 0 else float("-inf"))
-    near = struct.unpack("f", single)[0]
-    if near in (float("inf"), float("-inf")):
-        return ".inf" if near > 0 else "-.inf"
-    digits, text = next(found for found in ((n, f"{near:.{n}e}") for n in range(9)) if struct.pack("f", float(found[1])) == single)
-    exponent = int(text.partition("e")[2])
-    return f"{float(text):.{max(digits - exponent, 0)}f}" if -4 <= exponent < 6 else text
-
-
-def _binary(text: str) -> str:
-    import base64
-
-    try:
-        return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
-    except ValueError:
-        raise ValueError(f"`{text}` is not base64") from None
-
-
-def _integer(text: str) -> int | None:
-    """Go's `strconv.ParseInt(text, 0, 64)`, else `ParseUint`: 0x, 0o, 0b and a leading 0 choose the base."""
-    if text.startswith(("0b-", "0b+")):  # go-yaml reads what follows `0b` once more, with a sign
-        return _in_64_bits(text[2], text[3:], 2)
-    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
-    base = _BASES.get(digits[:2].lower())
-    if base:
-        return _in_64_bits(sign, digits[2:], base)
-    if len(digits) > 1 and digits[0] == "0":
-        return _in_64_bits(sign, digits[1:], 8)
-    return _in_64_bits(sign, digits, 10)
-
-
-def _in_64_bits(sign: str, digits: str, base: int) -> int | None:
-    digits = digits.lstrip("0") or digits[:1]
-    if not digits or len(digits) > 64 or not _DIGITS[base].issuperset(digits):
-        return None
-    value = int(sign + digits, base)
-    return value if (_MIN_INT64 <= value <= _MAX_INT64 if sign else value <= _MAX_UINT64) else None
-
-
-def _real(text: str) -> float | None:
-    """A decimal floating-point number that fits 64 bits: `1.`, `.5_0`, `-1e3`; never `inf`, `nan` or hexadecimal."""
-    if text.strip("0123456789+-.eE_"):
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return None if value in (float("inf"), float("-inf")) else value
 
 
 class Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from jobspec.diagnostics import Record
+from jobspec.diagnostics.record import Record
 from jobspec.documents.libyaml import CParser, MarkedYAMLError, events
 
 TYPE_CHECKING = False

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Change, Mark, Marks, Path, set_to
+from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.diagnostics.problems import Change, set_to
+from jobspec.documents.decoding import is_json
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.marked_tree import MarkedTree, walk
-from jobspec.documents.reader import is_json, read
+from jobspec.documents.reader import read
 from jobspec.documents.writer import is_plain, write
 
 #: Where a part of a text begins and ends.

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
-from jobspec.diagnostics import Mark, Path
+from jobspec.apis.kinds import MANIFEST_ENDINGS
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document, OnePlace
 from jobspec.documents.reader import read
-from jobspec.kinds import MANIFEST_ENDINGS
 
 _ARGO = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
 #: Actions of Argo Workflows whose manifest only names an object, or says what to change in it.

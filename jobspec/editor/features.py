@@ -11,28 +11,30 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls import uris
 
-from jobspec import api, kinds, rendering
-from jobspec.cluster import Cluster
-from jobspec.commands.diff import compared
-from jobspec.commands.explain import place_of
-from jobspec.commands.listing import described
-from jobspec.commands.options import Options
-from jobspec.commands.queue import asked_of, jobs_of, world_for
-from jobspec.data import as_text
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, lines_of, spell
+from jobspec import api
+from jobspec.apis import kinds
+from jobspec.apis.releases import release_of
+from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.explanations import DECODING
+from jobspec.diagnostics.places import Key, Mark, Marks, Path, spell
+from jobspec.diagnostics.wording import as_text, counted
+from jobspec.documents.decoding import decode, is_json
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.documents.reader import decode, is_json, read
+from jobspec.documents.reader import read
 from jobspec.editor.places import EditorText, Outline, flow_at_end
 from jobspec.editor.workspace import Snapshot, Workspace, text_of
-from jobspec.explanations import DECODING
+from jobspec.journey import rendering
 from jobspec.kubernetes.structural import filled
-from jobspec.lint.linted import Documents, LintedJob, linted_job
+from jobspec.lint.documents import Documents
+from jobspec.lint.linted import LintedJob, linted_job
 from jobspec.lint.linting import spelt
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
+from jobspec.operators.workloads import QUEUE, is_workload, value_at
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
@@ -44,8 +46,12 @@ from jobspec.reports.expansion import table
 from jobspec.reports.queue import Asked, TextOptions, text_report, verdict_text
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
-from jobspec.targets import release_of
-from jobspec.workloads import QUEUE, is_workload, value_at
+from jobspec.session.comparing import compared
+from jobspec.session.field_pages import place_of
+from jobspec.session.options import Options
+from jobspec.session.overlay_pages import described
+from jobspec.session.queues import asked_of, jobs_of, world_for
+from jobspec.world.world import Cluster
 
 _LOCAL_QUEUE = (kinds.QUEUE_GROUP, "LocalQueue")
 #: The end of a path whose value is the name of an object, and the kinds of that.

@@ -19,7 +19,9 @@ from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from jobspec import __version__
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
 from jobspec.editor import features
 from jobspec.editor.features import ClientView
 from jobspec.editor.places import EditorText

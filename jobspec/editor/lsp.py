@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from jobspec.commands.options import Options
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.session.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -17,19 +17,23 @@ from functools import wraps
 from threading import Lock
 from typing import Any
 
-from jobspec import __version__, api, data
-from jobspec.commands.diff import compared
-from jobspec.commands.explain import explained, place_of
-from jobspec.commands.files import CONFINED_TO, Found
-from jobspec.commands.options import Options
-from jobspec.commands.queue import answers
-from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError
+from jobspec import __version__, api
+from jobspec.apis import shipped
+from jobspec.apis.shipped import package_path
+from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
 from jobspec.reports.queue import beyond
 from jobspec.reports.queue import json_report as workloads_report
 from jobspec.reports.text import message_of
+from jobspec.session.comparing import compared
+from jobspec.session.explaining import explained
+from jobspec.session.field_pages import place_of
+from jobspec.session.found import CONFINED_TO, Found
+from jobspec.session.options import Options
+from jobspec.session.queues import answers
 
 _MOST = 100  # findings, lines or files of an answer
 _NEW = "manifest.yaml"
@@ -284,7 +288,7 @@ class _Confined:
     """An audit hook that refuses what these tools never need: other files, writes, the network, other programs."""
 
     def __init__(self, root: str) -> None:
-        ours = (data.path("overlays"), data.path("schemas"), data.package_path(), sys.prefix, sys.base_prefix, os.devnull)
+        ours = (shipped.path("overlays"), shipped.path("schemas"), package_path(), sys.prefix, sys.base_prefix, os.devnull)
         self._folders = tuple(dict.fromkeys(map(os.path.realpath, (root, *ours, *(each for each in sys.path if each)))))
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:

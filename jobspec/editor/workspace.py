@@ -16,28 +16,32 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from jobspec.cluster import Cluster
-from jobspec.commands.changes import referring
-from jobspec.commands.cluster import with_contracts
-from jobspec.commands.files import OPENED, Found, find_for, reader
-from jobspec.commands.fixing import CandidateChecker, files_to_fix, fixed_files
-from jobspec.commands.inputs import Judging, RunContext, kept_schemas, load_run_context, settings_of
-from jobspec.commands.lint import chosen
-from jobspec.commands.lint import options as lint_options
-from jobspec.commands.options import Options, read
-from jobspec.commands.project import Plan, judged_variant
-from jobspec.commands.validate import is_project, verdict_on
-from jobspec.data import path_of_file
-from jobspec.diagnostics import Diagnostic, FileResult, Rule
+from jobspec.apis.kinds import MANIFEST_ENDINGS
+from jobspec.apis.shipped import path_of_file
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.rules import Rule
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import ENGINES
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.reader import decode
-from jobspec.kinds import MANIFEST_ENDINGS
+from jobspec.journey.parts import PART
+from jobspec.journey.steps import Checked
+from jobspec.lint.ignores import ReportFilter
 from jobspec.lint.linting import lint
-from jobspec.pipeline import PART, Checked
 from jobspec.project.matrix import Spelling
 from jobspec.project.variants import PlannedVariant
-from jobspec.rules.ignores import ReportFilter
+from jobspec.session.changes import referring
+from jobspec.session.chosen_rules import chosen
+from jobspec.session.cluster import with_contracts
+from jobspec.session.finding import find_for
+from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files
+from jobspec.session.found import OPENED, Found
+from jobspec.session.inputs import Judging, RunContext, kept_schemas, load_run_context, settings_of
+from jobspec.session.options import Options, judging_options, read
+from jobspec.session.project import Plan, judged_variant
+from jobspec.session.reading import reader
+from jobspec.session.verdict import is_project, verdict_on
+from jobspec.world.world import Cluster
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
 _ENGINES = tuple(word.decode() for word in ENGINES)
@@ -69,7 +73,7 @@ class Workspace:
         """The open texts, by real path."""
         self.snapshot: Snapshot | None = None
         """What the last whole check found out; None before the first one."""
-        self.options = read([os.curdir, *(() if builds else ("--no-build",))], lint_options()) or Options()
+        self.options = read([os.curdir, *(() if builds else ("--no-build",))], judging_options()) or Options()
         """The command line that judges the folder."""
         self._lock = Lock()
         self._wanted: object = object()

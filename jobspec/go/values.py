@@ -6,7 +6,7 @@ the zero value of the type, and so is an item of a wrong type, so that the other
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics.places import Path
 from jobspec.go.formats import is_parsed_quantity, is_quantity
 from jobspec.schemas.shapes import BITS, TYPES, Shape, is_of_type
 

@@ -7,12 +7,13 @@ judged.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
 from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required, required_choice, required_name
-from jobspec.targets import is_at_least
 
 _OF_PODS = (("averageUtilization", "averageValue"), ("averageUtilization", "averageValue", "averageValue"))
 #: The fields that describe a metric, in the order in which the server looks at them -> the amounts of which the target needs one, the usual

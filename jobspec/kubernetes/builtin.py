@@ -10,24 +10,26 @@ from importlib import import_module
 from itertools import chain, pairwise
 from operator import getitem
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Diagnostic, Mark, Problem, Problems
+from jobspec.apis import kinds
+from jobspec.apis.kinds import COMPONENTS, Kind
+from jobspec.apis.releases import RELEASES, is_at_least, release_of
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Data, Mark
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
-from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import merged
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import RELEASES, is_at_least, release_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from jobspec.kinds import GroupKind
-    from jobspec.targets import Target
+    from jobspec.apis.kinds import GroupKind
+    from jobspec.apis.releases import Target
 
 
 def builtin_problems(data: Data, api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False) -> list[Problem]:
@@ -123,20 +125,20 @@ _RULES: dict[GroupKind, str] = {
     ("apps", "StatefulSet"): "workloads.deployments.stateful_set_problems",
     ("", "ReplicationController"): "workloads.deployments.replication_controller_problems",
     kinds.SERVICE: "workloads.services.service_problems",
-    kinds.CONFIG_MAP: "namespaced_kinds.configmap_problems",
-    kinds.LIMIT_RANGE: "namespaced_kinds.limitrange_problems",
-    kinds.NAMESPACE: "namespaced_kinds.namespace_problems",
-    kinds.RESOURCE_QUOTA: "namespaced_kinds.resourcequota_problems",
-    kinds.SECRET: "namespaced_kinds.secret_problems",
+    kinds.CONFIG_MAP: "objects.configmaps.configmap_problems",
+    kinds.LIMIT_RANGE: "objects.limitranges.limitrange_problems",
+    kinds.NAMESPACE: "objects.namespaces.namespace_problems",
+    kinds.RESOURCE_QUOTA: "objects.resourcequotas.resourcequota_problems",
+    kinds.SECRET: "objects.secrets.secret_problems",
     kinds.SERVICE_ACCOUNT: "",
-    ("rbac.authorization.k8s.io", "ClusterRole"): "namespaced_kinds.role_problems",
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): "namespaced_kinds.rolebinding_problems",
-    ("rbac.authorization.k8s.io", "Role"): "namespaced_kinds.role_problems",
-    ("rbac.authorization.k8s.io", "RoleBinding"): "namespaced_kinds.rolebinding_problems",
+    ("rbac.authorization.k8s.io", "ClusterRole"): "objects.roles.role_problems",
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): "objects.rolebindings.rolebinding_problems",
+    ("rbac.authorization.k8s.io", "Role"): "objects.roles.role_problems",
+    ("rbac.authorization.k8s.io", "RoleBinding"): "objects.rolebindings.rolebinding_problems",
     ("autoscaling", "HorizontalPodAutoscaler"): "autoscalers.autoscaler_problems",
-    kinds.NETWORK_POLICY: "namespaced_kinds.networkpolicy_problems",
-    kinds.POD_DISRUPTION_BUDGET: "namespaced_kinds.poddisruptionbudget_problems",
-    kinds.PRIORITY_CLASS: "namespaced_kinds.priorityclass_problems",
+    kinds.NETWORK_POLICY: "objects.networkpolicies.networkpolicy_problems",
+    kinds.POD_DISRUPTION_BUDGET: "objects.poddisruptionbudgets.poddisruptionbudget_problems",
+    kinds.PRIORITY_CLASS: "objects.priorityclasses.priorityclass_problems",
     kinds.VALIDATING_POLICY: "policy_kinds.policy_problems",
     kinds.VALIDATING_POLICY_BINDING: "policy_kinds.binding_problems",
     kinds.MUTATING_POLICY: "policy_kinds.policy_problems",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from jobspec.data import load as load_json
-from jobspec.data import path as data_path
-from jobspec.diagnostics import Record
+from jobspec.apis.shipped import load as load_json
+from jobspec.apis.shipped import path as data_path
+from jobspec.diagnostics.record import Record
 from jobspec.schemas.shapes import Shape, linked, load_metadata
 
 TYPE_CHECKING = False
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
-    from jobspec.targets import Target
 
 FOLDER = "common"
 #: Name -> releases, and where CRDs of each are in `https://github.com/NAME`; all have the licence Apache-2.0. Of two releases of a project

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go import regex, text_formats
 from jobspec.kubernetes.compiling import MAX_EXACT
 from jobspec.kubernetes.correlation import Correlated, children, deep_equal
 from jobspec.kubernetes.problems import beyond_bits, describe, name_of, sized, unsupported, wrong_format, wrong_pattern
 from jobspec.schemas.shapes import BITS, TYPES, Shape
-from jobspec.targets import is_at_least
 
 Conditions = dict[str, Any]
 Branches = list[tuple[Shape, str]]

@@ -6,7 +6,7 @@ not; `CachedDeepEqual` compares sets and other lists in their order. CEL rules c
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics.places import Key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

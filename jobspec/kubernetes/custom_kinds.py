@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Diagnostic, JobspecError, Key, Problem, Problems
+from jobspec.apis import kinds
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Data, Key
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.go.values import without_nulls
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from referencing import Resource
     from referencing.exceptions import Unresolvable
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
     Judge = Callable[[Document], Sequence[Diagnostic]]
     FindJSONSchema = Callable[[Document], "JSONSchema | None"]

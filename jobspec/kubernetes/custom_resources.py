@@ -5,7 +5,8 @@ Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextens
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import MAX_INT32
 from jobspec.kubernetes.correlation import Correlated, children
 from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name, metadata_problems, metadata_update_problems

@@ -5,7 +5,8 @@ Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.formats import address, plain_address
 from jobspec.go.values import integer, mapping, string_map, structs, text, texts
 from jobspec.kubernetes.problems import closest, describe, excluded, fixed, formed, listed, missing
@@ -34,7 +35,7 @@ _METADATA: Path = ("metadata",)
 def metadata_problems(metadata: Any, *, names: str, builtin: bool, namespaced: bool = True, start: str = "") -> Problems:
     """The problems of an object's metadata; values of a wrong type are skipped, also of the metadata as a whole. None is empty metadata.
 
-    *names* is the kind's rule for names in `jobspec.kinds`, which is for what follows *start*, where a name has to begin with that.
+    *names* is the kind's rule for names in `jobspec.apis.kinds`, which is for what follows *start*, where a name has to begin with that.
     """
     if names == "-" or not isinstance(metadata, dict | None):
         return
@@ -219,7 +220,7 @@ def _bad_segment_prefix(prefix: str) -> str:
     return "it cannot contain `/` or `%`" if "/" in prefix or "%" in prefix else ""
 
 
-#: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
+#: For each rule for names in `jobspec.apis.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
 _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "subdomain": (lambda prefix: bad_subdomain(masked(prefix)), bad_subdomain),
     "made-subdomain": (_bad_segment_prefix, bad_subdomain),

@@ -8,13 +8,14 @@ requests other than `storage`, a storage class in an annotation, names of data s
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems, set_to
 from jobspec.go.quantities import comparable, exponent_of, is_endless
 from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import closest, describe, excluded, fixed, listed, missing, named
 from jobspec.kubernetes.suggestions import chosen, did_you_mean
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

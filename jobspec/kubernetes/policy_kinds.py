@@ -11,8 +11,10 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis import kinds
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel.paths import RESERVED, spellings
@@ -43,7 +45,6 @@ from jobspec.kubernetes.problems import (
 )
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
 
 _FAILURE_POLICIES = ("Fail", "Ignore")
 _MATCH_POLICIES = ("Equivalent", "Exact")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems, set_to, spell
+from jobspec.diagnostics.places import Data, Path, spell
+from jobspec.diagnostics.problems import Problem, Problems, set_to
 from jobspec.go.values import MAX_INT32
 
 TYPE_CHECKING = False

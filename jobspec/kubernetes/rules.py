@@ -7,8 +7,9 @@ all others by the CEL library.
 
 from __future__ import annotations
 
-from jobspec.cel_rules import RULES, UNCHANGED, CelRule, fails, is_transition, objection
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.cel_rules import RULES, UNCHANGED, CelRule, fails, is_transition, objection
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.correlation import UNFIT, Correlated, aligned, child_of, children
 from jobspec.kubernetes.problems import describe, name_of, rule_message
 from jobspec.kubernetes.structural import schema_problems

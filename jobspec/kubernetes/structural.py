@@ -13,7 +13,8 @@ be null, and Go's own functions parse quantities and times. The words of the pro
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go import formats
 from jobspec.kubernetes import problems
 from jobspec.schemas.shapes import BITS, TYPES, Shape

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Change, Path, move, quote, rename, set_to
+from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.problems import Change, move, quote, rename, set_to
 from jobspec.go.formats import is_quantity
 
 TYPE_CHECKING = False

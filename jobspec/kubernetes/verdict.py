@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Problem, Record, has_error
+from jobspec.apis import kinds
+from jobspec.apis.kinds import Kind, Name
+from jobspec.apis.releases import RELEASES
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.problems import Problem
+from jobspec.diagnostics.record import Record
 from jobspec.go.values import MAX_INT32
-from jobspec.kinds import Kind, Name
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any, Literal
 
+    from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
     from jobspec.kubernetes.common_kinds import CommonKind
     from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
-    from jobspec.targets import Target
 
     Status = Literal["valid", "invalid", "partly", "unknown"]
 
@@ -131,7 +133,7 @@ def _of_custom_resource(
 ) -> list[Problem]:
     """The problems of a custom resource, as an update of *stored* unless that is None.
 
-    *names* is the kind's rule for names in `jobspec.kinds`; *target* is None for kinds of other people.
+    *names* is the kind's rule for names in `jobspec.apis.kinds`; *target* is None for kinds of other people.
     """
     data = document.data
     found = schema_problems(data, shape)

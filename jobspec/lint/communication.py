@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Finding, Rule, counted, set_to
+from jobspec.apis.kinds import NETWORK_POLICY, SERVICE
+from jobspec.diagnostics.problems import set_to
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.kinds import NETWORK_POLICY, SERVICE
-from jobspec.kubernetes.metadata import selects
-from jobspec.lint.linted import OTHER_ACCELERATORS, LintedContainer, LintedJob, written
+from jobspec.lint.container import LintedContainer, written
+from jobspec.lint.linted import LintedJob
+from jobspec.lint.network_policies import blocking, labels_of
 from jobspec.programs import command_lines
-from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, Literal
-
-    from jobspec.documents.document import Document
+    from collections.abc import Iterator
 
 
 _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
+
+
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
+
+
 _INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
+
+
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
+
+
 #: The annotations that attach further networks to a pod, whose interfaces may be `eth1` and so on.
 _ATTACHING = (_NETWORKS, "networking.gke.io/interfaces")
+
+
 _BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 
 
@@ -224,9 +233,9 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
         return
     policies = job.documents.selectors(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"))
     for role in job.training:
-        own = _labels_of(role.pod_tree)
-        peers = [_labels_of(each.pod_tree) for each in job.training if each is not role or role.count > 1]
-        found = _blocking(policies.of(own), own, peers)
+        own = labels_of(role.pod_tree)
+        peers = [labels_of(each.pod_tree) for each in job.training if each is not role or role.count > 1]
+        found = blocking(policies.of(own), own, peers)
         if found:
             policy, what, hint = found
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
@@ -259,7 +268,7 @@ def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
 
 def _is_reported(container: LintedContainer) -> bool:
     """Whether an outcome reports already that the pods of a container train alone."""
-    from jobspec.outcome.programs import TrainingProgram
+    from jobspec.outcome.training_program import TrainingProgram
 
     return TrainingProgram(container.tree).is_torchrun
 
@@ -299,70 +308,6 @@ def _first(job: LintedJob) -> str:
     return next((pod.host_name for pod in pods if pod.rank == "0"), pods[0].host_name)
 
 
-# NetworkPolicies: which pods they isolate, which ingress and egress they allow, and which policy blocks traffic inside a job.
-#
-# Follows the semantics of networking.k8s.io/v1 NetworkPolicy, https://kubernetes.io/docs/concepts/services-networking/network-policies/.
-_PORTS_OF_NAMES = (53, 5353)
-
-
-def _labels_of(pod: MarkedTree) -> dict[str, str]:
-    """The labels of a pod."""
-    return {name: str(each.value) for name, each in pod.entries("metadata", "labels")}
-
-
-def _blocking(policies: Sequence[Document], own: Mapping[str, str], peers: Sequence[Mapping[str, str]]) -> tuple[Document, str, str] | None:
-    """The policy that blocks the pods of a role, what it blocks, and the hint; None where there is none.
-
-    *own*, *peers*: the labels of the role's pods, and of all that they have to reach.
-    """
-    between = "allow traffic between the pods of the job"
-    entering = [each for each in policies if _isolates(each, own)]
-    if entering and not all(any(_allows(each, "ingress", "from", peer) for each in entering) for peer in peers):
-        return entering[0], "ingress from the job's other pods", between
-    leaving = [each for each in policies if _isolates(each, own, "Egress")]
-    if leaving and not all(any(_allows(each, "egress", "to", peer) for each in leaving) for peer in peers):
-        return leaving[0], "egress to the job's other pods", between
-    if leaving and not any(_lets_ask_for_names(each) for each in leaving):
-        return leaving[0], "DNS queries for the other pods' names", "allow egress to the cluster DNS, on port 53"
-    return None
-
-
-def _isolates(policy: Document, labels: Mapping[str, str], direction: Literal["Ingress", "Egress"] = "Ingress") -> bool:
-    """Whether pods with these labels have only the traffic of a direction that policies allow, because of this one."""
-    types = value_at(policy.data, ("spec", "policyTypes"))
-    isolated = direction in types if types else direction == "Ingress" or bool(value_at(policy.data, ("spec", "egress")))
-    return isolated and selects(value_at(policy.data, ("spec", "podSelector")), labels)
-
-
-def _allows(policy: Document, rules: str, field: str, peer: Mapping[str, str]) -> bool:
-    """Whether a policy allows traffic from or to a pod of the same namespace on any port, so that rather too little is reported."""
-    of_rules = [value_at(rule, (field,)) for _, rule in items_at(policy.data, ("spec", rules))]
-    return any(not peers or any(_is_peer(each, peer) for each in peers) for peers in of_rules)
-
-
-def _lets_ask_for_names(policy: Document) -> bool:
-    """Whether a policy may allow DNS queries to other namespaces."""
-    for _, rule in items_at(policy.data, ("spec", "egress")):
-        peers, ports = value_at(rule, ("to",)), value_at(rule, ("ports",))
-        leaves = not peers or any(value_at(each, (field,)) is not None for each in peers for field in ("namespaceSelector", "ipBlock"))
-        if leaves and (not ports or any(map(_is_of_names, ports))):
-            return True
-    return False
-
-
-def _is_of_names(ports: Any) -> bool:
-    """Whether a port or a range of ports includes that of DNS: 53, or 5353 in OpenShift."""
-    first, last = (value_at(ports, (field,)) for field in ("port", "endPort"))
-    if isinstance(first, int):
-        return any(first <= each <= (last if isinstance(last, int) else first) for each in _PORTS_OF_NAMES)
-    return first in (None, "dns", "dns-tcp", "domain")
-
-
-def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
-    """Whether a pod is, or may be, a peer: one selected by namespace labels or by address counts as a match."""
-    return value_at(peer, ("podSelector",)) is None or selects(peer["podSelector"], pod)
-
-
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
@@ -374,162 +319,4 @@ RULES = (
     Rule(elastic_range, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
     Rule(blocked_by_policy, "warning", sees="job", kinds=[NETWORK_POLICY]),
     Rule(unknown_rendezvous_backend, "warning", sees="PyTorchJob", reads=["rdzvBackend"]),
-)
-
-
-# Accelerators: as many processes as devices, and a backend that uses them.
-
-
-_MOST_OF_A_NODE = 16
-
-
-def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
-    """A pod starts more processes than it has GPUs.
-
-    Why: each process of a pod takes the GPU of its local rank; those without one end with "invalid device ordinal", and the job fails.
-    The trainer counts by what the TrainJob itself asks for: where only the runtime has the GPUs, it counts CPUs.
-    Instead: leave the number of processes out where GPUs are asked for, or make both equal.
-    Before:
-        numProcPerNode: 8
-        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
-    After:
-        numProcPerNode: 4
-        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
-    Evidence: kubeflow/trainer#2407, kubeflow/trainer#2492
-    """
-    for container, processes, place in _counted(job):
-        if 0 < container.gpus < processes:
-            message = f"{processes} processes per pod, but only {counted(container.gpus, 'GPU')}"
-            yield Finding(place, message, f"start {counted(container.gpus, 'process')}, or ask for as many GPUs as processes")
-
-
-def idle_gpus(job: LintedJob) -> Iterator[Finding]:
-    """A pod starts fewer processes than it has GPUs.
-
-    Why: a process of distributed training uses one GPU; the others are paid for, and kept from everybody else, for nothing.
-    Instead: start a process for each GPU (`auto` counts them), or ask for fewer.
-    Before:
-        nprocPerNode: "1"
-        limits: {nvidia.com/gpu: 8}
-    After:
-        nprocPerNode: "8"
-        limits: {nvidia.com/gpu: 8}
-    Evidence: kubeflow/trainer#2407
-    """
-    for container, processes, place in _counted(job):
-        if 0 < processes < container.gpus:
-            message = f"idle GPUs: {counted(processes, 'process')} for {counted(container.gpus, 'GPU')} per pod"
-            yield Finding(place, message, f"start {counted(container.gpus, 'process')}, or ask for {counted(processes, 'GPU')}")
-
-
-def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
-    """The trainer does not count accelerators whose resource name is not `gpu`: it starts one process for each CPU.
-
-    Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
-    Instead: set the number of processes.
-    Before: resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
-    After:
-        numProcPerNode: 1
-        resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
-    Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
-    """
-    in_runtime = job.in_runtime("spec", "mlPolicy", "torch", "numProcPerNode")
-    if job.is_pytorchjob or job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int):
-        return
-    for container in job.training_containers:
-        processes = text(container.variable(command_lines.NPROC_PER_NODE), "value")
-        for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
-            if number and processes != str(number):
-                message = f"the trainer does not count `{name}`: {counted(int(processes), 'process')} for {number} per pod"
-                yield Finding(place, message, f"write `numProcPerNode: {number}`")
-
-
-def process_per_host_cpu(job: LintedJob) -> Iterator[Finding]:
-    """Without a GPU and `nprocPerNode`, torchrun starts one process for each CPU of the node.
-
-    Why: training-operator passes `auto` to torchrun by default; without an accelerator, torchrun counts the CPUs of the machine,
-    not those that the pod may use. On a host of 96 CPUs, 96 processes fight for the pod's two, and for its memory.
-    Instead: set the number of processes.
-    Before: spec: {pytorchReplicaSpecs: {}}
-    After: spec: {nprocPerNode: "1", pytorchReplicaSpecs: {}}
-    Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
-    """
-    for container in job.training_containers:
-        said = container.variable(command_lines.NPROC_PER_NODE)
-        if container.launcher != "torchrun" or text(said, "value") != "auto" or container.gpus or container.other_accelerators:
-            continue
-        if said and all(name != "--nproc-per-node" for name, _, _ in container.torchrun_flags):
-            at = written(said.get("value"), container.tree)
-            yield Finding(at, "torchrun starts one process for each CPU of the node, whatever the pod's limit", 'set `nprocPerNode: "1"`')
-
-
-def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
-    """The program uses the NCCL backend, and its pods request no GPU.
-
-    Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
-    then the job takes what the scheduler gave to others.
-    Instead: ask for GPUs, or choose gloo.
-    Before: args: [--backend, nccl]
-    After: args: [--backend, gloo]
-    Evidence: kubeflow/pytorch-operator#202, kubeflow/trainer#1358
-    """
-    for container, value, place in _backends(job):
-        if value == "nccl" and not container.gpus and not container.other_accelerators:
-            yield Finding(place, "NCCL needs GPUs, and the pod requests none", "request GPUs, or use gloo")
-
-
-def slow_backend(job: LintedJob) -> Iterator[Finding]:
-    """The program uses the gloo backend between GPUs, which is slow.
-
-    Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
-    Instead: choose NCCL, or leave the choice to the program.
-    Before: args: [--backend, gloo]
-    After: args: [--backend, nccl]
-    Evidence: https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use
-    """
-    for container, value, place in _backends(job):
-        if value == "gloo" and container.gpus:
-            yield Finding(place, "gloo between GPUs is slow: it copies through host memory", "choose nccl")
-
-
-def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
-    """A pod requests more GPUs than any common machine has.
-
-    Why: a pod runs on one node; one that asks for more than a node has waits forever, without an error.
-    Instead: ask for what a node has, and for more pods.
-    Before: limits: {nvidia.com/gpu: 32}
-    After: limits: {nvidia.com/gpu: 8}
-    Evidence: kubeflow/kubeflow#5442
-    """
-    for container in job.containers:
-        if container.gpus > _MOST_OF_A_NODE:
-            message = f"{container.gpus} GPUs in one pod: most nodes have at most {_MOST_OF_A_NODE}"
-            yield Finding(container.gpu_place, message, "use more pods with fewer GPUs each")
-
-
-def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
-    """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
-    for container in job.training_containers:
-        if container.launcher == "other":
-            continue
-        given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
-        said = container.variable(command_lines.NPROC_PER_NODE)
-        value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
-        if value.isdigit():
-            yield container, int(value), place
-
-
-def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:
-    for container in job.training_containers:
-        yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
-
-
-ACCELERATOR_RULES = (
-    Rule(more_processes_than_gpus, "warning", reads=["gpu"]),
-    Rule(idle_gpus, "warning", reads=["gpu"]),
-    Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
-    Rule(process_per_host_cpu, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
-    Rule(backend_without_gpus, "warning", reads=["backend"]),
-    Rule(slow_backend, "warning", reads=["backend"]),
-    Rule(more_gpus_than_a_node, "info", reads=["gpu"]),
 )

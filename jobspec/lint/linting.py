@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from functools import cache
 
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, span_of, spell
+from jobspec.apis.kinds import find, group_kind, is_unknown_version
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
-from jobspec.kinds import find, group_kind, is_unknown_version
-from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
-from jobspec.lint.communication import ACCELERATOR_RULES
-from jobspec.lint.linted import Documents, LintedDocument, linted_job
-from jobspec.pipeline import PART, Checked, one_by_one
+from jobspec.journey.journey import one_by_one
+from jobspec.journey.parts import PART
+from jobspec.journey.steps import Checked
+from jobspec.lint import communication, queues, restarts, runtimes, storage
+from jobspec.lint.accelerators import ACCELERATOR_RULES
+from jobspec.lint.data import DATA_RULES
+from jobspec.lint.documents import Documents
+from jobspec.lint.environment import ENVIRONMENT_RULES
+from jobspec.lint.images import IMAGE_RULES
+from jobspec.lint.istio import ISTIO_RULES
+from jobspec.lint.linted import LintedDocument, linted_job
+from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
+from jobspec.lint.security import SECURITY_RULES
+from jobspec.lint.topology import TOPOLOGY_RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
-    from typing import Any
 
-    from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Change, Edit, FileResult, Finding, Place, Rule, Span
+    from jobspec.diagnostics.places import Span
+    from jobspec.diagnostics.problems import Change
+    from jobspec.diagnostics.results import FileResult
+    from jobspec.diagnostics.rules import Edit, Finding, Place, Rule
+    from jobspec.world.world import Cluster
 
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
     Paths = dict[int, dict[Span, Path]]
+
     #: `run(files, work)` is `[work(file) for file in files]`.
     Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
 
@@ -30,20 +44,24 @@ if TYPE_CHECKING:
 TOPICS: dict[str, tuple[Rule, ...]] = {
     "accelerators": ACCELERATOR_RULES,
     "communication": communication.RULES,
-    "data": storage.DATA_RULES,
-    "environment": containers.ENVIRONMENT_RULES,
-    "images": containers.IMAGE_RULES,
-    "istio": metadata.ISTIO_RULES,
+    "data": DATA_RULES,
+    "environment": ENVIRONMENT_RULES,
+    "images": IMAGE_RULES,
+    "istio": ISTIO_RULES,
     "kueue": queues.RULES,
-    "names": metadata.NAME_RULES,
-    "releases": metadata.RELEASE_RULES,
+    "names": NAME_RULES,
+    "releases": RELEASE_RULES,
     "restarts": restarts.RULES,
     "runtimes": runtimes.RULES,
-    "security": containers.SECURITY_RULES,
+    "security": SECURITY_RULES,
     "storage": storage.RULES,
-    "topology": queues.TOPOLOGY_RULES,
+    "topology": TOPOLOGY_RULES,
 }
+
+
 RULES = tuple(rule for rules in TOPICS.values() for rule in rules)
+
+
 DEFAULT_RULES = tuple(rule for rule in RULES if rule.by_default)
 
 
@@ -138,7 +156,6 @@ def can_find(rule: Rule, linted: LintedDocument) -> bool:
     return any(each in linted.all_text for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
 
 
-# From a finding back to the document that its cause was written in: at which line it is reported, and what fixes it there.
 def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Paths) -> Diagnostic:
     document, path, mark = _source_of(finding.at, linted, paths)
     return Diagnostic(
@@ -211,67 +228,3 @@ def spelt(path: Path) -> Path:
 
 #: Fields whose keys are data.
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "pytorchReplicaSpecs", "requests")
-
-
-# The page of a rule: what its docstring says, as text for a terminal and as Markdown.
-
-
-#: The sections of a docstring behind its first paragraph, in their order. `Fix`, of a rule that has one: what `--fix` changes, and in
-#: backquotes the fields of the pods, or of other objects of the operator, that are other ones then.
-SECTIONS = ("Why", "Instead", "Fix", "Before", "After", "Evidence")
-_CODE = ("Before", "After")
-
-
-def sections(check: Callable[[Any], Any]) -> dict[str, str]:
-    """The parts of a rule's docstring: the first paragraph under an empty name, each section under its own."""
-    found: dict[str, list[str]] = {"": []}
-    name = ""
-    for line in (check.__doc__ or "").splitlines():
-        words = line.strip()
-        begun = next((each for each in SECTIONS if words.startswith(f"{each}:")), None)
-        name = name if begun is None else begun
-        found.setdefault(name, []).append(line if begun is None else words[len(begun) + 1 :].strip())
-    return {name: _joined(name, lines) for name, lines in found.items()}
-
-
-def _joined(name: str, lines: list[str]) -> str:
-    if name not in _CODE:
-        return " ".join(" ".join(lines).split())
-    from textwrap import dedent
-
-    return dedent("\n".join(lines)).strip("\n").rstrip()
-
-
-def summary(rule: Rule) -> str:
-    """The first sentence or two: what the rule finds."""
-    return sections(rule.check)[""]
-
-
-def as_text(rule: Rule, width: int) -> str:
-    """The page for a terminal, its sentences in lines of at most *width* columns."""
-    from textwrap import fill
-
-    parts = sections(rule.check)
-    chosen = "" if rule.by_default else ", where it is selected"
-    lines = [fill(f"{rule.name} ({rule.severity}{chosen}): {parts['']}", width)]
-    for name in SECTIONS:
-        said = parts.get(name, "")
-        if said and name in _CODE:
-            lines += [f"\n{name}:", *(f"    {line}".rstrip() for line in said.split("\n"))]
-        elif said:
-            lines += ["", fill(f"{name}: {said}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)]
-    return "\n".join(lines) + "\n"
-
-
-def as_markdown(rule: Rule) -> str:
-    """The page as a chapter of Markdown."""
-    parts = sections(rule.check)
-    chosen = "" if rule.by_default else ", where it is selected"
-    lines = [f"### {rule.name}", "", f"*{rule.severity}{chosen}.* {parts['']}"]
-    for name in SECTIONS:
-        said = parts.get(name, "")
-        if said and name in _CODE:
-            lines += ["", f"{name}:", "", "```yaml", said, "```"]
-        elif said:
-            lines += ["", f"**{name}:** {said}"]
-    return "\n".join(lines) + "\n"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Finding, Rule, counted, remove, set_to
+from jobspec.diagnostics.problems import remove, set_to
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
-from jobspec.workloads import REPLICATED_JOB
+from jobspec.operators.workloads import REPLICATED_JOB
 
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
@@ -23,7 +25,7 @@ _ENGINES = (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
 
 
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, Path, Rule, counted, set_to
+from jobspec.apis.kinds import TRAINING_RUNTIME
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.problems import set_to
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
-from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
+from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in, value_at
 from jobspec.schemas import shapes
-from jobspec.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,8 +193,10 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
 
 def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
     """The errors of a job that sets only its runtime."""
+    from jobspec.outcome.endings import restarts_forever
     from jobspec.outcome.judgement import refused_objects
-    from jobspec.outcome.programs import restarts_forever, started, unknown_address
+    from jobspec.outcome.rendezvous import unknown_address
+    from jobspec.outcome.training_program import started
 
     if runtime.refused:
         return runtime.refused

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.apis import kinds
+from jobspec.apis.kinds import GroupKind
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, walk, with_marks
-from jobspec.kinds import GroupKind
 from jobspec.kubernetes.metadata import LAST_APPLIED, selects
 from jobspec.operators import life
 from jobspec.operators.api_defaults import with_api_defaults
@@ -24,6 +26,7 @@ from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
 from jobspec.operators.trainer import train_job
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
+from jobspec.operators.workloads import CONTAINERS, released
 from jobspec.programs.command_lines import (
     INDEX,
     LAUNCHER,
@@ -35,8 +38,6 @@ from jobspec.programs.command_lines import (
     command_line,
     expand_references,
 )
-from jobspec.targets import Target
-from jobspec.workloads import CONTAINERS, released
 
 #: The subject, such as `node 0` or `job`, the area, such as `env` or `life`, and what it is about.
 Key = tuple[str, ...]

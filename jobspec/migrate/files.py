@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, grouped
+from jobspec.apis.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB, GroupKind
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import grouped
 from jobspec.documents.atomic_writes import HEADER
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document
-from jobspec.documents.reader import decode
-from jobspec.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB, GroupKind
+from jobspec.journey.steps import Source
 from jobspec.migrate.facts import compared, job_facts
 from jobspec.migrate.jobs import LOST, MigratedJob, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
 from jobspec.migrate.releases import KINDS, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
-from jobspec.pipeline import Source
+from jobspec.operators.workloads import is_workload
 from jobspec.project.project import LoadedProject, ReadFile
 from jobspec.project.rendering import objects_of
 from jobspec.project.tree import Whole, whole
-from jobspec.workloads import is_workload
+from jobspec.world.world import Cluster
 
 #: The trees that take the place of a document, if any do, and what is reported of it.
 Replaced = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark, Path, grouped
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, walk, with_marks
+from jobspec.journey.checking import check
+from jobspec.journey.references import resolve
+from jobspec.journey.steps import Manifests
 from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts
 from jobspec.migrate.pytorchjob import SourceJob, ways
 from jobspec.programs.command_lines import LAUNCHER, SETTINGS
+from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
 
 
 _REFUSED = 1_000_000_000
@@ -56,9 +60,9 @@ class MigratedJob:
 
 def _refusals(documents: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> list[str]:
     """Why a server that has the *context* refuses new manifests; empty where it does not."""
-    around = pipeline.check(pipeline.Manifests("", [*context]), cluster) if context else None
-    checked = pipeline.check(pipeline.Manifests(documents[-1].file, documents), cluster)
-    resolved = pipeline.resolve([checked, *([around] if around else [])], cluster)[0]
+    around = check(Manifests("", [*context]), cluster) if context else None
+    checked = check(Manifests(documents[-1].file, documents), cluster)
+    resolved = resolve([checked, *([around] if around else [])], cluster)[0]
     return [each.message for each in resolved.result.diagnostics if each.severity == "error"]
 
 

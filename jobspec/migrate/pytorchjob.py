@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Mark
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_marks
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
 from jobspec.migrate import facts
 from jobspec.migrate.facts import NAME, NEW_NAME, JobNode
@@ -17,9 +18,8 @@ from jobspec.operators.life import has_deadline, leaves_running_pods, makes_agai
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, TRAINER, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator import PORT
+from jobspec.operators.workloads import CONTAINERS, OF_CONTAINER
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
-from jobspec.targets import Target
-from jobspec.workloads import CONTAINERS, OF_CONTAINER
 
 SHIPPED = "torch-distributed"
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, grouped
+from jobspec.apis.kinds import RUNTIMES, TRAINJOB
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
-from jobspec.kinds import RUNTIMES, TRAINJOB
 from jobspec.migrate.facts import NAMED, job_facts
 from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, MigratedJob, path_at
 from jobspec.migrate.pytorchjob import by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, PATCH_FIELDS, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
+from jobspec.world.world import Cluster
 
 KINDS = (TRAINJOB, *RUNTIMES)
 

@@ -12,11 +12,12 @@ from json import dumps
 from typing import Any
 
 from jobspec.documents.comments import Comment, anchors_and_aliases, placed_comments
+from jobspec.documents.decoding import is_json
 from jobspec.documents.document import Document
 from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.reader import is_json, read
+from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, origins
 from jobspec.documents.writer import write

@@ -8,24 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobspec.cluster import Cluster, StoredObjects, judge
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, grouped, has_error, joined
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
+from jobspec.apis.releases import RELEASES, Target, is_at_least
+from jobspec.diagnostics.causes import joined
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import as_document, of_kind
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.kubernetes.structural import filled
 from jobspec.migrate.facts import Difference, JobFacts, compared, job_facts, with_whole_items
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
 from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.operators.workloads import REPLICATED_JOBS, is_workload, items_at, suspended, value_at
 from jobspec.schemas import shapes
-from jobspec.targets import RELEASES, Target, is_at_least
-from jobspec.workloads import REPLICATED_JOBS, is_workload, items_at, suspended, value_at
+from jobspec.world.judging import judge
+from jobspec.world.world import Cluster, StoredObjects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
 
 RULE = "pods-change"
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from jobspec import cel_rules
+from jobspec.apis import cel_rules
 from jobspec.models.base import (
     Column,
     GoPointer,

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
-from jobspec import cel_rules
+from jobspec.apis import cel_rules
 from jobspec.models.base import (
     AtomicList,
     Choices,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec import kinds
-from jobspec.diagnostics import Mark
+from jobspec.apis import kinds
+from jobspec.apis.releases import Target, is_at_least
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_missing
 from jobspec.go.quantities import quantity
@@ -16,7 +17,6 @@ from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
 from jobspec.schemas import shapes
-from jobspec.targets import Target, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

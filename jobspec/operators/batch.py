@@ -7,7 +7,7 @@ pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGe
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import (
     MarkedTree,
     changed,
@@ -23,14 +23,14 @@ from jobspec.documents.marked_tree import (
 )
 from jobspec.kubernetes.metadata import generated_name
 from jobspec.operators.made import RANDOM, UID, indices, operator_mark, owner_references
+from jobspec.operators.workloads import JOB_INDEX
 from jobspec.programs.command_lines import INDEX
-from jobspec.workloads import JOB_INDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
 #: Of a Job: where its pods' spec is.
 POD_OF_JOB = ("spec", "template", "spec")

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobspec import kinds
-from jobspec.diagnostics import JobspecError, Record, grouped
+from jobspec.apis import kinds
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.operators.made import Expansion
+from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 from jobspec.programs.command_lines import RANKS
-from jobspec.targets import Target
-from jobspec.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 
 #: Group of a job's kind -> its operator.
 _OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}

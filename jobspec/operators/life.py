@@ -5,12 +5,13 @@ First what holds for the jobs of both operators, then PyTorchJobs, then TrainJob
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Record
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
-from jobspec.targets import is_at_least
-from jobspec.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of, value_at
+from jobspec.operators.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,10 @@ could read, or a machine hold.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Record
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import (
     MarkedTree,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
 
 MOST = 100_000

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from jobspec.diagnostics import Data, Diagnostic, Mark
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Data, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, of_kind, set_by, text
 from jobspec.kubernetes.admission.objects import PolicyObjects
@@ -16,7 +18,6 @@ from jobspec.operators.expansion import ExpandedJob
 from jobspec.operators.made import RANDOM, with_crd_defaults, with_generated_names
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
 
 
 class Changed(NamedTuple):

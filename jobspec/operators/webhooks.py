@@ -6,24 +6,27 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Record, Rule
+from jobspec.apis.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
+from jobspec.apis.releases import QUEUES, Target, is_at_least
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
-from jobspec.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
+from jobspec.operators.workloads import QUEUE, Workload
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import QUEUES, Target, is_at_least
-from jobspec.workloads import QUEUE, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.kinds import CompleteKinds, GroupKind
+    from jobspec.apis.kinds import CompleteKinds, GroupKind
     from jobspec.kubernetes.verdict import Verdict
 
 

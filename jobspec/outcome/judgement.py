@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Change, Diagnostic, Finding, JobspecError, Mark, Path, Problem, Reasons, grouped, has_error
+from jobspec.apis.kinds import TRAINJOB
+from jobspec.diagnostics.diagnostic import Diagnostic, Reasons, has_error
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Mark, Path
+from jobspec.diagnostics.problems import Change, Problem
+from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
-from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.outcome import programs
-from jobspec.workloads import value_at
+from jobspec.operators.workloads import value_at
+from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
+from jobspec.outcome.endings import complete_without_training, restarts_forever
+from jobspec.outcome.refusals import REFUSED, decided, lost_objects, policy_outcomes, refused_by_policies, unschedulable
+from jobspec.outcome.rendezvous import RENDEZVOUS_RULES
+from jobspec.outcome.training_program import started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.cluster import Cluster
     from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.world.world import Cluster
 
 
 # The judgement of an accepted job as a whole: the objects that its operator creates, and the findings of all rules about them.
@@ -44,10 +53,10 @@ def judged(
             made = changed_objects(expanded, policies, context, first_and_last_only=True)
             expanded, by_webhook = made.job, list(made.refusals)
             skip_server_checks = skip_server_checks and not policies.change_objects
-            by_policies = [programs.decided(each, tree) for tree, each in made.decisions]
-            by_policies += programs.refused_by_policies(expanded, policies, context)
+            by_policies = [decided(each, tree) for tree, each in made.decisions]
+            by_policies += refused_by_policies(expanded, policies, context)
             if all(each.severity != "error" for each in by_policies):
-                by_policies += programs.lost_objects(expanded)
+                by_policies += lost_objects(expanded)
         if by_webhook:
             return [*expansion.diagnostics, *by_webhook]
         refused = [*([] if skip_server_checks else refused_objects(expanded)), *by_policies]
@@ -59,17 +68,17 @@ def judged(
 
 def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects | None) -> Iterator[Finding]:
     """The outcomes of a job whose objects are accepted."""
-    begun = programs.started(expanded)
-    for rule in programs.RENDEZVOUS_RULES:
+    begun = started(expanded)
+    for rule in RENDEZVOUS_RULES:
         yield from rule(expanded, begun)
     if expanded.job.group_kind == TRAINJOB:
-        yield from programs.complete_without_training(expanded)
-        yield from programs.restarts_forever(expanded)
-    yield from programs.policy_outcomes(expanded, policies, complete=cluster.complete)
+        yield from complete_without_training(expanded)
+        yield from restarts_forever(expanded)
+    yield from policy_outcomes(expanded, policies, complete=cluster.complete)
     if cluster.is_pinned:
-        yield from programs.unschedulable(expanded, cluster)
-    yield from programs.wrong_torchrun_options(begun)
-    yield from programs.wrong_flags(begun, cluster.contracts)
+        yield from unschedulable(expanded, cluster)
+    yield from wrong_torchrun_options(begun)
+    yield from wrong_flags(begun, cluster.contracts)
 
 
 def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Container[str]) -> list[Diagnostic]:
@@ -97,7 +106,7 @@ def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
                 for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
                     message = f"{kind} `{name}` refused: {problem.message}"
                     hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
-                    yield Finding(_place_of_mistake(each, problem), message, hint, rule=programs.REFUSED[kind], changes=changes)
+                    yield Finding(_place_of_mistake(each, problem), message, hint, rule=REFUSED[kind], changes=changes)
     for role in job.roles:
         pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
         if not of_jobs.get(text(pod, "metadata", "labels", "batch.kubernetes.io/job-name")):

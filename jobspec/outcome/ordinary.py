@@ -12,26 +12,27 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Record, has_error
+from jobspec.apis.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
+from jobspec.apis.releases import RELEASES, Target
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.record import Record
 from jobspec.go.values import decode_as_go, without_nulls
-from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, POLICIES_OF_PODS, PORT, PORT_NUMBER, WAITING
 from jobspec.operators.training_operator.webhook import has_webhook
+from jobspec.operators.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension, value_at
 from jobspec.programs import command_lines
 from jobspec.schemas import shapes
-from jobspec.targets import RELEASES, Target
-from jobspec.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
     from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.world.world import Cluster
 
     Data = dict[str, Any]
 
@@ -72,7 +73,7 @@ def foresee(
         return Foresight((), runs=None)
     in_queue = bool(value_at(job.data, ("metadata", "labels", QUEUE)))
     if policies is not None and policies.have_queues and in_queue:
-        from jobspec.outcome.programs import never_admitted
+        from jobspec.outcome.refusals import never_admitted
 
         found += map(job.diagnostic, never_admitted(job, context, cluster, policies))
     is_queued = in_queue and job.group_kind == TRAINJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default

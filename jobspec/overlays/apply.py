@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from jobspec import workloads
-from jobspec.diagnostics import Diagnostic, Key, Path, Record, deduplicated, spell
+from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
+from jobspec.diagnostics.causes import deduplicated
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Key, Path, spell
+from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, items, with_marks
-from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
+from jobspec.operators import workloads
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
+from jobspec.operators.workloads import TrainingRole, value_at
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.load import TRAINING, LoadedOverlay, Substitution
 from jobspec.overlays.merge import APPEND, EntryMerge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.workloads import TrainingRole, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any
 
+    from jobspec.apis.releases import Target
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.targets import Target
 
     #: Gives the settings of a patch.
     LateSettings = Callable[[], Iterator[OverlayValue]]

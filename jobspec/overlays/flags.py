@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Path, spell
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.programs.command_lines import is_shell
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 
-from jobspec import data, workloads
-from jobspec.data import as_text
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, Record, spell
+from jobspec.apis.kinds import OVERLAY
+from jobspec.apis.shipped import overlay_label, overlay_path
+from jobspec.apis.shipped import path as shipped_path
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark, Path, spell
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.wording import as_text
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, field_value, items, with_marks
-from jobspec.documents.reader import decode, read
+from jobspec.documents.reader import read
 from jobspec.go.formats import is_quantity
-from jobspec.kinds import OVERLAY
 from jobspec.kubernetes.problems import closest, unknown_field
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators import workloads
 from jobspec.overlays.merge import APPEND, REMOVE, WHEN, is_removal
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
     Values = Mapping[str, Any]
 
@@ -41,13 +47,13 @@ class OverlayFile:
 
 def shipped() -> list[str]:
     """The names of the overlays that come with jobspec."""
-    return sorted(name.removesuffix(".yaml") for name in os.listdir(data.path("overlays")) if name.endswith(".yaml"))
+    return sorted(name.removesuffix(".yaml") for name in os.listdir(shipped_path("overlays")) if name.endswith(".yaml"))
 
 
 def shipped_file(name: str) -> OverlayFile:
     """An overlay that comes with jobspec. Raises OSError where there is none of that name."""
-    with open(data.overlay_path(name), "rb") as file:
-        return OverlayFile(data.overlay_label(name), file.read(), stem=name)
+    with open(overlay_path(name), "rb") as file:
+        return OverlayFile(overlay_label(name), file.read(), stem=name)
 
 
 def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:

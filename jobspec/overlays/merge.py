@@ -8,8 +8,12 @@ the overlays are applied does not matter.
 
 from __future__ import annotations
 
-from jobspec import data
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, Record, gathered, spell
+from jobspec.apis.shipped import overlay_label
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Key, Mark, Path, spell
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.wording import as_json
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.kubernetes.problems import closest
 from jobspec.overlays.flags import text_after
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
     from jobspec.schemas.shapes import Shape
 
 
@@ -308,7 +312,7 @@ def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[OverlayValue
     """The settings of flags: each in both lists that can hold the flag, since replacing either list undoes it."""
     for flag, value in flags.value.items():
         for name in ("command", "args"):
-            yield OverlayValue((*address, name, Key(flag)), data.as_json(text_after(value)), value.place())
+            yield OverlayValue((*address, name, Key(flag)), as_json(text_after(value)), value.place())
 
 
 def _keyed(items: list[MarkedTree], shape: Shape, address: Path) -> Iterator[OverlayValue]:
@@ -332,7 +336,7 @@ def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> It
 
 
 def _as_json(tree: MarkedTree) -> str:
-    return data.as_json(tree.data())
+    return as_json(tree.data())
 
 
 def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) -> Iterator[tuple[OverlayValue, OverlayValue]]:
@@ -376,9 +380,9 @@ def conflict(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str])
 def _way_to_override(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str]) -> str:
     """How one of two overlays can override the other; an overlay that comes with jobspec cannot be edited."""
     first, second = names
-    if later.mark.file != data.overlay_label(second):
+    if later.mark.file != overlay_label(second):
         return f", or set `override: true` in `{second}`"
-    if earlier.mark.file != data.overlay_label(first):
+    if earlier.mark.file != overlay_label(first):
         return f", or apply `{first}` after `{second}` and set `override: true` in it"
     return ""
 

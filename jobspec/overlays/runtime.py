@@ -9,7 +9,9 @@ pkg/runtime/framework/plugins/jobset and pkg/runtime/core, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Path, Record, spell
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Key, Path, spell
+from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.merge import APPEND, EntryMerge, below, excludes, identity, is_removal, only_removes

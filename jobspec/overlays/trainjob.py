@@ -7,10 +7,12 @@ goes. The rest can be expressed by a runtime only.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Path, Record, spell
+from jobspec.apis.kinds import TRAINJOB
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Key, Path, spell
+from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
-from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import (
     ANCESTOR,
     API_VERSION,
@@ -22,17 +24,17 @@ from jobspec.operators.trainer.runtimes import (
     shares_with_launcher,
     training_jobs,
 )
+from jobspec.operators.workloads import CONTAINERS, PATCHED_JOBS, REPLICATED_JOBS, TEMPLATE, roles_in, value_at
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.workloads import CONTAINERS, PATCHED_JOBS, REPLICATED_JOBS, TEMPLATE, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
 
 WAY_OUT = "set it in your own TrainingRuntime, and refer to that in `spec.runtimeRef`"

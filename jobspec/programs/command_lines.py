@@ -5,7 +5,8 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError, Record
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

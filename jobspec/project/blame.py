@@ -12,13 +12,15 @@ from functools import cache
 from itertools import takewhile
 from typing import Any, Literal
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Key, Mark, Path, gathered, spell
+from jobspec.apis.kinds import TRAINJOB
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Key, Mark, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.documents.reader import read
-from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.operators.workloads import is_workload
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import LoadedOverlay
@@ -29,8 +31,7 @@ from jobspec.project.rendering import in_namespace
 from jobspec.project.variants import PlannedVariant, own_layer
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
-from jobspec.workloads import is_workload
+from jobspec.world.world import Cluster
 
 Kind = Literal["parameter", "matrix", "hash"]
 #: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.

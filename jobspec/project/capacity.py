@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from jobspec.apis.kinds import PYTORCHJOB
+from jobspec.apis.releases import Target
 from jobspec.documents.document import Document
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
-from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.pods.resources import needs_together
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.operators.training_operator import WAITING_CONTAINER
-from jobspec.targets import Target
-from jobspec.workloads import value_at
+from jobspec.operators.workloads import value_at
 
 Amounts = Mapping[str, Decimal]
 _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")

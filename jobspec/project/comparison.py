@@ -7,23 +7,23 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from typing import Literal
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Mark, Path
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, walk
-from jobspec.kinds import COMPONENTS
+from jobspec.operators.workloads import is_workload
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
 from jobspec.project.capacity import Capacity, capacity_of
 from jobspec.project.effects import ObjectChange
-from jobspec.project.engines import SPEC_HASH
+from jobspec.project.engines.replacement import SPEC_HASH
 from jobspec.project.fields import FieldChange, Fields, ItemStep, changes, fields_of
 from jobspec.project.matrix import in_layer
 from jobspec.project.rendering import Clusters, Identity, RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import Files
 from jobspec.project.variants import ANNOTATION, PlannedVariant
-from jobspec.workloads import is_workload
+from jobspec.world.world import Cluster
 
 #: Whether a variant is on both sides.
 Presence = Literal["changed", "new", "removed"]

@@ -9,19 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster, StoredObjects
-from jobspec.diagnostics import Diagnostic, shortened
+from jobspec.apis.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
-from jobspec.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
+from jobspec.journey.checking import check
+from jobspec.journey.steps import Manifests
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
-from jobspec.pipeline import Manifests
-from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
+from jobspec.operators.workloads import is_workload, value_at
+from jobspec.project.engines.replacement import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant, documents_in
-from jobspec.workloads import is_workload, value_at
+from jobspec.world.world import Cluster, StoredObjects
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
 #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
@@ -124,7 +125,7 @@ def refusals(old: Document, new: Document, changes: Sequence[FieldChange], conte
 
 def _by_rules(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[str]:
     others = [each for each in context if each is not new]
-    checked = pipeline.check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])))
+    checked = check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])))
     for each in checked.result.diagnostics:
         if each.severity == "error":
             yield f"{each.field}: {each.message}" if each.field else each.message

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jobspec.diagnostics import Key, Mark, Path, spell
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.places import Key, Mark, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.merge import identity
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
 
 _WORDS = ("args", "command")
 

@@ -12,23 +12,27 @@ from functools import cache
 from itertools import islice, product
 from typing import Any
 
-from jobspec import pipeline, rendering
-from jobspec.data import as_text
-from jobspec.diagnostics import Marks, Path, grouped, has_error
+from jobspec.apis.kinds import RUNTIMES
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import has_error
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Marks, Path
+from jobspec.diagnostics.wording import as_text
 from jobspec.documents.comments import comments_of, has_alias
+from jobspec.documents.decoding import is_json
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import Uncuttable, without
-from jobspec.kinds import RUNTIMES
+from jobspec.journey import rendering
+from jobspec.journey.reading import read
+from jobspec.journey.steps import Source
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
+from jobspec.operators.workloads import is_workload
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
-from jobspec.workloads import is_workload
 
 #: Values by parameter, each as its text; a parameter that is not in it has its default.
 Guess = Mapping[str, str]
@@ -86,7 +90,7 @@ class _Trials:
     def __init__(self, original: Original, target: Target) -> None:
         self._original = original
         self._target = target
-        self._read = cache(lambda text: pipeline.read(pipeline.Source(original.file, text), target))
+        self._read = cache(lambda text: read(Source(original.file, text), target))
         """The manifests of a text, which is read once, however many overlays are tried on it."""
 
     def guesses(self, overlay: LoadedOverlay, text: str, applied: Sequence[LoadedOverlay]) -> Iterator[Guess]:
@@ -401,7 +405,7 @@ def _pieces_of(file: str, text: str, documents: Sequence[Document], target: Targ
     before = ""
     left = list(documents)
     for piece, _ in cut(text):
-        inside = pipeline.read(pipeline.Source(file, piece), target).documents
+        inside = read(Source(file, piece), target).documents
         if not inside:
             before += piece
             continue

@@ -7,24 +7,28 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import chain, count, takewhile
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, gathered, marks_at, spell
+from jobspec.apis.kinds import PROJECT_FILE, is_cluster_scoped
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Mark, Path, marks_at, spell
 from jobspec.documents.comments import lost
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, cut_of, edited, without
 from jobspec.documents.writer import is_plain
-from jobspec.kinds import PROJECT_FILE, is_cluster_scoped
+from jobspec.journey import reading
+from jobspec.journey.rendering import as_stored
+from jobspec.journey.steps import Source
+from jobspec.operators.workloads import KINDS, is_workload, value_at
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, object_key, shipped_overlays
 from jobspec.project.project import ReadFile
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
-from jobspec.rendering import as_stored
-from jobspec.targets import Target
-from jobspec.workloads import KINDS, is_workload, value_at
 
 #: The text of a flag's value, True for a bare flag, None for one that is removed.
 FlagValue = str | bool | None
@@ -147,14 +151,14 @@ def _common(names: Sequence[str], taken: _Names) -> str:
 def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destination) -> Iterator[Diagnostic]:
     """What keeps the files from rendering to the originals."""
 
-    def read(path: str) -> pipeline.Source:
-        return pipeline.Source(path, files[path]) if path in files else into.read(path)
+    def read(path: str) -> Source:
+        return Source(path, files[path]) if path in files else into.read(path)
 
-    found = whole(pipeline.Source(into.path, files[PROJECT_FILE]), read)
+    found = whole(Source(into.path, files[PROJECT_FILE]), read)
     yield from (each for each in found.diagnostics if each.severity == "error")
     without_engines = _without_engines(files[PROJECT_FILE])
     if without_engines:
-        found = whole(pipeline.Source(into.path, without_engines), read)
+        found = whole(Source(into.path, without_engines), read)
     rendered = {each.name: each for each in found.rendered}
     for entry in entries if found.valid else ():
         yield from _differences(rendered[entry.name], entry, into)
@@ -348,7 +352,7 @@ def import_of(original: Original, overlays: Mapping[str, LoadedOverlay], target:
 
 def documents_in(text: str, target: Target) -> Sequence[Document]:
     """The documents of a base's text."""
-    return pipeline.read(pipeline.Source("", text), target).documents
+    return reading.read(Source("", text), target).documents
 
 
 def job_in(text: str, target: Target) -> Document:

@@ -7,16 +7,17 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from jobspec.data import as_text
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.apis.kinds import PYTORCHJOB
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.reader import resolve
-from jobspec.kinds import PYTORCHJOB
+from jobspec.documents.scalars import resolve
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.trainer.runtimes import nodes_of
+from jobspec.operators.workloads import roles_in, value_at
 from jobspec.overlays.load import pieces
-from jobspec.workloads import roles_in, value_at
 
 #: A matrix's values of one combination by name: text as it is spelt, or a boolean.
 Values = Mapping[str, str | bool]

@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
+from jobspec.apis.kinds import MANIFEST_ENDINGS, GroupKind
+from jobspec.apis.releases import CHOSEN, RELEASES, known_releases
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
-from jobspec.kinds import MANIFEST_ENDINGS, GroupKind
+from jobspec.journey import checking, reading
+from jobspec.journey.checking import check
+from jobspec.journey.steps import Source
 from jobspec.kubernetes.problems import closest
+from jobspec.operators.workloads import is_workload
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
-from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
-from jobspec.targets import CHOSEN, RELEASES, known_releases
-from jobspec.workloads import is_workload
+from jobspec.world.world import Cluster
 
 #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
 ReadFile = Callable[[str], Source]
@@ -91,7 +95,7 @@ def only_document(source: Source, kind: GroupKind, otherwise: str) -> Document |
 
     Raises JobspecError with the words *otherwise* where it holds anything else.
     """
-    checked = pipeline.checked(source, (), Cluster())
+    checked = checking.checked(source, (), Cluster())
     if not checked.result.valid:
         return checked.result
     if [each.group_kind for each in checked.documents] != [kind]:
@@ -135,7 +139,7 @@ class Sources:
             source = self._read(path)
         except Unreadable as error:
             return str(error)
-        checked = pipeline.check(pipeline.read(source, self._cluster.target), self._cluster.for_bases())
+        checked = check(reading.read(source, self._cluster.target), self._cluster.for_bases())
         jobs = [each for each in checked.documents if is_workload(each)]
         if checked.result.valid and len(jobs) != 1:
             return f"a base must hold one training job; this file holds {len(jobs) or 'none'}"

@@ -6,23 +6,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from jobspec import kinds, pipeline, rendering
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_error
+from jobspec.apis import kinds
+from jobspec.apis.kinds import GroupKind, is_cluster_scoped
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.kinds import GroupKind, is_cluster_scoped
+from jobspec.journey import rendering
+from jobspec.journey.checking import check
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.references import resolve
+from jobspec.journey.steps import Checked, Manifests
 from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.operators.workloads import is_workload, value_at
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay
-from jobspec.pipeline import Checked, Manifests
 from jobspec.programs.command_lines import FLAGS
-from jobspec.project.engines import SyncedObject, notes_of
+from jobspec.project.engines.notes import notes_of
+from jobspec.project.engines.synced import SyncedObject
 from jobspec.project.matrix import hashed, in_layer, max_name_length
 from jobspec.project.variants import ANNOTATION, PlannedVariant
-from jobspec.targets import Target
-from jobspec.workloads import is_workload, value_at
+from jobspec.world.world import Cluster
 
 #: The clusters that variants of a project meet, by the paths that these name; the project's own by an empty one.
 Clusters = Mapping[str, Cluster]
@@ -79,7 +86,7 @@ def judged_together(variants: Sequence[RenderedVariant], clusters: Clusters) -> 
     found = list(variants)
     for path in dict.fromkeys(each.cluster for each in variants):
         met = [number for number, each in enumerate(variants) if each.cluster == path]
-        checked = pipeline.resolve([variants[number].checked for number in met], clusters.get(path, clusters[""]))
+        checked = resolve([variants[number].checked for number in met], clusters.get(path, clusters[""]))
         for number, answer in zip(met, checked, strict=True):
             found[number] = replace(variants[number], checked=answer)
     return found
@@ -94,9 +101,9 @@ def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = F
     documents, problems = objects_of(variant, cluster)
     if has_error(problems):
         return Checked(FileResult(file, (), problems), ()), {}
-    checked = pipeline.check(Manifests(file, documents, problems), cluster)
+    checked = check(Manifests(file, documents, problems), cluster)
     if outcome or cluster.contracts:
-        foreseen = pipeline.foresee(checked, cluster)
+        foreseen = foresee(checked, cluster)
         of_flags = [each for each in foreseen.result.diagnostics if each.rule in FLAGS]
         checked = foreseen if outcome else checked.changed(result=checked.result.with_diagnostics(of_flags))
     rendered = rendering.rendered([checked], cluster.target, companions_once=True)

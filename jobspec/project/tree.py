@@ -9,18 +9,24 @@ from hashlib import sha256
 from io import StringIO
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, gathered, has_error
+from jobspec.apis.kinds import PROJECT, PROJECT_FILE
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import HEADER
-from jobspec.documents.reader import decode
+from jobspec.documents.decoding import decode
 from jobspec.documents.writer import write
-from jobspec.kinds import PROJECT, PROJECT_FILE
-from jobspec.project import engines
-from jobspec.project.engines import Synced, SyncedObject, customizations, policy
+from jobspec.journey.steps import Source
+from jobspec.project.engines.argocd import app_project, application, application_set, health_patch, mistakes
+from jobspec.project.engines.argocd_health import customizations
+from jobspec.project.engines.argocd_plugin import plugin_config, plugin_patch
+from jobspec.project.engines.flux import kustomizations, namespaces, source
+from jobspec.project.engines.replacement import policy
+from jobspec.project.engines.synced import Synced, SyncedObject
 from jobspec.project.project import ArgoCDSettings, EngineSettings, LoadedProject, ReadFile, Sources, only_document
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, documents_in, variants_of
+from jobspec.world.world import Cluster
 
 #: Files by their path below the output folder, with `/` between the parts.
 Files = Mapping[str, bytes]
@@ -293,16 +299,16 @@ def _files(chosen: EngineSettings, synced: Synced, path: str, project: str) -> d
         elsewhere = [] if said.syncs_here else policies
         has_plugin = said.flag("plugin")
         place = said.path or ((os.path.dirname(project) or ".") if has_plugin else path)
-        objects = [*_argocd_objects(said, synced, place), *([engines.plugin_config(said)] if has_plugin else [])]
+        objects = [*_argocd_objects(said, synced, place), *([plugin_config(said)] if has_plugin else [])]
         files |= _engine_folder("argocd", [*objects, *(policies if said.syncs_here else [])])
         if has_plugin:
-            files[f"argocd/{_SIDECAR}"] = _rendered_text(engines.plugin_patch(said), _HOW_TO_ADD.format(said.namespace, _SIDECAR))
+            files[f"argocd/{_SIDECAR}"] = _rendered_text(plugin_patch(said), _HOW_TO_ADD.format(said.namespace, _SIDECAR))
         files |= {f"argocd/{_file(each)}": _rendered_text(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
-        patch = engines.health_patch(said, customizations())
+        patch = health_patch(said, customizations())
         files[f"argocd/{_HEALTH}"] = _rendered_text(patch, _HOW.format(said.namespace, _HEALTH))
     if flux := chosen.flux:
-        kustomizations = engines.kustomizations(flux, synced, flux.path or path)
-        files |= _engine_folder("flux", [*engines.namespaces(flux, synced), engines.source(flux), *kustomizations, *policies])
+        parts = kustomizations(flux, synced, flux.path or path)
+        files |= _engine_folder("flux", [*namespaces(flux, synced), source(flux), *parts, *policies])
     return files
 
 
@@ -314,15 +320,15 @@ def _mistakes(chosen: EngineSettings, synced: Synced, folders: Collection[str], 
         message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: engines cannot create it"
         yield Diagnostic("invalid-project", message, first.place, hint="set `namespace` in the variant or in the defaults")
     if chosen.argocd:
-        yield from engines.mistakes(chosen.argocd, synced, folders)
+        yield from mistakes(chosen.argocd, synced, folders)
         if chosen.argocd.flag("plugin") and os.path.basename(project) != PROJECT_FILE:
             message = f"the plugin renders the project `{PROJECT_FILE}` of a folder, and this one is `{os.path.basename(project)}`"
             yield chosen.argocd.mistake(message, "plugin", hint=f"call it {PROJECT_FILE}")
 
 
 def _argocd_objects(said: ArgoCDSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
-    project = engines.app_project(said, synced)
-    make = engines.application_set if said.flag("applicationSet") else engines.application
+    project = app_project(said, synced)
+    make = application_set if said.flag("applicationSet") else application
     return [*([project] if project else []), make(said, synced, path)]
 
 
@@ -363,7 +369,7 @@ class Whole:
         return not has_error(self.diagnostics)
 
 
-def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
+def project_in(source: Source) -> LoadedProject | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
     found = only_document(source, PROJECT, "a project file must hold one document, the project")
     if isinstance(found, FileResult):
@@ -373,7 +379,7 @@ def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
     return LoadedProject(found, text)
 
 
-def whole(source: pipeline.Source, read: ReadFile, cluster: Cluster | None = None) -> Whole:
+def whole(source: Source, read: ReadFile, cluster: Cluster | None = None) -> Whole:
     """The project in a file, with the files that it names, in a *cluster*, or else in one of its releases."""
     project = project_in(source)
     if isinstance(project, FileResult):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
-from jobspec.data import as_text
-from jobspec.diagnostics import Diagnostic, deduplicated, has_error
+from jobspec.diagnostics.causes import deduplicated
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
+from jobspec.operators.workloads import KINDS, QUEUE, is_workload, value_at
 from jobspec.overlays.apply import Applied
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
@@ -26,7 +28,6 @@ from jobspec.project.matrix import (
     size_of,
 )
 from jobspec.project.project import Base, EngineSettings, LoadedProject, Sources, field
-from jobspec.workloads import KINDS, QUEUE, is_workload, value_at
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _LONGEST = 200  # characters of a folder's name

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics.places import Mark
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
 from jobspec.reports.text import BOLD, DIM, columns, cut, paint, visible
 

@@ -12,10 +12,13 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec import __version__
-from jobspec.data import path_of_file
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, coverage, has_error, summary
+from jobspec.apis.shipped import path_of_file
+from jobspec.diagnostics.coverage import coverage, summary
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
+from jobspec.lint import catalogue
 from jobspec.reports.text import and_more, clean, from_here, lines_of, message_of, page_of, visible
-from jobspec.rules import catalogue
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

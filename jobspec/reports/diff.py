@@ -8,15 +8,17 @@ from functools import partial
 from json import dumps
 from typing import Any
 
-from jobspec.diagnostics import Mark, counted, gathered, grouped, shortened
+from jobspec.diagnostics.grouping import gathered, grouped
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.wording import counted, shortened
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
+from jobspec.operators.workloads import REPLICA_SPECS
 from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import Comparison, VariantChange
 from jobspec.project.effects import MEANINGS, Meaning, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of
 from jobspec.reports.text import BOLD, DIM, clean, layer_of, paint, visible, wrapped
-from jobspec.workloads import REPLICA_SPECS
 
 #: Colours a text by a code of the terminal, or leaves it.
 Paint = Callable[[str, str], str]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
-from jobspec.diagnostics import Mark, Path, gathered, grouped
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.grouping import gathered, grouped
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
-from jobspec.kinds import COMPONENTS
+from jobspec.journey.rendering import order_of
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
 from jobspec.programs.command_lines import expand_references
-from jobspec.rendering import order_of
 from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target
 
 #: A label, and the words of a text that can be broken between them.
 Row = tuple[str, list[str]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import FileResult, by_cause_of_all, coverage, summary
+from jobspec.diagnostics.coverage import coverage, summary
+from jobspec.diagnostics.results import FileResult, by_cause_of_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,23 +15,16 @@ from html import escape
 from os.path import normpath
 from typing import Any
 
-from jobspec import data
-from jobspec.diagnostics import (
-    SEVERITIES,
-    Diagnostic,
-    FileResult,
-    Mark,
-    Marks,
-    Reasons,
-    by_cause_of_all,
-    counted,
-    gathered,
-    severity_counts,
-    shortened,
-)
+from jobspec.apis.shipped import package_text
+from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic, Reasons
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Mark, Marks
+from jobspec.diagnostics.results import FileResult, by_cause_of_all
+from jobspec.diagnostics.wording import counted, severity_counts, shortened
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
+from jobspec.lint.catalogue import rules
 from jobspec.project.blame import Blamed, Origin
 from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import SECRET_PARTS, VariantChange
@@ -41,7 +34,6 @@ from jobspec.reports.blame import line_of
 from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, spelt
 from jobspec.reports.text import clean, layer_of
 from jobspec.reports.topology import JOB_NAME, WIDTH, JobTopology, drawing, sentence
-from jobspec.rules.catalogue import rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +150,7 @@ def change_report(view: ComparisonView) -> str:
 
 def _document(title: str, body: str, *, with_details: bool = True) -> str:
     """An HTML document. *with_details*: when it is printed, all about each row is, too."""
-    style, script = (data.package_text("reports", name) for name in ("page.css", "page.js"))
+    style, script = (package_text("reports", name) for name in ("page.css", "page.js"))
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 
-from jobspec.diagnostics import counted, gathered
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer
 from jobspec.operators.kueue.versions import not_queued

@@ -6,13 +6,15 @@ import os
 from collections import Counter
 from functools import cache
 
-from jobspec.diagnostics import shortened
+from jobspec.diagnostics.wording import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Diagnostic, FileResult, Mark
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.places import Mark
+    from jobspec.diagnostics.results import FileResult
 
     #: The text of a file by its name; empty if it cannot be read again.
     ReadText = Callable[[str], str]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from jobspec.diagnostics import counted
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, value_of
+from jobspec.operators.workloads import QUEUE
 from jobspec.programs.command_lines import ADDRESSES, ENDPOINT
 from jobspec.project.capacity import accelerators, needs_of
 from jobspec.reports.text import visible
-from jobspec.workloads import QUEUE
 
 JOB_NAME = "<job>"
 """What stands for the job's name in a drawing, so that jobs of one shape share theirs."""

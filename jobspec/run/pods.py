@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import JobspecError
+from jobspec.apis.kinds import GroupKind
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import Document
-from jobspec.kinds import GroupKind
+from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 from jobspec.programs.command_lines import PORTS, expand_references
-from jobspec.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 
 _LOCALHOST = "127.0.0.1"
 _FIXED = {

@@ -9,11 +9,12 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, get_args
 
-from jobspec.diagnostics import JobspecError, Key
-from jobspec.kinds import built_in
+from jobspec.apis.kinds import built_in
+from jobspec.apis.releases import RELEASES
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Key
 from jobspec.models.base import Model, Resource
 from jobspec.schemas.structure import Structure, releases_of, structure_of, structure_of_builtin
-from jobspec.targets import RELEASES
 
 Facts = dict[str, list[str]]
 

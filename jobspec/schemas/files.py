@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from jobspec.cel_rules import is_transition
-from jobspec.kinds import built_in, find
+from jobspec.apis.cel_rules import is_transition
+from jobspec.apis.kinds import built_in, find
+from jobspec.apis.releases import RELEASES
 from jobspec.models import roots
 from jobspec.models.base import QUANTITY, Column, Model, Resource
 from jobspec.schemas import json_schema
 from jobspec.schemas.shapes import ATTRIBUTES, VALIDATIONS, is_plain, schema_path
 from jobspec.schemas.structure import Structure, facts_of, releases_of, structure_of, structure_of_builtin
-from jobspec.targets import RELEASES
 
 
 def files() -> Iterator[tuple[str, str]]:

@@ -7,18 +7,18 @@ is for all releases of Kubernetes, and instead of `release` has `releases`, each
 
 from __future__ import annotations
 
-from jobspec.data import load as load_json
-from jobspec.data import path as data_path
-from jobspec.diagnostics import Path
-from jobspec.kinds import find
-from jobspec.targets import release_of
+from jobspec.apis.kinds import find
+from jobspec.apis.releases import release_of
+from jobspec.apis.shipped import load as load_json
+from jobspec.apis.shipped import path as data_path
+from jobspec.diagnostics.places import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
     #: A row of a compiled file: the attributes of a shape.
     Raw = dict[str, Any]

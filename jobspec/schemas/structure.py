@@ -19,11 +19,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic.fields import FieldInfo
 
-from jobspec import data
+from jobspec.apis.releases import RELEASES, is_at_least
+from jobspec.apis.shipped import load, path
 from jobspec.models import base
 from jobspec.models.customresourcedefinition import CustomResourceDefinition
 from jobspec.schemas.shapes import SIZES
-from jobspec.targets import RELEASES, is_at_least
 
 Structure = dict[str, Any]
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -214,7 +214,7 @@ _INNER = ("items", "values")
 
 @cache
 def _upstream() -> dict[str, Any]:
-    loaded: dict[str, Any] = data.load(data.path("schemas", "kubernetes.json"))
+    loaded: dict[str, Any] = load(path("schemas", "kubernetes.json"))
     return loaded
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jobspec import kinds
+from jobspec.apis import kinds
 
 if TYPE_CHECKING:
     from jobspec.schemas.structure import Structure

@@ -10,16 +10,17 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 from urllib.parse import quote
 
-from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
+from jobspec.journey.rendering import arrange
 from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
-from jobspec.rendering import arrange
 from jobspec.schemas import shapes
 from jobspec.server import replies
 from jobspec.server.client import APPLY, MANAGER, YAML, Client, Reply
 from jobspec.server.questions import Question
-from jobspec.targets import Target
 
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": MANAGER}
 _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?([a-z0-9]+)")

@@ -13,10 +13,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from jobspec.cluster import Cluster, Judged, StoredObjects, judge
-from jobspec.diagnostics import Diagnostic, JobspecError, Marks
+from jobspec.apis.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS, group_kind
+from jobspec.apis.releases import OPERATORS, QUEUES, Target, release_of
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Marks
 from jobspec.documents.document import Document
-from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS, group_kind
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.webhook import WITHOUT_WEBHOOK
@@ -25,7 +27,9 @@ from jobspec.operators.webhooks import as_decoded
 from jobspec.server.api_server import ApiServer, ServedResource, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client, in_threads
 from jobspec.server.questions import PodQuestion, Question
-from jobspec.targets import OPERATORS, QUEUES, Target, release_of
+from jobspec.world.judged import Judged
+from jobspec.world.judging import judge
+from jobspec.world.world import Cluster, StoredObjects
 
 _NAMESPACE = ("v1", "Namespace")
 _TRAINJOB = (API_VERSION, "TrainJob")

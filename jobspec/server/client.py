@@ -18,7 +18,7 @@ from urllib3 import exceptions as errors
 from urllib3.response import BaseHTTPResponse
 from yaml import YAMLError
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 
 import yaml
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.run.pods import free_port
 from jobspec.server.client import Client, of_config
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobspec import models
-from jobspec.diagnostics import Data, JobspecError
+from jobspec.apis.kinds import COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, plural_of
+from jobspec.apis.releases import OPERATORS, RELEASES
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Data
 from jobspec.go.quantities import amount_of
-from jobspec.kinds import COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, plural_of
 from jobspec.kubernetes.metadata import NAMESPACE_NAME
 from jobspec.schemas.files import crd
 from jobspec.server.client import Client
-from jobspec.targets import OPERATORS, RELEASES
 
 #: API version and kind of the objects that are kept, in the order in which they are written.
 _KINDS = tuple(

@@ -7,16 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Path
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
+from jobspec.journey.steps import Checked, Manifests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.pipeline import Checked, Manifests
-from jobspec.targets import Target
-from jobspec.workloads import is_workload, resumed, value_at
+from jobspec.operators.workloads import is_workload, resumed, value_at
 
 #: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")

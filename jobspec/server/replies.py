@@ -6,14 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.fields import path_of
 from jobspec.server.client import Reply
 from jobspec.server.questions import Question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
 
 
 #: The `reason` of a cause -> the rule. For other reasons, the words of the message decide.

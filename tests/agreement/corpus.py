@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from jobspec.kinds import COMPONENTS
+from jobspec.apis.kinds import COMPONENTS
 from jobspec.schemas import shapes
 from tests.support.mutants import Change
 from tests.support.reference import ROOT, folder

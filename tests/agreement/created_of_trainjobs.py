@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINJOB
+from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINJOB
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.trainer.objects import expand_trainjob
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant, shipped

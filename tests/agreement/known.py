@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 
 SERVERS = ("control-plane", "operators", "newest-operators")
 """The live servers: one that has CRDs alone, and two with operators and their webhooks, old and newest."""

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.apis.releases import reported
 from jobspec.documents.writer import write
-from jobspec.pipeline import Checked
-from jobspec.targets import reported
+from jobspec.journey import checking
+from jobspec.journey.steps import Checked, Source
+from jobspec.world.world import Cluster
 from tests.agreement import known
 from tests.agreement.corpus import Case
 from tests.hunt.finds import Find, errors_in_yaml, errors_of
@@ -37,7 +37,7 @@ class Live:
 
     def check(self, case: Case) -> Checked:
         """What we say."""
-        return pipeline.checked(pipeline.Source("manifest.yaml", case.text.encode()), (), self.cluster)
+        return checking.checked(Source("manifest.yaml", case.text.encode()), (), self.cluster)
 
     def ask(self, case: Case, checked: Checked) -> Answer:
         """What the server says, in the namespace that the document is in; merge keys are resolved before, as clients do."""

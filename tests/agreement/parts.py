@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics.places import Path
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from tests.agreement.corpus import VERSIONS, Case

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import DocumentResult, FileResult
-from jobspec.targets import RELEASES, choose
+from jobspec.apis.releases import RELEASES, choose
+from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.world.world import Cluster
 from tests.agreement import known
 from tests.support.checking import result
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.targets import RELEASES
+from jobspec.apis.releases import RELEASES
 from tests.agreement import known
 from tests.agreement.created_of_trainjobs import made_of_trainjobs
 from tests.support.reference import folder

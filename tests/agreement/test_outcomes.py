@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from jobspec.cluster import Cluster
+from jobspec.apis.releases import RELEASES
 from jobspec.outcome.ordinary import foresee
-from jobspec.targets import RELEASES
+from jobspec.world.world import Cluster
 from tests.agreement.created import made
 from tests.agreement.created_of_trainjobs import made_of_trainjobs
 from tests.agreement.records import records, target_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.targets import RELEASES
+from jobspec.apis.releases import RELEASES
 from tests.agreement import known
 from tests.agreement.__main__ import table
 from tests.agreement.records import is_known, named_fields, reported

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Source
 from jobspec.migrate.upgrade import RULE, JudgedJob, UpgradeState, changes
-from jobspec.workloads import is_workload
+from jobspec.operators.workloads import is_workload
+from jobspec.world.world import Cluster
 from tests.agreement import known
 from tests.agreement.records import Record, is_known, records, target_of
 from tests.agreement.test_records import RECORDED
@@ -72,8 +74,8 @@ def _states(release: str) -> dict[str, tuple[Record, UpgradeState]]:
 
 def _state(record: Record) -> UpgradeState:
     cluster = Cluster(target_of(record.release), closed=True)
-    source = pipeline.Source(record.manifest.name, record.manifest.read_bytes())
-    (checked,) = pipeline.check_files([source], lambda each, there: pipeline.load(each, (), there), cluster, outcome=True)
+    source = Source(record.manifest.name, record.manifest.read_bytes())
+    (checked,) = check_files([source], lambda each, there: load(each, (), there), cluster, outcome=True)
     valid = {row.index for row in checked.result.documents if row.status == "valid"}
     jobs = [each for each in checked.documents if is_workload(each) and each.index in valid]
     judged = {f"{each.index} {each.name}": JudgedJob(each.name, each, checked.documents, cluster.target) for each in jobs}

@@ -35,10 +35,10 @@ from typing import Any
 
 import yaml
 
+from jobspec.apis.releases import RELEASES
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
-from jobspec.targets import RELEASES
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDES = ROOT / "tests" / "cases" / "guides"

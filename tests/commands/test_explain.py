@@ -13,10 +13,11 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import models
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import RELEASES
 from jobspec.cli import main
-from jobspec.commands.explain import _layout, place_of
-from jobspec.diagnostics import JobspecError, Key
-from jobspec.kinds import COMPONENTS
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Key
 from jobspec.models.base import (
     AtomicDict,
     Int32,
@@ -36,7 +37,7 @@ from jobspec.models.base import (
 from jobspec.models.meta import ObjectMeta
 from jobspec.schemas import explain
 from jobspec.schemas.structure import structure_of
-from jobspec.targets import RELEASES
+from jobspec.session.field_pages import _layout, place_of
 from tests.support.processes import environment, run_here
 from tests.support.reference import ROOT
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.cluster import Cluster
-from jobspec.commands.files import Found
-from jobspec.commands.fixing import CandidateChecker
-from jobspec.commands.inputs import RunContext
-from jobspec.commands.options import Options
+from jobspec.session.fixing import CandidateChecker
+from jobspec.session.found import Found
+from jobspec.session.inputs import RunContext
+from jobspec.session.options import Options
+from jobspec.world.world import Cluster
 from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, program, run, run_here, run_until_killed
 

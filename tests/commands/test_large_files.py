@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec.commands import files
-from jobspec.commands.files import Found, parts_of, source_of
-from jobspec.documents.reader import MAX_BYTES
-from jobspec.pipeline import read
-from jobspec.targets import choose
+from jobspec.apis.releases import choose
+from jobspec.documents.decoding import MAX_BYTES
+from jobspec.journey.reading import read
+from jobspec.session.found import Found
+from jobspec.session.reading import parts_of, source_of
 from tests.support.manifests import JOB
 from tests.support.processes import command, python, run_here
 
@@ -95,6 +95,6 @@ def test_the_parts_of_a_file_say_what_the_whole_says(texts: list[str], size: int
         return [(each.data, str(each.marks.mark)) for each in manifests.documents]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(files, "_PART_SIZE", size)
+        patched.setattr("jobspec.session.reading._PART_SIZE", size)
         parts = parts_of(Found("x.yaml", named=True, content=content))
     assert [row for part in parts for row in rows(part)] == rows(Found("x.yaml", named=True, content=content))

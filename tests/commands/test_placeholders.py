@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
-from jobspec.placeholders import filled_in, substituted
-from jobspec.targets import choose
+from jobspec.repository.placeholders import filled_in, substituted
 from tests.support.manifests import JOB
 
 _VALUES = {"name": "Mnist-1", "empty": "", "n": "3"}

@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
+from jobspec.apis.releases import complete
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Source
 from jobspec.kubernetes.verdict import Verdict, verdict
-from jobspec.kustomize import Build, InBuild, Output, output_of
-from jobspec.pipeline import Source, check_files, load
-from jobspec.placeholders import without_placeholders
-from jobspec.targets import complete
+from jobspec.repository.builds import Build, Output, output_of
+from jobspec.repository.in_build import InBuild
+from jobspec.repository.placeholders import without_placeholders
+from jobspec.world.world import Cluster
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -843,7 +848,7 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
         judged.append(document.file)
         return verdict(document, complete({}))
 
-    monkeypatch.setattr("jobspec.cluster.verdict", counted)
+    monkeypatch.setattr("jobspec.world.judging.verdict", counted)
     objects = ["data: {alike: 'true'}\n", "data: {alike: true}\n"]
     builds = [
         _built(each, output_of("---\n".join(_NOTED % ("", each, data) for data in objects), str(ROOT), ())) for each in ("one", "two")

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.commands import output as spreading
-from jobspec.commands.output import spread
+from jobspec.session.processes import spread
 
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "processors", lambda: 2)
+    monkeypatch.setattr("jobspec.session.processes.processors", lambda: 2)
 
 
 def _patiently(number: int) -> tuple[int, int]:

@@ -10,11 +10,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.diagnostics import Diagnostic, Marks
-from jobspec.documents import reader
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Marks
 from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
-from jobspec.pipeline import items_of
+from jobspec.documents.scalars import resolve
+from jobspec.journey.reading import items_of
 from tests.support import kubectl
 from tests.support.processes import python
 from tests.support.reference import ROOT
@@ -109,12 +110,12 @@ PLAIN: dict[str, Any] = {
 
 
 def test_what_a_plain_scalar_is() -> None:
-    found = {text: reader.resolve(text) for text in PLAIN}
+    found = {text: resolve(text) for text in PLAIN}
     assert {text: (type(each), each) for text, each in found.items()} == {text: (type(each), each) for text, each in PLAIN.items()}
 
 
 def test_not_a_number_is_a_float() -> None:
-    assert [str(reader.resolve(text)) for text in (".nan", ".NaN", ".NAN")] == ["nan"] * 3
+    assert [str(resolve(text)) for text in (".nan", ".NaN", ".NAN")] == ["nan"] * 3
 
 
 TAGGED: dict[str, Any] = {

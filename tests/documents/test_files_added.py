@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.atomic_writes import HEADER, add_files, complete, write_rendered
 from tests.support.killing import Killing
 from tests.support.manifests import files_in

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.atomic_writes import Replacement, complete, interrupted, replace_files
 
 NAMES = [f"{folder}/{number}.yaml" for folder in ("a", "a/deep", "b") for number in range(4)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.cli import main
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.atomic_writes import HEADER, Wanted, read_folder, replace_folder, write_rendered
 from tests.support import processes
 from tests.support.manifests import JOB

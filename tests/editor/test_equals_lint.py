@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.kinds import MANIFEST_ENDINGS
+from jobspec.apis.kinds import MANIFEST_ENDINGS
 from tests.support.editor import Editor, Session, editor, uris
 from tests.support.processes import run_here
 from tests.support.reference import ROOT

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark
 from tests.support.cases import assert_reported, expectations, states
 
 _CASE = "kind: A  # ~ unknown-kind: no kind, missing-field\nspec: 1  # ~ wrong-type, missing-field\n"

@@ -12,9 +12,9 @@ from string import ascii_lowercase
 
 import pytest
 
-from jobspec.explanations import RULES
+from jobspec.diagnostics.explanations import RULES
+from jobspec.lint.catalogue import ADMISSION, rules
 from jobspec.lint.linting import RULES as LINT
-from jobspec.rules.catalogue import ADMISSION, rules
 from tests.support.processes import python
 from tests.support.reference import ROOT
 
@@ -23,40 +23,30 @@ PACKAGE = ROOT / "jobspec"
 #: The rooms: one imports those above it in this list. A folder stands for all its modules, which import each other in no circle.
 ORDER = [
     "jobspec",
-    "jobspec.explanations",
     "jobspec.diagnostics",
-    "jobspec.kinds",
-    "jobspec.targets",
-    "jobspec.data",
-    "jobspec.cel_rules",
+    "jobspec.apis",
     "jobspec.models",
     "jobspec.schemas",
     "jobspec.documents",
     "jobspec.go",
-    "jobspec.fixes",
     "jobspec.kubernetes",
     "jobspec.programs",
-    "jobspec.workloads",
     "jobspec.operators",
-    "jobspec.cluster",
+    "jobspec.repository",
+    "jobspec.world",
     "jobspec.overlays",
     "jobspec.outcome",
-    "jobspec.repository",
-    "jobspec.kustomize",
-    "jobspec.helm",
-    "jobspec.placeholders",
-    "jobspec.pipeline",
+    "jobspec.journey",
     "jobspec.lint",
-    "jobspec.rules",
-    "jobspec.rendering",
     "jobspec.project",
     "jobspec.run",
     "jobspec.migrate",
     "jobspec.reports",
     "jobspec.server",
-    "jobspec.commands",
+    "jobspec.session",
     "jobspec.api",
     "jobspec.editor",
+    "jobspec.commands",
     "jobspec.cli",
     "jobspec.__main__",
 ]
@@ -167,7 +157,7 @@ def test_nothing_imports_in_a_circle(folder: str) -> None:
 
 
 def test_only_commands_print_read_the_environment_or_exit() -> None:
-    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.__main__")
+    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.session", "jobspec.__main__")
     touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
     found = [
         f"{module}: {_dotted(node)}"
@@ -181,7 +171,7 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
 
 #: The modules that assign attributes of objects that exist already, and why.
 _ASSIGNING = {
-    "jobspec.commands.options": "the usage and the last sentence of argparse's help depend on the options",
+    "jobspec.session.options": "the usage and the last sentence of argparse's help depend on the options",
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
     "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
@@ -269,7 +259,7 @@ def test_every_rule_that_code_gives_is_in_the_catalogue_and_the_other_way_round(
     texts = {
         node.value
         for _, path in _modules()
-        if path != PACKAGE / "explanations.py"
+        if path != PACKAGE / "diagnostics" / "explanations.py"
         for node in _nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
@@ -377,7 +367,7 @@ def test_expand_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("job", ["simple", "trainjob"])
 def test_lint_loads_nothing_heavy(job: str) -> None:
     loaded = _loaded("lint", str(ROOT / "tests" / "cases" / "guides" / f"{job}.yaml"))
-    assert [each for each in loaded if each.startswith(("jobspec.project", "jobspec.rules.catalogue", "jobspec.models"))] == []
+    assert [each for each in loaded if each.startswith(("jobspec.project", "jobspec.lint.catalogue", "jobspec.models"))] == []
     assert not {"typing", "dataclasses", "pydantic", "jsonschema", "kubernetes", "textwrap", "re"} & loaded
 
 

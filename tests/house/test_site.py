@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from jobspec.commands import COMMANDS
-from jobspec.rules.catalogue import rules
+from jobspec.lint.catalogue import rules
 from tests.support import quick_yaml
 from tests.support.manifests import write
 from tests.support.processes import program

@@ -17,7 +17,7 @@ from random import Random, SystemRandom
 
 import pytest
 
-from jobspec.targets import choose
+from jobspec.apis.releases import choose
 from tests.hunt.finds import FOLDER, write
 from tests.hunt.hunts import HUNTS, Ground, Hunt
 from tests.support.server import target

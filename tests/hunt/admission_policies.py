@@ -15,9 +15,10 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from jobspec.cluster import Cluster, StoredObjects
 from jobspec.documents.manifest import documents_of
-from jobspec.pipeline import Manifests, check
+from jobspec.journey.checking import check
+from jobspec.journey.steps import Manifests
+from jobspec.world.world import Cluster, StoredObjects
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
 from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Answer, Server

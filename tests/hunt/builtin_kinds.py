@@ -8,8 +8,9 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from jobspec import kinds
-from jobspec.diagnostics import Problem, spell
+from jobspec.apis import kinds
+from jobspec.diagnostics.places import spell
+from jobspec.diagnostics.problems import Problem
 from jobspec.documents.reader import read
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.world.world import Cluster
 from tests.hunt.finds import Find
 from tests.support.checking import result
 from tests.support.field_texts import field_texts

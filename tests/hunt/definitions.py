@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.kubernetes.cel.types import SchemaTypes
 from jobspec.kubernetes.crds.rules import BUDGET

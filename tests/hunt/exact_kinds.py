@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
-from jobspec.diagnostics import spell
+from jobspec.diagnostics.places import spell
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.schemas import shapes
 from tests.hunt.builtin_kinds import path_of

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 
-from jobspec.cluster import Cluster
-from jobspec.commands.cluster import from_files
-from jobspec.diagnostics import Diagnostic
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.reader import read
+from jobspec.journey.steps import Checked
 from jobspec.kubernetes.custom_kinds import CustomKinds
-from jobspec.pipeline import Checked
-from jobspec.targets import choose
+from jobspec.session.cluster import from_files
+from jobspec.world.world import Cluster
 from tests.hunt import operated
 from tests.support.checking import checked
 from tests.support.reference import ROOT

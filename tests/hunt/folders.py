@@ -12,9 +12,9 @@ from random import Random
 
 import yaml
 
+from jobspec.apis.releases import choose
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support.mutants import Map, mutant, tree_of, write
 from tests.support.processes import run_here

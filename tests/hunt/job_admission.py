@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.journey.checking import check
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.reading import read
+from jobspec.journey.steps import Source
+from jobspec.world.world import Cluster
 from tests.hunt import admission_policies, mutating_policies
 from tests.hunt.admission_policies import Data, World
 from tests.hunt.finds import Find
@@ -162,8 +165,8 @@ def _sent(server: Server, objects: list[Data], random: Random, tally: Counter[st
         others.append(runtime)
     text = quick_yaml.dump_all([job, *others])
     cluster = Cluster(server.target, closed=True)
-    checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", text), cluster.target), cluster)
-    found = pipeline.foresee(checked, cluster).result.diagnostics
+    checked = check(read(Source("job.yaml", text), cluster.target), cluster)
+    found = foresee(checked, cluster).result.diagnostics
     if any(each.rule == "policy-not-evaluated" for each in found):
         tally["not evaluated"] += 1
         return None

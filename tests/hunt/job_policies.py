@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.journey.checking import check
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.reading import read
+from jobspec.journey.steps import Source
+from jobspec.world.world import Cluster
 from tests.hunt import pod_policies
 from tests.hunt.finds import Find
 from tests.hunt.pod_policies import World
@@ -56,9 +59,9 @@ def _accepted(world: World, random: Random) -> Iterator[tuple[Data, list[Diagnos
     cluster = Cluster(world.server.target, objects=world.objects, closed=True)
     for _ in range(20):
         job = _job(world, random)
-        checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", json.dumps(job)), world.server.target), cluster)
+        checked = check(read(Source("job.yaml", json.dumps(job)), world.server.target), cluster)
         if checked.result.valid and world.server.call("POST", _JOBS.format(world.namespace), json.dumps(job)).accepted:
-            found = pipeline.foresee(checked, cluster).result.diagnostics
+            found = foresee(checked, cluster).result.diagnostics
             yield job, [each for each in found if each.rule in _REFUSED]
             return
 

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster, StoredObjects
+from jobspec.apis.releases import choose
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.journey import checking
+from jobspec.journey.steps import Source
 from jobspec.operators.trainer.runtimes import shipped
 from jobspec.schemas import shapes
-from jobspec.targets import choose
+from jobspec.world.world import Cluster, StoredObjects
 from tests.agreement.corpus import ENDLESS
 from tests.hunt.finds import Find, errors_of
 from tests.support import quick_yaml
@@ -217,7 +218,7 @@ def _has_odd_kind(text: str, base: dict[str, Any]) -> bool:
 
 def _created(server: Server, base: dict[str, Any], text: str, tally: Counter[str]) -> Find | None:
     cluster = cluster_of(base["kind"])
-    checked = pipeline.checked(pipeline.Source("manifest.yaml", text.encode()), (), cluster)
+    checked = checking.checked(Source("manifest.yaml", text.encode()), (), cluster)
     answer = server.call("POST", _path(base, "default") + STRICT, text)
     if answer.code == 409 and "already exists" in answer.message:
         answer = Answer(201)
@@ -340,7 +341,7 @@ def _updated(each: Stored, data: dict[str, Any], tally: Counter[str]) -> Find | 
         return None
     (old,) = _documents(json.dumps(before, ensure_ascii=False))
     cluster = cluster_of(data["kind"]).updating(StoredObjects([old]))
-    checked = pipeline.checked(pipeline.Source("manifest.yaml", text.encode()), (), cluster)
+    checked = checking.checked(Source("manifest.yaml", text.encode()), (), cluster)
     return _find(data, text, errors_of(checked), answer, tally, json.dumps(before))
 
 

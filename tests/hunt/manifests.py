@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
 
-from jobspec.cluster import Cluster
 from jobspec.operators.trainer.runtimes import shipped
+from jobspec.world.world import Cluster
 from tests.agreement import corpus
 from tests.agreement.corpus import VERSIONS, Case
 from tests.agreement.live import Live

@@ -9,19 +9,19 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.comments import comments_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.journey import checking
+from jobspec.journey.steps import Source
 from jobspec.migrate.facts import compared, job_facts, nodes_of
 from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
 from jobspec.migrate.jobs import meaning_in, report_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
-from jobspec.pipeline import Source
+from jobspec.world.world import Cluster
 from tests.hunt.finds import Find, bug
 from tests.support.migration_growth import pytorchjobs_text, trainjobs_text
 
@@ -58,7 +58,7 @@ def _cluster(release: str) -> Cluster:
 
 def _read(text: str, release: str) -> list[Document]:
     """The documents of a text; none where a server refuses one."""
-    checked = pipeline.checked(Source(_FILE, text), (), _cluster(release))
+    checked = checking.checked(Source(_FILE, text), (), _cluster(release))
     return list(checked.documents) if checked.result.valid else []
 
 
@@ -101,7 +101,7 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
         return
     after = _read(made.text, new)
     if not after:
-        yield f"a server refuses {pipeline.checked(Source(_FILE, made.text), (), _cluster(new)).result.diagnostics}"
+        yield f"a server refuses {checking.checked(Source(_FILE, made.text), (), _cluster(new)).result.diagnostics}"
         return
     yield from (f"the comment {each!r} is lost" for each in comments_of(made.file.text) if each not in made.text)
     if _STAYS in made.file.text and _STAYS not in made.text:

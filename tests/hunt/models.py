@@ -10,12 +10,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from jobspec import models
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import choose
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
-from jobspec.documents.reader import decode, read
-from jobspec.kinds import COMPONENTS
+from jobspec.documents.reader import read
 from jobspec.kubernetes import structural
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT, folder

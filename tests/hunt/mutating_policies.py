@@ -13,15 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import documents_of
 from jobspec.documents.marked_tree import changed_tree, set_by
+from jobspec.journey.checking import check
+from jobspec.journey.steps import Manifests
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request
 from jobspec.operators.api_defaults import as_admitted
 from jobspec.operators.policies import changed_manifest
-from jobspec.pipeline import Manifests, check
+from jobspec.world.world import Cluster
 from tests.hunt import admission_policies
 from tests.hunt.admission_policies import VERSIONS, Data, Grammar, World
 from tests.hunt.finds import Find

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.custom_kinds import CustomKinds

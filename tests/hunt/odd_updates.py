@@ -11,12 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from jobspec import kinds
-from jobspec.cluster import Cluster, StoredObjects
+from jobspec.apis import kinds
+from jobspec.apis.releases import OPERATORS, RELEASES, choose
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.schemas import shapes
-from jobspec.targets import OPERATORS, RELEASES, choose
+from jobspec.world.world import Cluster, StoredObjects
 from tests.hunt.finds import Find, bug
 from tests.support import crd_documents
 from tests.support.cases import states, target_of

@@ -11,13 +11,19 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Problem, spell
-from jobspec.kinds import CompleteKinds
+from jobspec.apis.kinds import CompleteKinds
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark, spell
+from jobspec.diagnostics.problems import Problem
+from jobspec.diagnostics.results import FileResult
+from jobspec.journey.checking import check
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.reading import read
+from jobspec.journey.steps import Source
 from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.admission.review import review_pod
 from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.world.world import Cluster
 from tests.agreement import known
 from tests.hunt import pod_fields
 from tests.support.server import PLURALS, Answer, Server
@@ -170,7 +176,7 @@ def validated(target: Mapping[str, str], *manifests: Data) -> FileResult:
 def judged(target: Mapping[str, str], text: str) -> FileResult:
     """What `validate` says of the text of manifests in a cluster that has nothing else."""
     cluster = Cluster(target, closed=True)
-    return pipeline.foresee(pipeline.check(pipeline.read(pipeline.Source("job.yaml", text), target), cluster), cluster).result
+    return foresee(check(read(Source("job.yaml", text), target), cluster), cluster).result
 
 
 def said(result: FileResult) -> str:

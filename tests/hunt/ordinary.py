@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.apis.releases import RELEASES, choose
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
+from jobspec.journey import checking
+from jobspec.journey.steps import Source
 from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.operators.workloads import is_workload, resumed
 from jobspec.outcome.judgement import judged
 from jobspec.outcome.ordinary import looked_at
-from jobspec.pipeline import Source
 from jobspec.schemas import shapes
-from jobspec.targets import RELEASES, choose
-from jobspec.workloads import is_workload, resumed
+from jobspec.world.world import Cluster
 from tests.hunt.finds import Find
 from tests.support import pod_mutants, quick_yaml
 from tests.support.job_growth import grown_job
@@ -84,7 +84,7 @@ def _apart(text: str, target: Target) -> str:
 def seen(text: str, target: Target) -> Iterator[Seen]:
     """The accepted jobs of a text whose runtimes are there."""
     cluster = Cluster(target)
-    checked = pipeline.checked(Source("jobs.yaml", text), [], cluster)
+    checked = checking.checked(Source("jobs.yaml", text), [], cluster)
     accepted = {(row.index, row.name) for row in checked.result.documents if row.status == "valid"}
     there = [each for each in checked.documents if (each.index, each.name) in accepted]
     for job in map(resumed, filter(is_workload, there)):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 
 #: Where the server's spelling of a place is not that of the field: the spelling, and the field.
 _SPELLINGS = [

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from jobspec.diagnostics import spell
+from jobspec.apis.kinds import CompleteKinds
+from jobspec.diagnostics.places import spell
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.pod_security import breaches, levels_of

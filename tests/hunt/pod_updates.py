@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes

@@ -10,12 +10,13 @@ from typing import Any
 
 import yaml
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.journey.checking import checked
+from jobspec.journey.steps import Source
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.pods.pod import priority_problems
 from jobspec.schemas import shapes
+from jobspec.world.world import Cluster
 from tests.agreement import corpus, known
 from tests.hunt import pod_fields
 from tests.hunt.finds import Find
@@ -85,7 +86,7 @@ def disagreement(text: str, answer: Answer) -> str:
 
 def errors(text: str) -> list[Diagnostic]:
     """What we have against a pod or a PodTemplate."""
-    found = pipeline.checked(pipeline.Source("pod.yaml", text), (), Cluster(target())).result.diagnostics
+    found = checked(Source("pod.yaml", text), (), Cluster(target())).result.diagnostics
     return [each for each in found if each.severity == "error"]
 
 

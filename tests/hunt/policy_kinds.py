@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
-from jobspec.diagnostics import spell
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.places import spell
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.policy_kinds import type_warnings
-from jobspec.targets import choose
 from tests.hunt import admission_policies
 from tests.hunt.finds import Find
 from tests.support.server import STRICT, Answer, Server

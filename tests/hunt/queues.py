@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from random import Random, SystemRandom
 from typing import Any
 
+from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
 from tests.support.server import PLURALS, WORKLOADS, Server

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
-from jobspec.cluster import Cluster
+from jobspec.world.world import Cluster
 from tests.hunt.finds import Find
 from tests.support.checking import result
 from tests.support.ruled import MAKERS

@@ -12,12 +12,12 @@ from typing import Any
 
 import yaml
 
-from jobspec.diagnostics import FileResult
+from jobspec.apis.releases import Target, choose
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import with_generated_names
 from jobspec.schemas import shapes
-from jobspec.targets import Target, choose
 from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find

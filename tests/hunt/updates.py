@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
-from jobspec.cluster import Cluster, StoredObjects
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.schemas import shapes
+from jobspec.world.world import Cluster, StoredObjects
 from tests.agreement.corpus import ENDLESS
 from tests.hunt.finds import Find
 from tests.support.checking import result

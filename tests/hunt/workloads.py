@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from jobspec.cluster import Cluster, StoredObjects
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.world.world import Cluster, StoredObjects
 from tests.hunt.finds import Find
 from tests.hunt.updates import OnServer, documents, json_of, namespace
 from tests.support import quick_yaml

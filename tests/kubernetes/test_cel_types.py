@@ -2,10 +2,10 @@
 
 import pytest
 
+from jobspec.apis.releases import RELEASES
 from jobspec.kubernetes.cel.library import Program
 from jobspec.kubernetes.cel.signatures import FUNCTIONS, CelType, Overload
 from jobspec.kubernetes.cel.types import SchemaTypes
-from jobspec.targets import RELEASES
 from tests.support import cel_growth
 
 NEWEST = list(RELEASES["kubernetes"])[-1]

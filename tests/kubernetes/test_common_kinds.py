@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from jobspec.apis.releases import choose
 from jobspec.kubernetes import common_kinds
 from jobspec.schemas.shapes import load_metadata
-from jobspec.targets import choose
 from tests.support.manifests import write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import choose
 from tests.support import crd_documents
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.reference import ROOT

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.apis.releases import choose
 from jobspec.cli import main
 from jobspec.documents.reader import read
 from jobspec.go import regex
 from jobspec.kubernetes.cel import evaluation
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import choose
 from tests.support.reference import ROOT
 
 _CRD = str(ROOT / "tests" / "cases" / "crds" / "lists-and-defaults.yaml")

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import choose
 from tests.support import server as servers
 from tests.support.cases import assert_reported, expectations, states
 from tests.support.reference import ROOT

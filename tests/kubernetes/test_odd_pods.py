@@ -4,9 +4,9 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
+from jobspec.apis.releases import choose
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.support import pod_mutants
 from tests.support.seeds import seed
 

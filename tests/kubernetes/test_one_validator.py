@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import RELEASES, choose
+from jobspec.diagnostics.places import Mark, marks_at
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
-from jobspec.documents.reader import decode, read
-from jobspec.kinds import COMPONENTS
+from jobspec.documents.reader import read
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.models import ClusterTrainingRuntime, JobSet, PyTorchJob, TrainingRuntime, TrainJob
 from jobspec.schemas import shapes
 from jobspec.schemas.files import crd
-from jobspec.targets import RELEASES, choose
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT, folder
 from tests.support.ruled import MAKERS

@@ -8,11 +8,13 @@ from threading import Barrier
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.apis.releases import RELEASES, choose
+from jobspec.journey.checking import check
+from jobspec.journey.reading import read
+from jobspec.journey.steps import Source
 from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
 from jobspec.schemas import shapes
-from jobspec.targets import RELEASES, choose
+from jobspec.world.world import Cluster
 from tests.support.reference import ROOT
 
 _CASES = ROOT / "tests" / "cases"
@@ -32,10 +34,10 @@ def _switch_threads_often() -> Iterator[None]:
 
 def _said(paths: list[Path], cluster: Cluster, *, start: Barrier | None = None) -> Said:
     """What a cluster says to files; *start* is waited for once they are read, so that threads meet in its shapes."""
-    files = [pipeline.read(pipeline.Source(path.name, path.read_bytes()), cluster.target) for path in paths]
+    files = [read(Source(path.name, path.read_bytes()), cluster.target) for path in paths]
     if start:
         start.wait()
-    results = [pipeline.check(file, cluster).result for file in files]
+    results = [check(file, cluster).result for file in files]
     return [(result.valid, [each.as_dict() for each in result.diagnostics]) for result in results]
 
 

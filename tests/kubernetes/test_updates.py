@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from jobspec import cli
-from jobspec.cluster import Cluster
-from jobspec.commands.cluster import from_files
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.session.cluster import from_files
+from jobspec.world.world import Cluster
 from tests.hunt import updates
 from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents

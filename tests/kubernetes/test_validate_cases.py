@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
-from jobspec.documents.reader import MAX_BYTES
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.documents.decoding import MAX_BYTES
+from jobspec.world.world import Cluster
 from tests.support import quick_yaml
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result

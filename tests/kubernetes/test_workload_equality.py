@@ -3,13 +3,13 @@
 from random import Random
 from typing import Any
 
-from jobspec.diagnostics import Mark
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import set_by
 from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.workloads.selectors import same_pods
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.support.pod_growth import grown
 from tests.support.seeds import seed
 

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from functools import cache
 from statistics import median
 
-from jobspec import kinds, pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult
+from jobspec.apis import kinds
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.results import FileResult
+from jobspec.journey.checking import checked
+from jobspec.journey.steps import Checked, Source
 from jobspec.lint.linting import lint
-from jobspec.pipeline import Checked, Source
-from jobspec.workloads import is_workload
+from jobspec.operators.workloads import is_workload
+from jobspec.world.world import Cluster
 from tests.support.reference import folder
 
 _KINDS = ("PyTorchJob", "TrainJob", *(kind for _, kind in kinds.RUNTIMES))
@@ -21,7 +23,7 @@ def _checked() -> list[Checked]:
     """The public manifests, each judged on its own, and files of queues and other companions."""
     paths = [path for name in ("manifests", "companions") for path in sorted(folder("corpus", name).rglob("*.y*ml*"))]
     sources = [Source(str(path), path.read_bytes(), skip_unknown=True) for path in paths]
-    return [pipeline.checked(each, (), Cluster()) for each in sources]
+    return [checked(each, (), Cluster()) for each in sources]
 
 
 @cache

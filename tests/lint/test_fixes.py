@@ -7,16 +7,19 @@ from typing import Any
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.fixes import FixedText, fix_texts
-from jobspec.lint.linting import RULES, lint, sections, seen
+from jobspec.journey.checking import checked
+from jobspec.journey.references import resolve
+from jobspec.journey.steps import Source
+from jobspec.lint.linting import RULES, lint, seen
+from jobspec.lint.pages import sections
 from jobspec.operators.expansion import expand
-from jobspec.pipeline import Source
-from jobspec.workloads import is_workload
+from jobspec.operators.workloads import is_workload
+from jobspec.session.fixes import FixedText, fix_texts
+from jobspec.world.world import Cluster
 from tests.lint.test_lint import files_of
 from tests.support import quick_yaml
 from tests.support.cases import target_of
@@ -31,7 +34,7 @@ def fix_all(text: str, cluster: Cluster, *, name: str) -> tuple[FixedText, Seque
     """A text with its fixes, and all that is said of it then."""
 
     def judge(new: str) -> Sequence[Diagnostic]:
-        return lint([pipeline.checked(Source(name, new, skip_unknown=True), (), cluster)], cluster)[0].diagnostics
+        return lint([checked(Source(name, new, skip_unknown=True), (), cluster)], cluster)[0].diagnostics
 
     fixed = fix(text, judge, file=name)
     return fixed, judge(fixed.text)
@@ -57,7 +60,7 @@ Values = dict[tuple[str, ...], Any]
 
 def expanded(texts: Mapping[str, str], cluster: Cluster) -> Values:
     """Every value of the objects that operators make of the jobs in files, with items of lists by name where they have one."""
-    files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in texts.items()]
+    files = [checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in texts.items()]
     documents = [document for file in files for document in seen(file)]
     found: Values = {}
     for number, document in enumerate(documents):
@@ -90,8 +93,8 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
     """Each rule that fixes files, with the paths of the values of expanded objects that are other ones then."""
 
     def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
-        files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
-        return {each.path: each.diagnostics for each in lint(pipeline.resolve(files, cluster), cluster, RULES) if each.path in about}
+        files = [checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
+        return {each.path: each.diagnostics for each in lint(resolve(files, cluster), cluster, RULES) if each.path in about}
 
     first = [each for found in judge(texts, texts).values() for each in found]
     changed = {}
@@ -138,7 +141,7 @@ def test_public_manifests_stay_as_valid_as_they_were() -> None:
     fixed = 0
     for path in sorted(folder("corpus", "manifests").rglob("*.y*ml")):
         text = path.read_text()
-        before = lint([pipeline.checked(Source(path.name, text), (), cluster)], cluster)[0]
+        before = lint([checked(Source(path.name, text), (), cluster)], cluster)[0]
         if before.valid and any(each.changes for each in before.diagnostics):
             done, left = fix_all(text, cluster, name=path.name)
             fixed += len(done.done)

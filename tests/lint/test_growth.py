@@ -3,10 +3,11 @@
 import sys
 from types import FrameType
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.journey.checking import checked
+from jobspec.journey.references import resolve
+from jobspec.journey.steps import Source
 from jobspec.lint.linting import lint
-from jobspec.pipeline import Source
+from jobspec.world.world import Cluster
 
 #: A job of each kind, with what they refer to and what looks for pods, numbered.
 DOCUMENTS = """\
@@ -75,7 +76,7 @@ def _calls(number: int) -> int:
     """How many functions lint calls for so many sets of documents."""
     cluster = Cluster()
     texts = [(f"{each}.yaml", DOCUMENTS.replace("NUMBER", str(each))) for each in range(10, 10 + number)]
-    files = pipeline.resolve([pipeline.checked(Source(name, text, skip_unknown=True), (), cluster) for name, text in texts], cluster)
+    files = resolve([checked(Source(name, text, skip_unknown=True), (), cluster) for name, text in texts], cluster)
     calls = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:

@@ -3,7 +3,7 @@
 from itertools import product
 
 from jobspec.kubernetes.pods.defaults import image_name
-from jobspec.lint.containers import is_plain
+from jobspec.lint.images import is_plain
 
 SIGNS = "aA0./:-_@"
 

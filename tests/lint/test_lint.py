@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.journey.references import resolve
 from jobspec.lint.linting import RULES, lint
+from jobspec.world.world import Cluster
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT
@@ -27,7 +27,7 @@ def linted(case: Path) -> dict[Path, list[Diagnostic]]:
     """What is reported of each file of a case, by the usual rules, and the one that a case is named after."""
     files = files_of(case)
     cluster = Cluster(target_of(files[0].read_text()))
-    read = pipeline.resolve([checked(each, cluster) for each in files], cluster)
+    read = resolve([checked(each, cluster) for each in files], cluster)
     found = lint(
         read, cluster, [rule for rule in RULES if rule.name == case.stem or (rule.by_default and rule.name != OF_EVERY_PYTORCHJOB)]
     )

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.journey import checking
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.steps import Source
 from jobspec.lint.linting import RULES, lint
-from jobspec.pipeline import Source
+from jobspec.world.world import Cluster
 from tests.hunt import folders
 from tests.hunt.finds import report
 from tests.support import quick_yaml
@@ -75,7 +76,7 @@ def test_odd_values_are_reported_or_passed_by() -> None:
             documents[at] = _with(documents[at], path, random.choice(ODD))
         cluster = random.choice(clusters)
         text = "---\n".join(json.dumps(each) + "\n" for each in documents)
-        file = pipeline.foresee(pipeline.checked(Source("odd.yaml", text), (), cluster), cluster)
+        file = foresee(checking.checked(Source("odd.yaml", text), (), cluster), cluster)
         found += sum(each.stage == "lint" for each in lint([file], cluster, RULES)[0].diagnostics)
     assert found > _TIMES // 4
 
@@ -99,7 +100,7 @@ def test_what_becomes_of_a_job_is_reported_once() -> None:
 
 def _reported(path: Path) -> dict[int, dict[str, set[str]]]:
     cluster = Cluster()
-    file = pipeline.foresee(checked(path, cluster), cluster)
+    file = foresee(checked(path, cluster), cluster)
     by_line: dict[int, dict[str, set[str]]] = {}
     for each in lint([file], cluster)[0].diagnostics:
         stages = by_line.setdefault(each.mark.line, {"outcome": set(), "lint": set()})

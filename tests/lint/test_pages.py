@@ -2,9 +2,10 @@
 
 import pytest
 
-from jobspec.diagnostics import Rule
-from jobspec.lint.linting import RULES, SECTIONS, sections
-from jobspec.rules.catalogue import page
+from jobspec.diagnostics.rules import Rule
+from jobspec.lint.catalogue import page
+from jobspec.lint.linting import RULES
+from jobspec.lint.pages import SECTIONS, sections
 from tests.support import quick_yaml
 from tests.support.processes import run_here
 from tests.support.reference import ROOT

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.lint.linted import Documents
+from jobspec.journey.checking import checked
+from jobspec.journey.references import resolve
+from jobspec.journey.steps import Source
+from jobspec.lint.documents import Documents
 from jobspec.lint.linting import RULES, can_find, linted_in, seen
-from jobspec.pipeline import Source
+from jobspec.world.world import Cluster
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder
 
@@ -19,7 +20,7 @@ def _not_called(files: list[Path]) -> tuple[int, list[str]]:
     """How many rules are not called for files that are linted together, and what they would have found."""
     cluster = Cluster(target_of(files[0].read_text()))
     sources = [Source(str(each), each.read_bytes(), skip_unknown=True) for each in files]
-    read = pipeline.resolve([pipeline.checked(each, (), cluster) for each in sources], cluster)
+    read = resolve([checked(each, (), cluster) for each in sources], cluster)
     documents = Documents([each for file in read for each in seen(file)], cluster)
     contexts = [each for file in read for each in linted_in(file, documents)]
     left_out = [(each, rule) for each in contexts for rule in RULES if rule.sees in each.seen_as and not can_find(rule, each)]

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.project.engines import HEALTH_CHECK_EXPRS, customizations
+from jobspec.project.engines.argocd_health import customizations
+from jobspec.project.engines.flux_health import HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua, quick_yaml
 from tests.support.applicationsets import applicationset_controller, plugin_server
 from tests.support.argocd import APPLICATIONS, VARIABLE, ArgoCD, Repository

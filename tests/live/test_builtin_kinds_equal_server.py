@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.releases import RELEASES
 from jobspec.schemas.upstream import table
-from jobspec.targets import RELEASES
 from tests.hunt import builtin_kinds, exact_kinds
 from tests.hunt.finds import report
 from tests.support import server as servers

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import set_by
 from jobspec.documents.reader import read
 from jobspec.operators.api_defaults import with_api_defaults

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import set_by
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import RANDOM
-from jobspec.targets import Target
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support import server as servers
 from tests.support.job_growth import grown_job

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from jobspec.cluster import Cluster
+from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.migrate.upgrade import JudgedJob, UpgradeState, changes
 from jobspec.operators.expansion import expand
-from jobspec.targets import choose
+from jobspec.world.world import Cluster
 from tests.hunt.updates import namespace
 from tests.support.server import PLURALS, WITH_OPERATORS, Server, server_at
 

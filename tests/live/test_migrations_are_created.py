@@ -11,7 +11,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.migrate.jobs import MigratedJob, migrate_pytorchjob
 from jobspec.operators.api_defaults import with_api_defaults
-from jobspec.workloads import QUEUE
+from jobspec.operators.workloads import QUEUE
 from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
 from tests.support import server as servers
 from tests.support.reference import ROOT, folder

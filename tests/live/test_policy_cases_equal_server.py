@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.server.local import control_plane
+from jobspec.world.world import Cluster
 from tests.hunt import admission_policies
 from tests.support import quick_yaml
 from tests.support import server as servers

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.document import Document
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.trainer.objects import expand_trainjob

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.project.effects import update
 from jobspec.project.fields import changes, fields_of
+from jobspec.world.world import Cluster
 from tests.support.server import PLURALS, PODS, WITH_OPERATORS, WORKLOADS, Server, server_at
 
 NAMESPACE = "updates-of-running-jobs"

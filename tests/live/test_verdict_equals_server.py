@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobspec import kinds
+from jobspec.apis import kinds
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes

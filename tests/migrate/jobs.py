@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import FileResult
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.journey import checking
+from jobspec.journey.steps import Source
 from jobspec.migrate.facts import JobFacts, job_facts
-from jobspec.pipeline import Source
+from jobspec.world.world import Cluster
 
 RELEASES = ("2.0", "2.1", "2.2", "2.3")
 
@@ -22,7 +22,7 @@ def cluster(trainer: str = "2.3") -> Cluster:
 
 
 def documents_of(text: str | bytes, trainer: str = "2.3", name: str = "job.yaml") -> tuple[list[Document], FileResult]:
-    checked = pipeline.checked(Source(name, text, skip_unknown=True), (), cluster(trainer))
+    checked = checking.checked(Source(name, text, skip_unknown=True), (), cluster(trainer))
     return list(checked.documents), checked.result
 
 

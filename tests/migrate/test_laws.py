@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.kinds import RUNTIMES
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import as_document
-from jobspec.kinds import RUNTIMES
 from jobspec.migrate.facts import Fact, JobFacts, Key, job_facts
 from jobspec.migrate.jobs import MigratedJob, loss_report, migrate_pytorchjob, shared_key
 from jobspec.migrate.releases import migrate_runtime, migrate_trainjob

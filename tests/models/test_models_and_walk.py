@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from jobspec import models
-from jobspec.kinds import COMPONENTS
+from jobspec.apis.kinds import COMPONENTS
 from tests.hunt.finds import report
 from tests.hunt.models import differences, documents, finds, paths
 from tests.support.seeds import seed

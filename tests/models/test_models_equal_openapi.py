@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jobspec import models
+from jobspec.apis.releases import RELEASES
 from jobspec.schemas.structure import structure_of, structure_of_builtin
-from jobspec.targets import RELEASES
 
 _NEWEST = list(RELEASES["kubernetes"])[-1]
 

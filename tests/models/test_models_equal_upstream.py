@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from jobspec import models
-from jobspec.kinds import COMPONENTS
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import OPERATORS, RELEASES
 from jobspec.models.base import Model
 from jobspec.schemas.files import crd
-from jobspec.targets import OPERATORS, RELEASES
 from tests.support.reference import ROOT, crd_of, folder
 
 CASES = sorted(

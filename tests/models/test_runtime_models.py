@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.releases import RELEASES
 from jobspec.models import ClusterTrainingRuntime, JobSet, TrainingRuntime
 from jobspec.models.base import Model
 from jobspec.models.job import JobSpec, JobTemplateSpec
@@ -23,7 +24,6 @@ from jobspec.models.pod.spec import PodSpec, PodTemplateSpec
 from jobspec.models.runtime import EnvInjectionTarget, JobSetTemplateSpec, MLPolicy, TorchMLPolicySource, TrainingRuntimeSpec
 from jobspec.schemas.files import crd
 from jobspec.schemas.structure import structure_of
-from jobspec.targets import RELEASES
 from tests.support import quick_yaml
 from tests.support.models import dump, refused_at
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.releases import RELEASES
 from jobspec.models import TrainJob
 from jobspec.models.base import Model
 from jobspec.models.meta import ObjectMeta
@@ -28,7 +29,6 @@ from jobspec.models.trainjob import (
     TrainJobSpec,
 )
 from jobspec.schemas.structure import structure_of
-from jobspec.targets import RELEASES
 from tests.support import quick_yaml
 from tests.support.models import dump, refused_at
 

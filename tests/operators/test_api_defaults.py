@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import set_by
 from jobspec.kubernetes.pods.defaults import tag_of
 from jobspec.operators.api_defaults import with_api_defaults
-from jobspec.targets import choose
 from tests.support import quick_yaml
 
 CLASSES = [

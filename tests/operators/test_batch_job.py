@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from jobspec.diagnostics import Mark
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import set_by
 from jobspec.operators.batch import job_defaults, pods_of
-from jobspec.targets import choose
 from tests.support import quick_yaml
 
 Data = dict[str, Any]

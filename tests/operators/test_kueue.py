@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
+from jobspec.journey.reading import items_of
 from jobspec.operators.kueue.admission import ask
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
-from jobspec.pipeline import items_of
 from jobspec.reports.queue import Asked, TextOptions, text_report
-from jobspec.targets import choose
 from tests.support.reference import ROOT
 
 CASES = sorted((ROOT / "tests" / "cases" / "queues").glob("*.yaml"))

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
+from jobspec.apis.releases import RELEASES, choose
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import as_go_writes
 from jobspec.schemas import shapes
-from jobspec.targets import RELEASES, choose
 from tests.support.job_growth import grown_job
 from tests.support.pod_growth import grown
 from tests.support.seeds import seed

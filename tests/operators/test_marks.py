@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobspec.cluster import Cluster
-from jobspec.commands.inputs import load_overlays
+from jobspec.apis.releases import choose
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.targets import choose
+from jobspec.session.inputs import load_overlays
+from jobspec.world.world import Cluster
 from tests.support.checking import checked
 
 TARGET = choose([])

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.releases import choose
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import Expansion
-from jobspec.targets import choose
 from tests.support import quick_yaml
 
 POD = '{spec: {containers: [{name: pytorch, image: "a:1"}]}}'

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.apis.releases import RELEASES, choose
+from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.targets import RELEASES, choose
 from tests.agreement.parts import parts
 
 Data = dict[str, Any]

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
-from jobspec.targets import choose
 from tests.support import quick_yaml
 
 Data = dict[str, Any]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobspec.cluster import Cluster, StoredObjects
-from jobspec.rules.catalogue import ADMISSION
-from jobspec.targets import choose
+from jobspec.apis.releases import choose
+from jobspec.lint.catalogue import ADMISSION
+from jobspec.world.world import Cluster, StoredObjects
 from tests.hunt import odd_updates
 from tests.hunt.finds import report
 from tests.support.cases import assert_reported, expectations, target_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import Contract, contract_of
 from tests.support import quick_yaml

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.journey import checking
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.steps import Source
 from jobspec.outcome.ordinary import find_each_other
-from jobspec.pipeline import Source
+from jobspec.world.world import Cluster
 from tests.agreement import corpus
 from tests.hunt import ordinary
 from tests.support import quick_yaml
@@ -84,7 +85,7 @@ def test_a_job_that_no_webhook_has_seen_is_judged_as_a_whole() -> None:
     roles = {"Worker": {"template": {"spec": {"containers": [container]}}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": {"pytorchReplicaSpecs": roles}}
     cluster = Cluster(ordinary.targets()[0], webhooks=False)
-    checked = pipeline.foresee(pipeline.checked(Source("job.yaml", quick_yaml.dump(job)), [], cluster), cluster)
+    checked = foresee(checking.checked(Source("job.yaml", quick_yaml.dump(job)), [], cluster), cluster)
     assert [each.rule for each in checked.result.diagnostics] == ["refused-by-operator"]
 
 

@@ -4,13 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult
+from jobspec.apis.kinds import CLUSTER, CompleteKinds
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.explanations import RULES
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.explanations import RULES
-from jobspec.kinds import CLUSTER, CompleteKinds
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.outcomes import foresee
+from jobspec.journey.steps import Source
+from jobspec.world.world import Cluster
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT
@@ -22,7 +26,7 @@ def foreseen(path: Path) -> FileResult:
     text = path.read_text()
     pinned = [each for each in read(text, file=str(path))[0] if each.group_kind == CLUSTER]
     cluster = Cluster(target_of(text), closed=path.stem == "closed-world", objects=pinned)
-    return pipeline.foresee(checked(path, cluster), cluster).result
+    return foresee(checked(path, cluster), cluster).result
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -62,8 +66,8 @@ def test_a_line_of_a_runtime_in_another_file_is_warned_of_once(tmp_path: Path) -
     for path, text in zip(paths, case.split("---\n"), strict=True):
         path.write_text(text)
     cluster = Cluster()
-    sources = [pipeline.Source(str(path), path.read_bytes()) for path in paths]
-    files = pipeline.check_files(sources, lambda each, cluster: pipeline.load(each, (), cluster), cluster, outcome=True)
+    sources = [Source(str(path), path.read_bytes()) for path in paths]
+    files = check_files(sources, lambda each, cluster: load(each, (), cluster), cluster, outcome=True)
     results = [each.result for each in files]
     assert [[(each.rule, each.mark.file) for each in result.diagnostics] for result in results] == [
         [],

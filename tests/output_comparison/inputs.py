@@ -13,9 +13,9 @@ from unittest import mock
 import hypothesis
 import pytest
 
-from jobspec import kinds
+from jobspec.apis import kinds
+from jobspec.apis.releases import choose
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.hunt import manifests, ordinary, workloads
 from tests.hunt.finds import kept, load

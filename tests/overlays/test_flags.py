@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.overlays.flags import set_flags
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import set_by
 from jobspec.operators.made import as_go_writes

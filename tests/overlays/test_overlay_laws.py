@@ -16,14 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobspec.commands.inputs import load_overlays
-from jobspec.diagnostics import Diagnostic, Mark, Marks
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Mark, Marks
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay
-from jobspec.targets import choose
+from jobspec.session.inputs import load_overlays
 from tests.support.seeds import examples, seed
 
 TARGET = choose([])

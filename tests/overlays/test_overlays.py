@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from jobspec.cluster import Cluster
-from jobspec.commands.inputs import load_overlays
+from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import shipped
-from jobspec.targets import choose
+from jobspec.session.inputs import load_overlays
+from jobspec.world.world import Cluster
 from tests.support import quick_yaml
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import checked

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.overlays.load import ParameterValue, parameter_values, pieces
 

@@ -5,16 +5,16 @@ from decimal import Decimal
 
 import pytest
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
+from jobspec.apis.releases import choose
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.journey import checking
+from jobspec.journey.steps import Source
 from jobspec.operators.expansion import expand
-from jobspec.pipeline import Source
+from jobspec.operators.workloads import is_workload
 from jobspec.project.capacity import Capacity, PriceList, capacity_of, cost_of, is_accelerator
 from jobspec.reports.diff import duration
-from jobspec.targets import choose
-from jobspec.workloads import is_workload
+from jobspec.world.world import Cluster
 from tests.support import manifests, quick_yaml
 from tests.support.manifests import RUNTIME
 from tests.support.reference import ROOT, folder
@@ -111,7 +111,7 @@ def _expanded(job: Document, context: Sequence[Document], target: Mapping[str, s
 def test_pods_are_counted_as_operators_make_them(target: tuple[str, ...]) -> None:
     cluster, compared = Cluster(choose(target)), 0
     for path in [*folder("corpus", "manifests").rglob("*.y*ml"), *(ROOT / "tests" / "cases" / "guides").glob("*.yaml")]:
-        checked = pipeline.checked(Source(str(path), path.read_bytes(), skip_unknown=True), (), cluster)
+        checked = checking.checked(Source(str(path), path.read_bytes(), skip_unknown=True), (), cluster)
         for job in filter(is_workload, checked.documents if checked.result.valid else ()):
             made, found = _expanded(job, checked.documents, cluster.target), capacity_of(job, checked.documents, cluster.target)
             compared += made is not None

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec.diagnostics import Mark, marks_at
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.document import Document
 from jobspec.project.fields import FieldChange, changes, fields_of
-from jobspec.targets import choose
 
 TARGET = choose([])
 

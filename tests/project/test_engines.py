@@ -13,13 +13,13 @@ from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
-from jobspec.pipeline import Source
-from jobspec.project.engines import SPEC_HASH, policy
+from jobspec.journey.steps import Source
+from jobspec.project.engines.replacement import SPEC_HASH, policy
 from jobspec.project.project import LoadedProject, Sources
 from jobspec.project.rendering import objects_of
 from jobspec.project.variants import variants_of
+from jobspec.world.world import Cluster
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, files_in, write
 from tests.support.processes import program, run_here

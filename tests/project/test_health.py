@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.project.engines import FAILURE_EXPRS, HEALTH_CHECK_EXPRS, customizations
+from jobspec.project.engines.argocd_health import customizations
+from jobspec.project.engines.flux_health import FAILURE_EXPRS, HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua, quick_yaml, reference
 
 _CASES = reference.ROOT / "tests" / "cases" / "health"

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.releases import Target, choose
 from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
+from jobspec.journey.rendering import as_stored
 from jobspec.project.import_overlays import difference
-from jobspec.rendering import as_stored
-from jobspec.targets import Target, choose
 from tests.support import manifests, quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, files_in, placed, write
 from tests.support.processes import program, run_here

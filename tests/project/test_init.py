@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from jobspec import __version__
+from jobspec.apis.releases import RELEASES
 from jobspec.cli import main
-from jobspec.targets import RELEASES
 from tests.support import quick_yaml
 from tests.support.cluster import assets
 from tests.support.killing import Killing

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec import data
+from jobspec.apis.shipped import path_of_file
 from tests.support import quick_yaml
 from tests.support.processes import run_here
 from tests.support.projects import RandomProject, projects
@@ -173,7 +173,7 @@ def outcome(folder: Path, place: dict[str, Any], field: tuple[str, str, str], be
     if (place["line"], place["column"]) == (place["endLine"], place["endColumn"]):
         return "made"  # an empty mapping, or what jobspec makes of an overlay's mapping: there is no scalar to change
     if place["file"].startswith("overlay "):  # which cannot be changed: what is written there has to be a value or its parameter
-        text = Path(data.path_of_file(place["file"])).read_text()
+        text = Path(path_of_file(place["file"])).read_text()
         start, end = span(text, place)
         assert text[start:end]
         return "shipped"

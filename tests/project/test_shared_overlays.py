@@ -6,15 +6,16 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Marks
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Marks
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import PROJECT_FILE
-from jobspec.pipeline import Source
+from jobspec.journey.steps import Source
 from jobspec.project.project import LoadedProject, Sources
 from jobspec.project.rendering import objects_of
 from jobspec.project.variants import PlannedVariant, variants_of
+from jobspec.world.world import Cluster
 from tests.support.projects import RandomProject, projects
 from tests.support.seeds import examples
 

@@ -23,13 +23,15 @@ from urllib.parse import unquote
 import jsonschema
 import pytest
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, Mark
-from jobspec.explanations import RULES
+from jobspec.apis.releases import choose, reported
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.explanations import RULES
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
+from jobspec.lint import catalogue
 from jobspec.reports.formats import FORMATS, report
 from jobspec.reports.text import excerpt
-from jobspec.rules import catalogue
-from jobspec.targets import choose, reported
+from jobspec.world.world import Cluster
 from tests.support import checking
 from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
@@ -544,7 +546,7 @@ def test_progress_on_a_terminal_from_the_first_second_on(tmp_path: Path, number:
     assert _without_colours(rest) == f"{total} documents: {total} valid {RELEASES}\n"  # nothing is left of the progress
 
 
-_IMPATIENT = "from jobspec.__main__ import program; from jobspec.commands import output; output._PATIENCE = 0.01; program()"
+_IMPATIENT = "from jobspec.__main__ import program; from jobspec.session import progress; progress._PATIENCE = 0.01; program()"
 
 
 def test_progress_of_a_project_counts_variants(tmp_path: Path) -> None:

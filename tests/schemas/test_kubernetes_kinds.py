@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from jobspec import kinds
+from jobspec.apis import kinds
+from jobspec.apis.releases import RELEASES, choose
 from jobspec.schemas import shapes
 from jobspec.schemas.structure import releases_of, structure_of_builtin
-from jobspec.targets import RELEASES, choose
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 

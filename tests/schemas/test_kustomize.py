@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from jobspec import models
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import OPERATORS, RELEASES, choose, release_of
 from jobspec.cli import main
-from jobspec.kinds import COMPONENTS
 from jobspec.schemas.json_schema import with_kinds
-from jobspec.targets import OPERATORS, RELEASES, choose, release_of
 from tests.support import quick_yaml
 from tests.support.processes import environment, program, run_here
 from tests.support.server import kubeconfig

@@ -17,17 +17,17 @@ import yaml
 from jsonschema import Draft7Validator
 
 from jobspec import models
+from jobspec.apis.kinds import COMPONENTS, built_in, find
+from jobspec.apis.releases import OPERATORS, RELEASES, choose, release_of
 from jobspec.cli import main
-from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
-from jobspec.kinds import COMPONENTS, built_in, find
 from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes
 from jobspec.schemas.files import crd
 from jobspec.schemas.json_schema import json_schema
-from jobspec.targets import OPERATORS, RELEASES, choose, release_of
+from jobspec.world.world import Cluster
 from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.checking import documents, result

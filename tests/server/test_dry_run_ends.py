@@ -14,7 +14,7 @@ from threading import Event
 
 import pytest
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.server.api_server import ApiServer
 from jobspec.server.asking import remove
 from jobspec.server.client import of_config

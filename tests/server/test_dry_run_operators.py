@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.commands.files import find
 from jobspec.operators.trainer.runtimes import shipped
+from jobspec.session.finding import find
 from tests.support import manifests, quick_yaml
 from tests.support.checking import documents
 from tests.support.cluster import Run, Runner, refused, untouched

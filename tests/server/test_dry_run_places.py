@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.server import client
 from jobspec.server.client import Client, of_config
 from jobspec.server.local import control_plane

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from jobspec.kinds import COMPONENTS
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import choose
 from jobspec.server import asking
 from jobspec.server.api_server import ApiServer
 from jobspec.server.client import YAML, Client
 from jobspec.server.local import control_plane
 from jobspec.server.questions import questions_about
-from jobspec.targets import choose
 from tests.support import manifests, quick_yaml
 from tests.support.checking import read
 from tests.support.cluster import Runner, assets

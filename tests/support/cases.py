@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jobspec.diagnostics import Diagnostic
-from jobspec.rules.catalogue import rules
-from jobspec.targets import choose
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.lint.catalogue import rules
 
 _EXPECTATION = re.compile(r"# ~ ([a-z-]+(?:, [a-z-]+)*)(?:: ?(.*))?$")
 _TARGET = re.compile(r"# target: (.*)")

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from jobspec import pipeline
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
-from jobspec.fixes import FixedText, fix_texts
+from jobspec.journey import checking, reading
+from jobspec.journey.steps import Checked, Manifests, Source
 from jobspec.overlays.load import LoadedOverlay
-from jobspec.pipeline import Checked, Manifests, Source
+from jobspec.session.fixes import FixedText, fix_texts
+from jobspec.world.world import Cluster
 
 
 def checked(path: Path | str, cluster: Cluster, overlays: Sequence[LoadedOverlay] = ()) -> Checked:
     """The whole journey of a file that the user names."""
-    return pipeline.checked(_source(path), overlays, cluster)
+    return checking.checked(_source(path), overlays, cluster)
 
 
 def result(path: Path | str, cluster: Cluster) -> FileResult:
@@ -29,7 +30,7 @@ def documents(path: Path | str, target: Mapping[str, str]) -> Sequence[Document]
 
 def read(path: Path | str, target: Mapping[str, str]) -> Manifests:
     """The manifests of a file."""
-    return pipeline.read(_source(path), target)
+    return reading.read(_source(path), target)
 
 
 def fix(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> FixedText:

@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jobspec.kinds import COMPONENTS
+from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.releases import choose
 from jobspec.server.api_server import ApiServer
 from jobspec.server.asking import install_kinds
 from jobspec.server.client import Client
 from jobspec.server.local import control_plane
-from jobspec.targets import choose
 
 
 def kubeconfig(client: Client) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic
 from tests.support.reference import ROOT
 
 _FOLDER = ROOT / "tests" / "cases" / "crd-documents"

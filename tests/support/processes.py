@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from jobspec.apis.releases import choose, reported
 from jobspec.cli import main
-from jobspec.targets import choose, reported
 from tests.support.reference import ROOT
 
 #: The releases that the last line of a report names.

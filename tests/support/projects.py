@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from jobspec.kinds import PROJECT_FILE
+from jobspec.apis.kinds import PROJECT_FILE
 from tests.support.manifests import write
 
 Data = dict[str, Any]

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from jobspec.targets import Target, choose
+from jobspec.apis.releases import Target, choose
 from tests.support import quick_yaml
 
 PLURALS = {

@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
+from jobspec.apis.releases import Target
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.targets import Target
 
 Data = dict[str, Any]
 

@@ -5,9 +5,10 @@ Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Problem, Problems
+from jobspec.apis.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
+from jobspec.diagnostics.places import Data, Key
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import TRUE_WORDS, mapping
-from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
 from jobspec.kubernetes.pods.annotations import MIRROR
@@ -17,7 +18,7 @@ from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.kinds import GroupKind
+    from jobspec.apis.kinds import GroupKind
 
 
 _POLICY = "PreemptLowerPriority"

@@ -6,15 +6,15 @@ Follows the APIs of External Secrets (v1), Sealed Secrets (v1alpha1), the Secret
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data
+from jobspec.apis.kinds import GENERATING_KINDS, group_kind
+from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, structs, text, texts
-from jobspec.kinds import GENERATING_KINDS, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from jobspec.kinds import GroupKind
+    from jobspec.apis.kinds import GroupKind
 
     #: Kind, name and keys of a generated object.
     Made = tuple[str, str, Iterable[str]]

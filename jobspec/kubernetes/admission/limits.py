@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from operator import gt, lt
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.apis.kinds import LIMIT_RANGE
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
-from jobspec.kinds import LIMIT_RANGE
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import OF_PODS, is_of_pods, needs_together, sum_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
     Amounts = dict[str, Quantity]
 

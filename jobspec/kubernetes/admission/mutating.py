@@ -13,8 +13,9 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Path, spell
+from jobspec.apis import kinds
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path, spell
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import (
@@ -34,7 +35,6 @@ from jobspec.kubernetes.admission.policies import (
 from jobspec.kubernetes.cel.signatures import PATCH_TYPE
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
 
 #: A policy, its binding, and the name and namespace of its parameter.
 Key = tuple[str, str, str, str]

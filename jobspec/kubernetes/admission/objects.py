@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Path, Record
+from jobspec.apis import kinds
+from jobspec.apis.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET, UNKNOWN
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.record import Record
 from jobspec.go.values import mapping
-from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET, UNKNOWN
 from jobspec.kubernetes.admission.generated import ANY, generated_by
 
 TYPE_CHECKING = False
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any, TypeVar
 
+    from jobspec.apis.kinds import CompleteKinds, GroupKind
     from jobspec.documents.document import Document
-    from jobspec.kinds import CompleteKinds, GroupKind
 
     T = TypeVar("T")
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]

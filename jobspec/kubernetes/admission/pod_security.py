@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems, Reasons
+from jobspec.diagnostics.diagnostic import Reasons
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import POD_SECURITY_LABEL, containers, sequence
 from jobspec.kubernetes.pods.annotations import APP_ARMOR, SECCOMP, SECCOMP_OF_POD

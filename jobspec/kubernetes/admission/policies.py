@@ -14,11 +14,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Path
+from jobspec.apis import kinds
+from jobspec.apis.kinds import GroupKind, group_kind, is_cluster_scoped
+from jobspec.diagnostics.places import Data, Path
 from jobspec.documents.document import with_value_at
 from jobspec.go.values import at, mapping
-from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
 from jobspec.kubernetes.cel.cost import largest_in, most_for
 from jobspec.kubernetes.cel.paths import without_literals
@@ -27,7 +27,7 @@ from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, sel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
     from jobspec.kubernetes.cel.library import ExpressionGroup, Program
     from jobspec.schemas.shapes import Shape
 

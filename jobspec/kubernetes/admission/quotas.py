@@ -6,10 +6,11 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.kinds import RESOURCE_QUOTA
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
-from jobspec.kinds import RESOURCE_QUOTA
 from jobspec.kubernetes.admission.limits import NONE, amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import OF_CONTAINERS, OF_PODS, is_extended, is_native, sum_of

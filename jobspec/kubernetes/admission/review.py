@@ -5,24 +5,27 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 
 from __future__ import annotations
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, Diagnostic, Problem, Problems, Record
+from jobspec.apis import kinds
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Data
+from jobspec.diagnostics.problems import Problem, Problems
+from jobspec.diagnostics.record import Record
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kubernetes.admission.generated import ANY
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, Reference, containers, references
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.schemas import shapes
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Severity
+    from jobspec.apis.kinds import Name
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.diagnostic import Severity
     from jobspec.documents.document import Document
-    from jobspec.kinds import Name
-    from jobspec.targets import Target
 
 
 class PodReview(Record):

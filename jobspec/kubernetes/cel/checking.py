@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from jobspec.apis.releases import is_at_least
 from jobspec.kubernetes.cel.signatures import (
     BOOL,
     DYN,
@@ -25,7 +26,6 @@ from jobspec.kubernetes.cel.signatures import (
     optional_of,
 )
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, SyntaxTree
-from jobspec.targets import is_at_least
 
 Fields = Mapping[str, Mapping[str, CelType]]
 

@@ -13,10 +13,10 @@ from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
+from jobspec.apis.releases import is_at_least
 from jobspec.kubernetes.cel.checking import CheckedExpression
 from jobspec.kubernetes.cel.signatures import CelType, Overload
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, walk
-from jobspec.targets import is_at_least
 
 #: The steps from a value to one inside it: names of fields in CEL, `@items`, `@values` and `@keys`.
 Steps = tuple[str, ...]

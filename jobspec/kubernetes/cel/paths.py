@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics.places import Key, Path
 
 RESERVED = (
     *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),

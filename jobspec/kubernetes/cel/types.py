@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from jobspec.apis.releases import is_at_least
 from jobspec.go import formats, regex, text_formats
 from jobspec.go.values import FALSE_WORDS, TRUE_WORDS
 from jobspec.kubernetes.cel import syntax
@@ -19,7 +20,6 @@ from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings, without_literals
 from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, CONVERTIBLE, DYN, STRING, CelType, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, children, walk
-from jobspec.targets import is_at_least
 
 Schema = dict[str, Any]
 _LARGEST_REQUEST = 3 << 20  # bytes

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.text_formats import CHECKS, is_uri
 from jobspec.go.values import at, mapping, structs, text, texts
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
@@ -28,7 +30,6 @@ from jobspec.kubernetes.crds.structural import (
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.kubernetes.problems import describe, items_at
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
 
 Schema = dict[str, Any]
 _SPEC: Path = ("spec",)

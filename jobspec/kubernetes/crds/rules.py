@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.cel.paths import spellings
 from jobspec.kubernetes.crds.structural import SchemaContext, children, has_schemas, invalid
 from jobspec.schemas.shapes import VALIDATIONS

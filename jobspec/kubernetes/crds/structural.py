@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
+from jobspec.diagnostics.places import Data, Key, Path, spell
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go import regex
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
 from jobspec.kubernetes.compiling import INT_OR_STRING

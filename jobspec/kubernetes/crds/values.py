@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
+from jobspec.diagnostics.places import Data, Key, Path, spell
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch

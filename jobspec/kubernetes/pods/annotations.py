@@ -6,7 +6,8 @@ k8s.io/kubernetes pkg/apis/core/validation, and `applyAppArmorVersionSkew`, pkg/
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.pods.scheduling import toleration_problems
 from jobspec.kubernetes.problems import excluded, near

@@ -6,7 +6,9 @@ pkg/apis/core/validation, 1.30 to 1.37; volumes that containers mount are in `vo
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
@@ -28,7 +30,6 @@ from jobspec.kubernetes.problems import (
     unsupported,
     wrong_name,
 )
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

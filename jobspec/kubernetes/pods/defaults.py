@@ -6,11 +6,11 @@ Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data
-from jobspec.kinds import SYSTEM_PRIORITIES
+from jobspec.apis.kinds import SYSTEM_PRIORITIES
+from jobspec.apis.releases import choose, is_at_least
+from jobspec.diagnostics.places import Data
 from jobspec.kubernetes.problems import items_at
 from jobspec.schemas import shapes
-from jobspec.targets import choose, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
+    from jobspec.diagnostics.places import Path
     from jobspec.schemas.shapes import Shape
 
 

@@ -9,7 +9,9 @@ ports that the server fills in; they read all other defaults by functions in `de
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
@@ -17,7 +19,6 @@ from jobspec.kubernetes.pods import containers, resources
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, of_class, without_disabled
 from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

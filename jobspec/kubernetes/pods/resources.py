@@ -5,13 +5,14 @@ Follows `validateResourceRequirements` and `validateResourceClaimNames`, k8s.io/
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
 from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, filled_in_containers
 from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,10 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
-from jobspec.kinds import TAINT_EFFECTS
+from jobspec.apis.kinds import TAINT_EFFECTS
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.problems import (
@@ -26,7 +28,6 @@ from jobspec.kubernetes.problems import (
     unsupported,
     within,
 )
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

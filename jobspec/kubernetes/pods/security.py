@@ -6,10 +6,11 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
 from jobspec.kubernetes.problems import choice, duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
-from jobspec.targets import is_at_least
 
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),

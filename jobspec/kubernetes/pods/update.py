@@ -7,7 +7,8 @@ stored state with a `uid` comes from the cluster: what the cluster gave to the p
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
+from jobspec.diagnostics.places import Data, Key, Path, spell
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import comparable
 from jobspec.go.values import at
 from jobspec.kubernetes.pods.annotations import APP_ARMOR, MIRROR

@@ -5,7 +5,8 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.containers import PULL_POLICIES, field_problems, resource_problems

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from jobspec.data import package_path
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.shipped import package_path
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import integer, is_given, mapping, text
 from jobspec.kubernetes.pods.containers import BLANKS
 from jobspec.kubernetes.pods.pod import with_template

@@ -9,14 +9,15 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.pod import template_metadata_problems, template_problems, with_template
 from jobspec.kubernetes.pods.volumes import claim_template_problems
 from jobspec.kubernetes.problems import describe, excluded, fixed, items_at, missing, named, one_of
 from jobspec.kubernetes.workloads import selectors
-from jobspec.targets import is_at_least
 
 _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 _DEADLINE = 600  # by default

@@ -6,7 +6,9 @@ pkg/registry/batch/job, 1.30 to 1.37.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.pod import with_template
@@ -28,7 +30,6 @@ from jobspec.kubernetes.problems import (
     within,
 )
 from jobspec.kubernetes.workloads.selectors import misses, negative_numbers, same, same_pods, unmatched
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

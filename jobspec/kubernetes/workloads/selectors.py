@@ -6,7 +6,8 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import comparable
 from jobspec.go.values import integer, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import meets, selector_problems

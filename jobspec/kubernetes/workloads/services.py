@@ -6,13 +6,14 @@ server allocates addresses and ports before it validates; if that fails, it repo
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.formats import is_link_local_multicast, plain_address, sloppy_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
 from jobspec.kubernetes.problems import choice, excluded, fixed, formed, items_at, missing, named, one_of, within
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

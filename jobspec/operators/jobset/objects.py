@@ -5,13 +5,14 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark, Record
+from jobspec.apis.releases import Target, is_at_least
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, number, set_by, text, with_appended, with_fields
 from jobspec.operators.batch import POD_OF_JOB
 from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, operator_mark, owner_references
+from jobspec.operators.workloads import TEMPLATE
 from jobspec.schemas import shapes
-from jobspec.targets import Target, is_at_least
-from jobspec.workloads import TEMPLATE
 
 JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
 """Its `apiVersion` and `kind`."""

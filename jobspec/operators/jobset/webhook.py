@@ -5,7 +5,10 @@ Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, Mark, Path, Rule, has_error
+from jobspec.apis.releases import Target, is_at_least
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.places import Mark, Path
+from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
 from jobspec.go.values import MAX_INT32, encode_as_go, mapping
@@ -17,9 +20,8 @@ from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
 from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, misnamed, name_of, undecodable_value
+from jobspec.operators.workloads import JOB_INDEX, Role, Workload, items_at, value_at
 from jobspec.schemas import shapes
-from jobspec.targets import Target, is_at_least
-from jobspec.workloads import JOB_INDEX, Role, Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from jobspec.diagnostics import Data, gathered
+from jobspec.apis.kinds import QUEUE_GROUP as GROUP
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, string_map, structs, text
-from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from jobspec.diagnostics import Data
+from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, number, structs, text
 from jobspec.operators.kueue.workload import QueuedWorkload
 from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World, has_condition, minus, plus, usage_of

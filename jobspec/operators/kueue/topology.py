@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from jobspec.diagnostics import Data
+from jobspec.diagnostics.places import Data
 from jobspec.go.values import MAX_INT32, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.metadata import is_beyond, meets
 from jobspec.operators.kueue.workload import QueuedPodSet, adjusted
 from jobspec.operators.kueue.world import AlikeNodes, Flavor, World, amount, spelt
-from jobspec.workloads import HOSTNAME
+from jobspec.operators.workloads import HOSTNAME
 
 #: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
 LeafUsage = dict[tuple[str, ...], Counter[str]]

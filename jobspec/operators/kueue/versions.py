@@ -5,18 +5,18 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import QUEUE_GROUP as GROUP
+from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
-from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
-from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.operators.webhooks import queued_by_default
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from jobspec.diagnostics import Data
+    from jobspec.diagnostics.places import Data
 
     #: Part of an object -> its fields that have other names -> the name, and the value.
     Changes = dict[str, dict[str, tuple[str, Any]]]

@@ -9,11 +9,16 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Data, Diagnostic, Finding, Key, Path, Record, Rule, grouped
+from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import QUEUE_GROUP as GROUP
+from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs, without_nulls
-from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
-from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import (
     annotation_problems,
     bad_label_value,
@@ -24,12 +29,10 @@ from jobspec.kubernetes.metadata import (
 )
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
-from jobspec.operators.trainer.policies import PATCHES
+from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
-from jobspec.schemas import shapes
-from jobspec.targets import QUEUES, Target, is_at_least, release_of
-from jobspec.workloads import (
+from jobspec.operators.workloads import (
     PATCHED_JOBS,
     PREFERRED_TOPOLOGY,
     QUEUE,
@@ -40,6 +43,7 @@ from jobspec.workloads import (
     items_at,
     value_at,
 )
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jobspec import kinds
-from jobspec.diagnostics import Data, JobspecError, Mark
+from jobspec.apis import kinds
+from jobspec.apis.kinds import QUEUE_GROUP as GROUP
+from jobspec.apis.kinds import GroupKind
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Data, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import MarkedTree, as_document, marked, of_kind, set_by
 from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text, texts
-from jobspec.kinds import QUEUE_GROUP as GROUP
-from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.verdict import verdict
@@ -28,8 +30,7 @@ from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import World, amount, plus
 from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.operators.webhooks import Objects
-from jobspec.targets import Target
-from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
+from jobspec.operators.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
 
 _CLAIM_TEMPLATE: GroupKind = ("resource.k8s.io", "ResourceClaimTemplate")
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from jobspec.diagnostics import Data, grouped
+from jobspec.apis.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION_KEY, CompleteKinds, configures_queues, group_kind
+from jobspec.apis.kinds import QUEUE_GROUP as GROUP
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Data
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
-from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION_KEY, CompleteKinds, configures_queues, group_kind
-from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.kueue.versions import as_v1beta2

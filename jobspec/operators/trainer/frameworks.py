@@ -9,24 +9,12 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, set_by, text, with_appended
 from jobspec.go.values import integer
 from jobspec.operators.made import RANDOM, with_items, with_variables
-from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
-from jobspec.operators.trainer.train_job import (
-    LAUNCHER,
-    PORT,
-    JobOfTrainer,
-    TrainerPodSet,
-    core_object,
-    endpoints,
-    first,
-    gpus,
-    processes_per_node,
-    resources_per_node,
-    whole,
-    with_nodes_of,
-    with_training_container,
-)
+from jobspec.operators.trainer.node_resources import gpus, processes_per_node, resources_per_node, whole
+from jobspec.operators.trainer.pod_sets import LAUNCHER, TrainerPodSet, endpoints, first, with_nodes_of, with_training_container
+from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
+from jobspec.operators.trainer.train_job import PORT, JobOfTrainer, core_object
+from jobspec.operators.workloads import JOB_INDEX, NODE
 from jobspec.programs.command_lines import JAX, MASTER_ADDR, MASTER_PORT, OPEN_MPI, TORCH, XGBOOST
-from jobspec.workloads import JOB_INDEX, NODE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Path, grouped
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, of_kind, set_by, text, with_fields, with_mappings
 from jobspec.documents.writer import write
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.kubernetes.pods.resources import sum_of
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import JOBSET, made_by_jobset
@@ -23,28 +25,20 @@ from jobspec.operators.made import (
     with_variables,
 )
 from jobspec.operators.trainer import frameworks
+from jobspec.operators.trainer.node_resources import with_resources
+from jobspec.operators.trainer.overrides import overridden
+from jobspec.operators.trainer.pod_sets import LAUNCHER, POD, TrainerPodSet, is_configured, pod_sets, synced
 from jobspec.operators.trainer.runtimes import API_VERSION, INITIALIZERS, PATCH_FIELDS, RuntimeReference
-from jobspec.operators.trainer.train_job import (
-    LAUNCHER,
-    POD,
-    JobOfTrainer,
-    TrainerPodSet,
-    core_object,
-    is_configured,
-    overridden,
-    pod_sets,
-    synced,
-    with_resources,
-)
+from jobspec.operators.trainer.train_job import JobOfTrainer, core_object
+from jobspec.operators.workloads import NODE, REPLICATED_JOB, REPLICATED_JOBS
 from jobspec.schemas import shapes
-from jobspec.workloads import NODE, REPLICATED_JOB, REPLICATED_JOBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
 
 def expand_trainjob(

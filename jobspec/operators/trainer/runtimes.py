@@ -6,12 +6,12 @@ kustomization renders them; demonstration scripts in them are replaced by a rema
 
 from __future__ import annotations
 
-from jobspec import data
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, GroupKind
+from jobspec.apis.releases import Target, is_at_least
+from jobspec.apis.shipped import load, package_path
 from jobspec.documents.document import Document, OnePlace
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, GroupKind
+from jobspec.operators.workloads import Role, roles_in, value_at
 from jobspec.programs.command_lines import OPEN_MPI, TORCH, XGBOOST
-from jobspec.targets import Target, is_at_least
-from jobspec.workloads import Role, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def shipped(target: Target) -> dict[str, Any]:
     """The ClusterTrainingRuntimes that the target's trainer installs, by name."""
     release = target["trainer"]
     if release not in _shipped:
-        _shipped[release] = data.load(data.package_path("operators", "trainer", f"runtimes-{release}.json"))
+        _shipped[release] = load(package_path("operators", "trainer", f"runtimes-{release}.json"))
     return _shipped[release]
 
 

@@ -6,23 +6,26 @@ pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Finding, Key, Path, Rule
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
+from jobspec.apis.releases import Target, is_at_least
+from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.kubernetes.verdict import AdmissionAnswer
-from jobspec.operators.trainer import policies, runtimes
-from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
+from jobspec.operators.trainer import runtimes
+from jobspec.operators.trainer.merged_pods import PATCHES, changes, pods_of
+from jobspec.operators.trainer.policies import POLICY_RULES, is_reviewed_by_torch
+from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
-from jobspec.targets import Target, is_at_least
-from jobspec.workloads import Workload, items_at, roles_in, value_at
+from jobspec.operators.workloads import Workload, items_at, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics.diagnostic import Severity
 
 
 RUNTIME_REF: Path = ("spec", "runtimeRef")
@@ -189,7 +192,7 @@ TRAINJOB_RULES = [
     Rule(patched_job, until="2.3.0"),
     Rule(repeated_job, until="2.1.0"),
     Rule(patched_environment),
-    *policies.POLICY_RULES,
+    *POLICY_RULES,
 ]
 
 
@@ -258,7 +261,7 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
     command = value_at(job.data, ("spec", "trainer", "command"))
-    is_torchtune = command == runtimes.TORCHTUNE and policies.is_reviewed_by_torch(workload, target)
+    is_torchtune = command == runtimes.TORCHTUNE and is_reviewed_by_torch(workload, target)
     found = diagnostics([*TRAINJOB_RULES, *(TORCHTUNE_RULES if is_torchtune else ())], workload, target)
     return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 

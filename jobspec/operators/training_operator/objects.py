@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
@@ -25,7 +26,6 @@ from jobspec.operators.training_operator.job import (
 )
 from jobspec.operators.training_operator.pods import pod_groups, pods
 from jobspec.schemas import shapes
-from jobspec.targets import Target
 
 
 def expand_pytorchjob(

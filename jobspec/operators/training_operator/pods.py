@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.targets import Target
+    from jobspec.apis.releases import Target
 
 
 def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:

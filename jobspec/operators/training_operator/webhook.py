@@ -5,11 +5,13 @@ Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Finding, Key, Path, Rule, rename, set_to
+from jobspec.apis.releases import Target, is_at_least
+from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.problems import rename, set_to
+from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.operators.training_operator import MANAGED_BY, REPLICA_TYPES
 from jobspec.operators.webhooks import job_name, undecodable_value
-from jobspec.targets import Target, is_at_least
-from jobspec.workloads import REPLICA_SPECS, Workload
+from jobspec.operators.workloads import REPLICA_SPECS, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
-from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, parts_with, source_of
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds, GroupKind
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds, GroupKind
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Manifests, Source
 from jobspec.kubernetes.admission import policies
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.custom_kinds import CustomKinds
-from jobspec.pipeline import Manifests, Source, check_files, load
+from jobspec.session.found import Found
+from jobspec.session.reading import parts_with, source_of
+from jobspec.world.world import Cluster
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
 from tests.support.reference import ROOT

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from jobspec.kinds import PRIORITY_CLASS, CompleteKinds
+from jobspec.apis.kinds import PRIORITY_CLASS, CompleteKinds
+from jobspec.apis.releases import choose
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.quotas import job_quota_problems
 from jobspec.kubernetes.admission.review import review_pod
-from jobspec.targets import choose
 from tests.support import quick_yaml
 
 _TARGET = choose([])

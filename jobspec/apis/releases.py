@@ -1,0 +1,166 @@
+"""Releases: which exist, and which libraries an operator was built with."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.errors import JobspecError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+Target: TypeAlias = "Mapping[str, str]"
+
+#: component -> release -> the libraries whose types its CRDs froze, `k8s.io/api` as `kubernetes`; newest last.
+#: From the operators' own go.mod at each release.
+RELEASES: dict[str, dict[str, dict[str, str]]] = {
+    "training-operator": {
+        "1.7.0": {"kubernetes": "0.27.3"},
+        "1.8.1": {"kubernetes": "0.29.3"},
+        "1.9.0": {"kubernetes": "0.31.3"},
+        "1.9.4": {"kubernetes": "0.36.3"},
+    },
+    "trainer": {
+        "2.0.0": {"kubernetes": "0.32.2", "jobset": "0.8.2"},
+        "2.1.0": {"kubernetes": "0.34.1", "jobset": "0.10.1"},
+        "2.2.0": {"kubernetes": "0.35.2", "jobset": "0.11.1"},
+        "2.2.1": {"kubernetes": "0.36.0", "jobset": "0.11.1"},
+        "2.3.0": {"kubernetes": "0.36.2", "jobset": "0.12.0"},
+    },
+    "jobset": {
+        "0.8.2": {"kubernetes": "0.32.2"},
+        "0.10.1": {"kubernetes": "0.34.1"},
+        "0.11.1": {"kubernetes": "0.35.0"},
+        "0.12.0": {"kubernetes": "0.36.0"},
+    },
+    "kueue": {
+        "0.18.2": {"kubernetes": "0.36.1"},
+        "0.19.2": {"kubernetes": "0.36.2"},
+    },
+    "kubernetes": {
+        "1.30": {"kubernetes": "0.30.14"},
+        "1.31": {"kubernetes": "0.31.14"},
+        "1.32": {"kubernetes": "0.32.13"},
+        "1.33": {"kubernetes": "0.33.13"},
+        "1.34": {"kubernetes": "0.34.4"},
+        "1.35": {"kubernetes": "0.35.4"},
+        "1.36": {"kubernetes": "0.36.3"},
+        "1.37": {"kubernetes": "0.37.2"},
+    },
+    "jobspec": {"1": {"kubernetes": "0.36.3"}},
+}
+
+#: The operators that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
+OPERATORS = ("training-operator", "trainer", "jobset", "kueue")
+#: The operator that not every cluster of training jobs has. Only a target that names its release has its webhooks for jobs; its own
+#: kinds are those of the newest release without one.
+QUEUES = "kueue"
+#: All components that a user may choose a release of.
+CHOSEN = (*OPERATORS, "kubernetes")
+
+
+def choose(texts: Iterable[str]) -> Target:
+    """The target for `OPERATOR=RELEASE` texts: of all others the newest release, but none of Kueue.
+
+    A release may be shortened (`1.9` is the newest known patch of it); patches of Kubernetes are ignored. Raises JobspecError for an
+    unknown operator or release.
+    """
+    return complete(dict(map(parse_target, texts)), options=True)
+
+
+def complete(asked: Mapping[str, str], *, options: bool = False) -> Target:
+    """The target with these releases, and the newest of all other components but Kueue.
+
+    Raises JobspecError for what is not known, in the words of the command line where *options* give the releases.
+    """
+    if asked.keys() | {QUEUES} == RELEASES.keys():
+        return asked
+    chosen = {each: _known(each, release, options=options) for each, release in asked.items() if each != "jobspec"}
+    target = {component: list(releases)[-1] for component, releases in RELEASES.items() if component != QUEUES}
+    target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
+    return target | chosen
+
+
+def release_of(component: str, target: Target) -> str:
+    """The release of a component: the target's, or the newest one of a component that the target does not name."""
+    return target.get(component) or list(RELEASES[component])[-1]
+
+
+def parse_target(text: str) -> tuple[str, str]:
+    """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
+    operator, equals, release = text.partition("=")
+    if not equals or operator not in CHOSEN:
+        raise JobspecError(f"--target {text}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
+    return operator, release
+
+
+def _known(component: str, release: str, *, options: bool) -> str:
+    """The newest known patch of a release; of Kubernetes, the release of a patch."""
+    if component not in CHOSEN:
+        raise JobspecError(f"unknown operator `{component}`: the operators are {', '.join(OPERATORS)}, and `kubernetes`")
+    if not isinstance(release, str):
+        raise JobspecError(f'{component}: a release is a string, such as "{list(RELEASES[component])[-1]}", not {release!r}')
+    known = known_releases(component, release)
+    if known:
+        return known[-1]
+    crds = "with --crd" if options else "as `crds`"
+    way_out = f"; for a later one, give its CRDs {crds}" if component in OPERATORS and is_later(component, release) else ""
+    asked = f"{'--target ' if options else ''}{component}={release}"
+    raise JobspecError(f"{asked}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
+
+
+def known_releases(component: str, release: str) -> list[str]:
+    """The known releases that a release means: one without a patch means all of its patches; patches of Kubernetes are ignored."""
+    if component == "kubernetes":
+        release = ".".join(release.removeprefix("v").split(".")[:2])
+    return [each for each in RELEASES[component] if each == release or each.startswith(release + ".")]
+
+
+def is_later(operator: str, release: str) -> bool:
+    """Whether a release of an operator came after all that are known."""
+    return is_release(release) and _numbers(release) > _numbers(list(RELEASES[operator])[-1])
+
+
+def is_release(text: str) -> bool:
+    """Whether a text is the name of a release, such as `0.19.2`."""
+    return all(part.isdecimal() and part.isascii() for part in text.split("."))
+
+
+def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
+    """Releases that may have come after those that are known, each with the newest known one in its place.
+
+    Of Kueue, of which a cluster may have any release, a known patch of the same release counts, too, and one without any is left out.
+    """
+    found = {}
+    for each, release in releases.items():
+        known = known_releases(each, release)
+        if not known and is_later(each, release):
+            found[each] = list(RELEASES[each])[-1]
+        elif known or each != QUEUES:
+            found[each] = release
+        elif known := known_releases(each, ".".join(release.split(".")[:2])):
+            found[each] = known[-1]
+    return found
+
+
+def reported(target: Target) -> dict[str, str]:
+    """The releases that a report names: those of the training operators, and others that were chosen.
+
+    JobSet's is chosen where it is not the trainer's own, Kubernetes' where it is not the newest.
+    """
+    usual = {"jobset": RELEASES["trainer"][target["trainer"]]["jobset"], "kubernetes": list(RELEASES["kubernetes"])[-1]}
+    return {each: target[each] for each in CHOSEN if each in target and target[each] != usual.get(each)}
+
+
+def is_at_least(release: str, other: str) -> bool:
+    """Whether a release is another one or came after it."""
+    return _numbers(release) >= _numbers(other)
+
+
+_parsed: dict[str, list[int]] = {}
+
+
+def _numbers(release: str) -> list[int]:
+    if release not in _parsed:
+        _parsed[release] = [int(part) for part in release.split(".")]
+    return _parsed[release]

@@ -1,0 +1,84 @@
+"""Count results, and write the last line of a report."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.results import STATUSES
+from jobspec.diagnostics.wording import counted, severity_counts, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics.results import FileResult
+
+
+def count(files: Sequence[FileResult]) -> dict[str, int]:
+    """The number of documents: in total, of each status, and of accepted jobs that will not run."""
+    documents = [document for each in files for document in each.documents]
+    statuses = [document.status for document in documents]
+    counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in STATUSES}
+    counts["willNotRun"] = sum(each.will_not_run for each in documents)
+    ignored = sum(each.ignored for each in files)
+    not_evaluated = sum(diagnostic.rule == _NOT_EVALUATED for each in files for diagnostic in each.diagnostics)
+    return counts | ({"ignored": ignored} if ignored else {}) | ({"policiesNotEvaluated": not_evaluated} if not_evaluated else {})
+
+
+_NOT_EVALUATED = "policy-not-evaluated"
+
+
+def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
+    """The last line of a report: the number of documents, how many have each status, and the releases they were checked for.
+
+    *fixable*: and how many findings `--fix` can fix.
+    """
+    counts = count(files)
+    lost = counts["willNotRun"]
+    counts["valid"] -= lost
+    parts = [f"{counts[status]} {'partly checked' if status == 'partly' else status}" for status in STATUSES if counts[status]]
+    if reasons := _reasons(files):
+        parts[-1] += f" ({', '.join(reasons)})"
+    parts += [f"{lost} accepted but will not run"] if lost else []
+    found = [diagnostic for each in files for diagnostic in each.diagnostics]
+    parts += [severity_counts(found)] if found else []
+    unknown = counts.get("policiesNotEvaluated", 0)
+    parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
+    parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
+    number = sum(bool(each.changes) for each in found) if fixable else 0
+    parts += [f"{number} fixable with --fix"] if number else []
+    documents = counted(counts["documents"], "document")
+    return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+def _reasons(files: Sequence[FileResult]) -> list[str]:
+    """Why documents are skipped, each reason with their number; of unknown kinds the most frequent ones by name."""
+    rows = [row for each in files for row in each.documents]
+    known = [row.reason for row in rows if row.reason]
+    parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
+    others = sum(row.status == "skipped" and not row.reason and not row.kind for row in rows)
+    parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
+    by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])
+    kinds = {kind: sum(each["documents"] for each in versions) for kind, versions in by_kind.items()}
+    if not kinds:
+        return parts
+    shown = shortened([f"{number} {kind}" for kind, number in sorted(kinds.items(), key=lambda each: -each[1])])
+    return [*parts, f"{sum(kinds.values())} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {shown}"]
+
+
+def summary(files: Sequence[FileResult]) -> dict[str, Any]:
+    """The counts of a report, and the unknown kinds among what is skipped."""
+    kinds = unknown_kinds(files)
+    return {**count(files), **({"unknownKinds": kinds} if kinds else {})}
+
+
+def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
+    """The kinds of skipped documents that jobspec has no schema of, each with the number of its documents, the most frequent first."""
+    rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason)
+    found = [(-len(alike), kind, version) for (kind, version), alike in grouped(rows, lambda row: (row.kind, row.api_version)).items()]
+    return [{"apiVersion": version, "kind": kind, "documents": -number} for number, kind, version in sorted(found)]
+
+
+def _counted(number: int, noun: str) -> str:
+    noun, colon, why = noun.partition(":")
+    return f"{counted(number, noun)}{colon}{why}"

@@ -1,0 +1,132 @@
+"""A diagnostic: one problem at a place in a file."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Literal
+
+    from jobspec.diagnostics.explanations import Stage
+    from jobspec.diagnostics.places import Mark
+    from jobspec.diagnostics.problems import Change
+
+    Severity = Literal["error", "warning", "info"]
+
+
+#: From the gravest to the least.
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+class Reasons(str):
+    """The message of one cause with several reasons: `namespace X enforces Y, which requires A, requires B`, reported once."""
+
+    def __new__(cls, cause: str, reasons: Sequence[str]) -> Reasons:
+        """The message of a cause; a verb that several reasons begin with stands once: `requires A, B`."""
+        parts = [f"{verb} {', '.join(said)}" for verb, said in gathered(each.partition(" ")[::2] for each in reasons).items()]
+        return super().__new__(cls, f"{cause} {' and '.join(parts)}")
+
+    def __init__(self, cause: str, reasons: Sequence[str]) -> None:
+        self.cause = cause
+        self.reasons = reasons
+
+    def __reduce__(self) -> tuple[type[Reasons], tuple[str, Sequence[str]]]:
+        return Reasons, (self.cause, self.reasons)
+
+
+class Diagnostic(Record):
+    """One problem: what is wrong, where, and what would be right."""
+
+    def __init__(
+        self,
+        rule: str,
+        message: str,
+        mark: Mark,
+        *,
+        field: str = "",
+        document: int | None = None,
+        severity: Severity = "error",
+        hint: str = "",
+        stage: Stage | None = None,
+        changes: Sequence[Change] = (),
+        related: Sequence[Diagnostic] = (),
+    ) -> None:
+        self.rule = rule
+        self.message = message
+        self.mark = mark
+        self.field = field
+        self.document = document
+        """Index of the document in its file, from 0; None where the file as a whole is meant."""
+        self.severity = severity
+        self.hint = hint
+        self.stage: Stage = stage or _stage_of(rule)
+        """Who refuses, or would."""
+        self.changes = changes
+        """What fixes it in its document, all together; empty where there is more than one way, or none that is safe."""
+        self.related = related
+        """The same problem at further places, where it is reported once for one cause."""
+
+    def with_hint(self, hint: str) -> Diagnostic:
+        """The same with another hint."""
+        return self.changed(hint=hint)
+
+    def with_message(self, message: str) -> Diagnostic:
+        """The same in other words."""
+        return self.changed(message=message)
+
+    def in_document(self, index: int | None) -> Diagnostic:
+        """The same in another document of a file."""
+        return self.changed(document=index)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The diagnostic as the JSON report has it."""
+        found = {"rule": self.rule, "stage": self.stage, "severity": self.severity, "message": self.message, **self._place()}
+        found["hint"] = self.hint
+        return {**found, "related": [each._place() for each in self.related]} if self.related else found
+
+    def _place(self) -> dict[str, Any]:
+        mark = self.mark
+        return {
+            "field": self.field,
+            "file": mark.file,
+            "document": self.document,
+            "line": mark.line,
+            "column": mark.column,
+            "endLine": mark.end_line,
+            "endColumn": mark.end_column,
+            "layer": mark.layer,
+        }
+
+    @property
+    def further_places(self) -> list[Mark]:
+        """The places of what is `related`, each once, without its own."""
+        places = {str(each.mark): each.mark for each in self.related}
+        places.pop(str(self.mark), None)
+        return list(places.values())
+
+    def __repr__(self) -> str:
+        return f"<{self.rule} {self.mark} {self.message!r}>"
+
+
+def lines_of(diagnostics: Iterable[Diagnostic]) -> str:
+    """A line for each diagnostic: place, message and hint, for an error that holds them all."""
+    return "\n".join(f"{each.mark}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in diagnostics)
+
+
+def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether any is of severity error."""
+    return any(each.severity == "error" for each in diagnostics)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorted by place."""
+    return sorted(diagnostics, key=lambda d: (d.mark.file, d.mark.line, d.mark.column, d.field, d.rule))
+
+
+def _stage_of(rule: str) -> Stage:
+    from jobspec.diagnostics.explanations import STAGES
+
+    return STAGES.get(rule, "admission")

@@ -1,0 +1,119 @@
+"""The results of files and of their documents."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.causes import by_cause, joined
+from jobspec.diagnostics.diagnostic import Diagnostic, Reasons, has_error, in_order
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.wording import counted, severity_counts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from dataclasses import KW_ONLY
+    from typing import Any, Literal
+
+    from jobspec.diagnostics.diagnostic import Diagnostic
+
+    #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.
+    Status = Literal["valid", "invalid", "partly", "skipped"]
+
+
+STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
+
+
+class DocumentResult(Record):
+    """One document of a file: what it is, and its status."""
+
+    index: int
+    """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
+    status: Status
+    _: KW_ONLY
+    api_version: str = ""
+    """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
+    kind: str = ""
+    name: str = ""
+    labels: Any = None
+    """Its `metadata.labels` as they are written; None without any."""
+    diff: str | None = None
+    """What an apply would change in the live object; None without `--diff`."""
+    runs: bool | None = None
+    """Whether a training job will run; None where that is not known, or was not checked."""
+    reason: str = ""
+    """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
+
+    def moved(self, index: int) -> DocumentResult:
+        """The same of another document."""
+        return self.changed(index=index)
+
+    @property
+    def will_not_run(self) -> bool:
+        """Whether the server accepts a job that then creates nothing, or does not train."""
+        return self.status == "valid" and self.runs is False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The document as the JSON report has it."""
+        said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
+        said |= {"status": self.status, "runs": self.runs, **({"reason": self.reason} if self.reason else {})}
+        return said if self.diff is None else {**said, "diff": self.diff}
+
+
+class FileResult:
+    """One file: the results of its documents, and every diagnostic, sorted by place."""
+
+    def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic], *, ignored: int = 0) -> None:
+        self.path = path
+        self.ignored = ignored
+        """The number of diagnostics that settings and comments leave out."""
+        self.documents = tuple(documents)
+        self.diagnostics = tuple(in_order(diagnostics))
+        self.valid = not has_error(self.diagnostics)
+        """Whether no diagnostic of severity error stands in the file."""
+
+    def __repr__(self) -> str:
+        number = len(self.documents)
+        return f"<{self.path}: {counted(number, 'document')}, {severity_counts(self.diagnostics)}>"
+
+    def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
+        """The same result with further diagnostics."""
+        return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
+
+    def by_cause(self) -> FileResult:
+        """The same result with one diagnostic for each cause."""
+        return (
+            self if len(self.diagnostics) < 2 else FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
+        )
+
+    def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
+        """The same result with other diagnostics; *ignored* grows by the number that was dropped, or by the given number."""
+        missing = len(self.diagnostics) - len(diagnostics) if ignored is None else ignored
+        return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
+
+
+def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[FileResult]:
+    """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone.
+
+    *for_people*: so is what one missing object, one policy or one Pod Security level causes in several files, whose documents may be
+    invalid without a diagnostic of their own then. What was not judged is counted in each file.
+    """
+    results = [each.by_cause() for each in files]
+    shared = [one for each in results for one in each.diagnostics if _is_shared(one, for_people=for_people)]
+    once: dict[int, Diagnostic] = {}
+    left_out: set[int] = set()
+    for several in grouped(shared, lambda one: (one.rule, one.severity, one.message, one.hint)).values():
+        once[id(several[0])] = joined(several, lambda _: None)[0]
+        left_out |= {id(one) for one in several[1:]}
+    if not left_out:
+        return results
+    kept = [[once.get(id(one), one) for one in each.diagnostics if id(one) not in left_out] for each in results]
+    return [FileResult(each.path, each.documents, left, ignored=each.ignored) for each, left in zip(results, kept, strict=True)]
+
+
+def _is_shared(found: Diagnostic, *, for_people: bool) -> bool:
+    """Whether a diagnostic in the same words in another file has the same cause."""
+    if found.severity == "info" or not for_people:
+        return found.severity == "info" and found.rule != "unjudged-template"
+    from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
+
+    return found.rule in CAUSED_ELSEWHERE or isinstance(found.message, Reasons)

@@ -1,0 +1,84 @@
+"""A rule, and a finding of a rule."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from dataclasses import KW_ONLY
+    from typing import Literal, Protocol, TypeAlias
+
+    from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.places import Mark, Path
+    from jobspec.diagnostics.problems import Change
+
+    #: What a rule of lint is called with: the `LintedJob` of a job of either kind or of one, of a runtime that is looked at alone, or of
+    #: both jobs and runtimes (`pods`); the `LintedDocument` of any document, or of a runtime.
+    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
+
+    class HasPlace(Protocol):
+        """A value that knows its place, such as a `MarkedTree`."""
+
+        @property
+        def mark(self) -> Mark:
+            """Where it was written."""
+
+        def place(self) -> Mark:
+            """Where to point."""
+
+    #: Where a finding is: a path in the document that a rule looks at, a value with a place, a line, or None for no line of any file.
+    Place: TypeAlias = "Path | HasPlace | Mark | None"
+
+
+#: A place, and a change of the text behind it, whose path begins there.
+Edit: TypeAlias = "tuple[Place, Change]"
+
+
+class Finding(Record):
+    """What a rule finds: where, a sentence, how to fix it, and the edits that do so where that is safe and there is one way alone."""
+
+    at: Place
+    message: str
+    hint: str = ""
+    _: KW_ONLY
+    rule: str = ""
+    """The name of the rule, where that is not its function's."""
+    field: str = ""
+    """The field as an operator spells it; empty where that is the path's own spelling."""
+    edits: Sequence[Edit] = ()
+    changes: Sequence[Change] = ()
+    """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
+    severity: Severity | None = None
+    """Where it is another one than the rule's."""
+
+
+class Rule:
+    """A check, how much its findings weigh, and where it is called: for what it sees and reads, at which releases."""
+
+    def __init__(
+        self,
+        check: Callable[..., Iterator[Finding]],
+        severity: Severity = "error",
+        *,
+        sees: Sees = "pods",
+        reads: Iterable[str] = (),
+        kinds: Sequence[tuple[str, str]] = (),
+        since: str = "",
+        until: str = "",
+        by_default: bool = True,
+    ) -> None:
+        self.check = check
+        self.name = check.__name__.replace("_", "-")
+        """The rule's name in the catalogue: the function's, in kebab-case."""
+        self.severity: Severity = severity
+        self.sees: Sees = sees
+        self.reads = [each.lower() for each in reads]
+        """Parts of keys and texts: it finds nothing in a job that says none of them, unless a document is of one of the `kinds`."""
+        self.kinds = kinds
+        self.since = since
+        """The release of the operator from which on it holds, and `until` that from which on it holds no more; empty without a limit."""
+        self.until = until
+        self.by_default = by_default
+        """Whether it is looked at where nobody chooses it by name."""

@@ -1,0 +1,56 @@
+"""Make the marks of a document from the nodes of the YAML parser."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.places import Mark, Marks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics.places import Children
+
+
+class Piece:
+    """A part of a file that is parsed on its own, and the number of lines before it."""
+
+    __slots__ = ("file", "first_line", "has_other_breaks", "layer", "text")
+
+    def __init__(self, text: str, first_line: int, file: str, layer: str) -> None:
+        self.text = text
+        self.first_line = first_line
+        self.file = file
+        self.layer = layer
+        self.has_other_breaks = not text.isascii() and any(each in text for each in "\x85\u2028\u2029")
+        """Whether it has line breaks of YAML 1.1 alone (NEL, LS, PS), which editors do not count."""
+
+
+def mark_of(piece: Piece, start: Any, end: Any = None) -> Mark:
+    """The place in the file of what stands between two of the parser's marks."""
+    first, end = piece.first_line + 1, end or start
+    if piece.has_other_breaks:
+        (line, column), (end_line, end_column) = _recounted(piece.text, start), _recounted(piece.text, end)
+        return Mark(piece.file, line + first, column + 1, end_line + first, end_column + 1, piece.layer)
+    return Mark(piece.file, start.line + first, start.column + 1, end.line + first, end.column + 1, piece.layer)
+
+
+def _recounted(text: str, mark: Any) -> tuple[int, int]:
+    """The line and column, from 0, of a mark of the parser, in the lines that everybody counts."""
+    if getattr(mark, "index", None) is None:
+        return mark.line, mark.column
+    return text.count("\n", 0, mark.index), mark.index - text.rfind("\n", 0, mark.index) - 1
+
+
+def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
+    """The tree of marks of a node: an event of a scalar, or a `Node`; *key* is the event of its key."""
+    key_mark = key and mark_of(piece, key.start_mark, key.end_mark)
+    children = getattr(node, "children", None)
+    if children is None:
+        return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
+    return Marks(mark_of(piece, node.event.start_mark), key_mark, make=lambda: _marks_of_children(piece, children))
+
+
+def _marks_of_children(piece: Piece, children: Any) -> Children:
+    if isinstance(children, dict):
+        return {name: marks_of(piece, child, key) for name, (key, child) in children.items()}
+    return [marks_of(piece, child) for child in children]

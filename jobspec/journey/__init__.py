@@ -1,0 +1,1 @@
+"""The journey of files to results: read, apply overlays, judge in a world, foresee, relate."""

@@ -1,0 +1,151 @@
+"""Apply overlays to a file, and check its documents in a world."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.causes import deduplicated
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
+from jobspec.go.values import mapping, structs
+from jobspec.journey.reading import read
+from jobspec.journey.steps import Checked
+from jobspec.operators.workloads import is_workload
+from jobspec.world.judged import MOUNTED
+from jobspec.world.judging import judge, objects_for
+from jobspec.world.policies import parameters_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.journey.steps import Manifests, Source
+    from jobspec.overlays.load import LoadedOverlay
+    from jobspec.world.judged import Judged
+    from jobspec.world.world import Cluster
+
+
+def checked(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Checked:
+    """One file: read, with overlays applied, and checked."""
+    return check(load(source, overlays, cluster), cluster)
+
+
+def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:
+    """The documents of a file, with overlays applied."""
+    return apply(read(source, cluster.target), overlays, cluster)
+
+
+def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> tuple[Manifests, Checked]:
+    """The manifests with values in place of the placeholders that a server refuses, and what a check of these says.
+
+    Each place has a note without a message. Those of overlays and projects are parameters, which nobody else fills in.
+    """
+    from jobspec.repository.placeholders import stood_in
+
+    own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
+    errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
+    documents, notes = stood_in(manifests.documents, errors, cluster.target)
+    if not notes or manifests.settled is not None:
+        return manifests, checked
+    changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])
+    return with_stand_ins(changed, check(changed, cluster), cluster)
+
+
+def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:
+    """The manifests with overlays applied to their jobs.
+
+    They are applied only to a file that is valid without them, by all checks but the webhooks'; else its own mistakes are reported.
+    """
+    if not overlays or manifests.settled is not None:
+        return manifests
+    from jobspec.overlays.apply import apply as apply_overlays
+
+    base, manifests = check(manifests, cluster.for_bases()), manifests.changed(text="")
+    if not base.result.valid:
+        return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
+    applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
+    if has_error(applied.diagnostics):
+        settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
+        return manifests.changed(documents=base.documents, diagnostics=applied.diagnostics, settled=settled)
+    return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
+
+
+def check(manifests: Manifests, cluster: Cluster) -> Checked:
+    """The result of a file's manifests in a cluster."""
+    if manifests.settled is not None:
+        result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
+        generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == kinds.KUSTOMIZATION]
+        return Checked(result, manifests.documents, generating, comments=manifests.comments, settled=True)
+    of_text, diagnostics = list(manifests.diagnostics), []
+    broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
+    judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
+    documents = []
+    rows: dict[int, list[DocumentResult]] = {}
+    pending = []
+    objects = objects_for(judged, cluster) if any(each.wanted for each in judged) else None
+    for each in judged:
+        document = each.document
+        if document.is_held:
+            diagnostics += [found.changed(severity="info", changes=()) for found in each.diagnostics if each.by_server.status != "unknown"]
+            continue
+        row, wrong = _of_overlay(document, _row_of(each, skip_unknown=manifests.skip_unknown), cluster)
+        diagnostics += wrong
+        rows.setdefault(document.index, []).append(row)
+        if row.status == "skipped":
+            of_text = [known for known in of_text if known.document != document.index]
+        else:
+            diagnostics += each.diagnostics
+        if row.status != "skipped" or (document.kind and document.name):
+            documents.append(document)
+        if objects and each.wanted:
+            pending.append((each, objects))
+    for index in broken - rows.keys():
+        if index is not None:
+            rows[index] = [DocumentResult(index, "invalid")]
+    result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
+    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or _is_shared(each.seen))]
+    if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
+        accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
+        shared += parameters_in(accepted, shared)
+    refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in kinds.WEBHOOK_LOOKUPS]
+    return Checked(result, documents, shared, pending, refused=refused, comments=manifests.comments, sync=manifests.sync)
+
+
+def _is_shared(document: Document) -> bool:
+    """Whether jobs of other files refer to an object, which need not be there while others may exist in the cluster."""
+    return document.group_kind not in MOUNTED or kinds.configures_queues(document.group_kind, document.data)
+
+
+def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
+    """The result of a document; *skip_unknown*: what is no manifest or a part of one is skipped."""
+    document = judged.document
+    if judged.status != "unknown":
+        part = _part_of_object(judged) if skip_unknown and judged.diagnostics else ""
+        return result_of(document, "skipped", reason=part) if part else result_of(document, judged.status)
+    if not skip_unknown or judged.by_server.near_miss:
+        return result_of(document, "invalid")
+    is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS
+    return result_of(document, "skipped", reason="kustomization" if is_kustomization else "")
+
+
+def _part_of_object(judged: Judged) -> str:
+    """What a document is that only lacks fields: a patch, such as one of `kubectl patch`, or the state that a test or a policy expects."""
+    document, lacks = judged.document, [each.message for each in judged.diagnostics if each.rule == "missing-field"]
+    if len(lacks) < len(judged.diagnostics) or document.file.rpartition("/")[2] in KUSTOMIZATIONS:
+        return ""
+    if document.data.get("status") and "spec" not in document.data:
+        return "expected state"
+    steps = kinds.POD_TEMPLATES.get(document.group_kind)
+    pod = mapping(document.data, *steps, "spec") if steps else {}
+    fields = {*mapping(document.data, "spec"), *pod, *(field for each in structs(pod, "containers") for field in each)}
+    return "patch" if steps and fields.isdisjoint(("image", "selector", "restartPolicy")) else ""
+
+
+def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tuple[DocumentResult, list[Diagnostic]]:
+    """The result of a document, and what is wrong with it where it is an overlay, which no server judges."""
+    if row.status != "valid" or document.group_kind != kinds.OVERLAY:
+        return row, []
+    from jobspec.overlays.load import overlay_problems
+
+    wrong = [each.in_document(document.index) for each in overlay_problems(document, cluster.target)]
+    return result_of(document, "invalid") if wrong else row, wrong

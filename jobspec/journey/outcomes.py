@@ -1,0 +1,120 @@
+"""Foresee what becomes of accepted jobs."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.causes import deduplicated
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import Document, result_of
+from jobspec.journey.references import document_key
+from jobspec.operators.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jobspec.journey.steps import Checked
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.world.world import Cluster
+
+
+def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> list[Document]:
+    """What the jobs of a file may refer to: all in their own file, and the runtimes and classes of others and of the cluster.
+
+    Of several in other files that have one name, nobody knows which is meant.
+    """
+    objects = (each for other in files if other is not file for each in other.objects)
+    others = grouped(objects, lambda each: (each.group_kind, each.namespace, each.name)).values()
+    return [*file.documents, *(several[0] for several in others if len(several) == 1), *cluster.lookups]
+
+
+def foresee(file: Checked, cluster: Cluster) -> Checked:
+    """A file with what becomes of its jobs, as far as its own documents and the cluster say; to be done before `resolve`."""
+    jobs = [each for each in file.documents if is_workload(each)]
+    if not jobs:
+        return file
+    refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
+    context = [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and document_key(each) not in refused]
+    return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
+
+
+def foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list[Checked]:
+    """Resolved files with what becomes of the jobs whose runtimes are in other files, each in its cluster."""
+    if not any(file.unforeseen for file in files):
+        return list(files)
+    context = [each for file in files for each in file.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS]
+
+    def foreseen(file: Checked, cluster: Cluster) -> Checked:
+        return _with_outcomes(file, file.unforeseen, context, cluster) if file.unforeseen else file
+
+    return _each_warning_once([foreseen(file, cluster) for file, cluster in zip(files, clusters, strict=True)])
+
+
+def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> Checked:
+    """A file with what becomes of some of its jobs; *context*: what these may refer to, such as runtimes and priority classes."""
+    from jobspec.outcome.ordinary import foresee as foresee_job
+
+    rows, unforeseen = list(file.result.documents), []
+    found: dict[tuple[str, str, str], Diagnostic] = {}
+    places = {document_key(row): at for at, row in reversed(list(enumerate(rows)))}
+    policies = _policies_on_jobs(file, cluster)
+    classes = [each for each in context if each.group_kind == kinds.PRIORITY_CLASS]
+    runtimes: dict[str, list[Document]] = {}
+    for each in context:
+        if each.group_kind != kinds.PRIORITY_CLASS:
+            runtimes.setdefault(each.name, []).append(each)
+    for job in jobs:
+        at = places[document_key(job)]
+        if rows[at].status != "valid":
+            rows[at] = result_of(rows[at], rows[at].status, runs=False)
+            continue
+        if policies is not None and policies.change_objects:
+            from jobspec.operators.policies import changed_job
+
+            job = changed_job(job, policies, cluster.target)
+        known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
+        foresight = foresee_job(job, known, cluster, policies, is_reviewed=not file.settled)
+        if foresight is None:
+            unforeseen.append(job)
+        else:
+            rows[at] = result_of(rows[at], rows[at].status, runs=foresight.runs)
+            for one in foresight.diagnostics:  # a mistake that hits several jobs, such as one in their runtime, is reported once
+                found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
+    result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
+    return file.changed(result=result, unforeseen=unforeseen)
+
+
+def _of_its_name(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
+    """The runtimes, given by name, that a job may refer to."""
+    from jobspec.operators.trainer.runtimes import RuntimeReference
+
+    return runtimes.get(str(RuntimeReference(job.data).name), ())
+
+
+def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
+    """The files without warnings about a line, such as one of a runtime, that an earlier file has, too.
+
+    An error stays in each file that it hits, none of which is valid.
+    """
+    changed, known = [], set()
+    for file in files:
+        kept = []
+        for each in file.result.diagnostics:
+            mistake = (each.rule, str(each.mark), each.message)
+            if each.stage != "outcome" or each.severity == "error" or mistake not in known:
+                kept.append(each)
+            known.add(mistake)
+        changed.append(file.changed(result=file.result.with_only(kept, ignored=0)))
+    return changed
+
+
+def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
+    """The objects of a file and of the cluster that decide on the pods of jobs; None without any."""
+    there = cluster.policies_on_jobs if cluster.objects else None
+    if not file.objects:
+        return there
+    from jobspec.kubernetes.admission.objects import policies_among
+
+    return policies_among(file.objects, there, complete=cluster.complete)

@@ -1,0 +1,117 @@
+"""Find the objects of other files that decide on documents: admission policies, quotas, limits."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import Document
+from jobspec.journey.references import kind_of, name_in_file, reaches
+from jobspec.journey.steps import Checked
+from jobspec.world.judging import can_be_looked_up
+from jobspec.world.policies import parameters_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import TypeVar
+
+    from jobspec.apis.kinds import GroupKind
+    from jobspec.journey.steps import Manifests
+    from jobspec.world.world import Cluster
+
+    #: The parts of a file that are read, and whether a document in them is wanted.
+    T = TypeVar("T")
+    Wanted = tuple[Callable[[T], Sequence[T]], Callable[[Document], bool]]
+
+
+def read_only(file: T, wanted: Sequence[Wanted[T]], load: Callable[[T], Manifests]) -> Checked:
+    """The wanted documents of a file, which is not checked."""
+    read = ((load(part), is_wanted) for parts_of, is_wanted in wanted for part in parts_of(file))
+    documents = ((each, is_wanted) for manifests, is_wanted in read for each in manifests.documents)
+    return Checked(FileResult("", (), ()), [each for each, is_wanted in documents if not each.is_held and is_wanted(each)])
+
+
+def kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> set[GroupKind]:
+    """The kinds of the documents for which admission policies may be: those of accepted objects, and of refused ones."""
+    if not policies:
+        return set()
+    from jobspec.kubernetes.admission.objects import may_concern
+
+    met = {kind_of(row) for file in files for row in file.result.documents if row.status in ("valid", "partly", "invalid")}
+    return {each for each in met if may_concern(policies, each)}
+
+
+def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
+    """Whether a file has jobs, or documents of the kinds that are concerned."""
+    return file.has_jobs or any(kind_of(row) in concerned for row in file.result.documents)
+
+
+def expected_policies(
+    files: Sequence[T],
+    parts_with: Callable[[T, Collection[GroupKind], Collection[str]], Sequence[T]],
+    read_again: Callable[..., list[Document]],
+    cluster: Cluster,
+) -> list[Document]:
+    """The policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later."""
+    if len(files) < 2:
+        return []
+
+    def of_kinds(wanted: Collection[GroupKind]) -> Wanted[T]:
+        return lambda each: parts_with(each, wanted, ()), lambda each: each.group_kind in wanted
+
+    found = [each for each in read_again(files, of_kinds(kinds.ADMISSION_POLICIES)) if can_be_looked_up(each, cluster)]
+    if not found and not cluster.has_policies:
+        return []
+    from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
+
+    policies = [*cluster.rules, *found]
+    in_rules, words, is_wanted = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
+    parameters = (
+        lambda each: parts_with(each, in_rules, words) if in_rules else (),
+        lambda each: is_wanted(each.group_kind, each.name, each.labels),
+    )
+    needed = read_again(files, of_kinds([kinds.NAMESPACE]), parameters)
+    return [*found, *(each for each in needed if each.group_kind != kinds.NAMESPACE or can_be_looked_up(each, cluster))]
+
+
+def policies_of_files(
+    files: Sequence[T], checked: Sequence[Checked], read_again: Callable[..., list[Document]], cluster: Cluster
+) -> list[Document]:
+    """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
+
+    Files with objects that may be parameters are read once more.
+    """
+    found = [each for file in checked for each in file.objects if each.group_kind in kinds.ADMISSION_POLICIES]
+    if not found and not cluster.has_policies:
+        return []
+    namespaces = [each for file in checked for each in file.objects if each.group_kind == kinds.NAMESPACE]
+    policies = [*cluster.rules, *found]
+    from jobspec.kubernetes.admission.objects import may_be_parameter
+
+    is_wanted = may_be_parameter(policies)
+    rows = [file.result.documents for file in checked]
+    holders = [
+        each for each, several in zip(files, rows, strict=True) if any(is_wanted(kind_of(row), row.name, row.labels) for row in several)
+    ]
+    if not holders:
+        return [*found, *namespaces]
+    read = read_again(holders, (lambda each: [each], lambda each: is_wanted(each.group_kind, each.name, each.labels)))
+    return [*found, *namespaces, *parameters_in(read, policies)]
+
+
+def clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
+    """By folder, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
+    if len(files) < 2:
+        return {}
+    from jobspec.kubernetes.admission.objects import decides
+
+    holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, complete=cluster.complete)]
+    found = {}
+    for folder in dict.fromkeys(folders[number] for number, file in enumerate(files) if file.has_jobs) if holders else ():
+        met = [(number, each) for number, each in holders if reaches(each, folders[number], folder)]
+        places = {number for number, _ in met}
+        if any(places - {number} for number, file in enumerate(files) if file.has_jobs and folders[number] == folder):
+            there = set(map(name_in_file, cluster.objects))
+            new = [each for _, each in met if name_in_file(each) not in there]
+            found[folder] = cluster.with_objects([each for _, each in met]) if new else cluster
+    return found

@@ -1,0 +1,126 @@
+"""Read a file: its documents, completed by builds, engines and given values."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.results import DocumentResult
+from jobspec.documents.decoding import MAX_BYTES, decode
+from jobspec.documents.document import Document, result_of
+from jobspec.documents.reader import read as read_documents
+from jobspec.journey.steps import Manifests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.apis.releases import Target
+    from jobspec.journey.steps import Source
+    from jobspec.repository.in_build import InBuild
+
+
+def read(source: Source, target: Target) -> Manifests:
+    """The documents of a file, with the items of a `v1` List in its place, and the mistakes in its YAML."""
+    build = source.in_build
+    raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
+    if build and (build.role or build.documents):
+        return _skipped(source, build, raw)
+    is_no_manifest = source.skip_unknown and b"apiVersion" not in raw
+    if is_no_manifest and len(raw) > MAX_BYTES:  # large data of programs
+        return Manifests(source.key, (), settled=[DocumentResult(0, "skipped")])
+    text = decode(raw, source.name)
+    documents: list[Document] = []
+    if isinstance(text, Diagnostic):
+        problems, text = [text.in_document(0)], ""
+    else:
+        if build and build.build:
+            documents, problems = build.build.read(text, source.first_line)
+        else:
+            documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
+        lost = _lost_indentation(text, problems, target) if problems else {}
+        problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
+        documents = [document for document in documents if document.index not in lost]
+    comments = build.comments if build and build.build else may_ignore(raw)
+    if is_no_manifest and problems:  # such as JSON with comments
+        indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
+        return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
+    if source.skip_unknown and problems:
+        from jobspec.repository.placeholders import template_in
+
+        note = template_in(text, source.name)
+        if note:
+            return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
+    if source.skip_unknown and b"$patch" in raw and any(_says_patch(each.data) for each in documents):
+        return Manifests(source.key, (), settled=[result_of(each, "skipped", reason="kustomize patch") for each in documents])
+    documents = [item for document in documents for item in items_of(document)]
+    if build and build.is_built:
+        from jobspec.repository.builds import dropped
+
+        return Manifests(source.key, (), problems, settled=dropped(documents), comments=comments)
+    written = "" if build and build.build else text
+    documents = [inside for each in _completed(documents, source, target) for inside in _with_wrapped(each, written, target)]
+    sync = build.sync if build else ""
+    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments, sync=sync)
+
+
+def may_ignore(content: bytes) -> bool:
+    """Whether a file may have comments that ignore findings."""
+    lowered = content.lower()
+    return b"jobspec" in lowered and any(each in lowered for each in (b"jobspec:", b"# jobspec", b"#jobspec"))
+
+
+def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
+    """A file that is no manifest, or is known to be judged by its builds; of a kustomization lint reads what it generates."""
+    if build.documents:
+        return Manifests(source.key, (), settled=build.documents, comments=may_ignore(raw))
+    text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
+    documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
+    notes, rows = [build.note] if build.note else [], [DocumentResult(0, "skipped", reason=build.role)]
+    return Manifests(source.key, documents, notes, settled=rows, comments=bool(text) and may_ignore(raw))
+
+
+def _says_patch(value: Any) -> bool:
+    """Whether a directive of a strategic merge patch is somewhere in a value."""
+    if isinstance(value, dict):
+        return "$patch" in value or any(map(_says_patch, value.values()))
+    return isinstance(value, list) and any(map(_says_patch, value))
+
+
+def _lost_indentation(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
+    """Index -> the only problem of each document that has lost its indentation, in place of all that follow from it."""
+    from jobspec.kubernetes.builtin import lost_indentation
+
+    found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
+    return {document: lost for document, lost in found.items() if lost}
+
+
+def items_of(document: Document) -> list[Document]:
+    """The items of a `v1` List as documents of their own; any other document is itself."""
+    items = document.data.get("items") if isinstance(document.data, dict) else None
+    if document.kind != "List" or document.api_version != "v1" or not isinstance(items, list):
+        return [document]
+    return [document.part(item, ("items", number)) for number, item in enumerate(items)]
+
+
+def _completed(documents: list[Document], source: Source, target: Target) -> list[Document]:
+    """The documents of a file as builds, engines and given values complete them."""
+    build = source.in_build
+    if build and (build.by_engine.namespace or build.by_engine.default_namespace):
+        from jobspec.repository.engines import in_namespace
+
+        documents = [in_namespace(each, build) for each in documents]
+    if source.values is not None:
+        from jobspec.repository.placeholders import filled_in
+
+        documents = filled_in(documents, source.values, target)
+    return documents
+
+
+def _with_wrapped(document: Document, text: str, target: Target) -> list[Document]:
+    """A document, and the manifests inside of it, in which any values stand in for the parameters of its controller."""
+    if document.kind not in kinds.WRAPPING_KINDS or not isinstance(document.data, dict):
+        return [document]
+    from jobspec.documents.wrapped import PARAMETER, wrapped_in
+    from jobspec.repository.placeholders import without_parameters
+
+    return [document, *(without_parameters(each, PARAMETER, target) for each in wrapped_in(document, text))]

@@ -1,0 +1,106 @@
+"""Resolve references between files."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.causes import deduplicated
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.documents.document import Document, result_of
+from jobspec.world.judging import policies_for, reviewed
+from jobspec.world.names import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from jobspec.apis.kinds import GroupKind, Name
+    from jobspec.diagnostics.results import Status
+    from jobspec.journey.steps import Checked
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.operators.webhooks import Objects
+    from jobspec.world.judged import Judged
+    from jobspec.world.world import Cluster
+
+
+def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] = ()) -> list[Checked]:
+    """The files with references between them resolved: documents can refer to accepted objects of other files, too.
+
+    Only documents with such a reference are reviewed again. *folders*: as in `check_files`.
+    """
+    if not any(file.pending for file in files):
+        return list(files)
+    holders = gathered((name, (number, each)) for number, file in enumerate(files) for each in file.objects for name in names_of(each))
+    refused = gathered((name, each) for file in files for each in file.refused for name in names_of(each))
+    folders = folders or [""] * len(files)
+
+    def of_name(name: Name, number: int) -> list[Document]:
+        """The documents of other files that hold, or make, an object of a name; some are made in namespaces that nobody names."""
+        kind, _, own = name
+        found = [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
+        return [each for at, each in found if at != number and reaches(each, folders[at], folders[number])]
+
+    return [
+        _resolved(file, lambda name, number=number: of_name(name, number), refused, cluster)  # type: ignore[misc]
+        for number, file in enumerate(files)
+    ]
+
+
+def reaches(document: Document, folder: str, other: str) -> bool:
+    """Whether an object of one folder applies in another one: quotas and limits without a namespace do not."""
+    return folder == other or bool(document.namespace) or document.group_kind not in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA)
+
+
+def _resolved(
+    file: Checked, of_name: Callable[[Name], Sequence[Document]], refused: Mapping[Name, Sequence[Document]], cluster: Cluster
+) -> Checked:
+    """A file whose pending documents are reviewed again with the objects of other files that they name."""
+    result = file.result
+    known: dict[tuple[int, ...], tuple[Objects, PolicyObjects | None]] = {}
+
+    def seeing(own: Objects, found: Sequence[Document], refused: Sequence[Document] = ()) -> tuple[Objects, PolicyObjects | None]:
+        """The objects with those of other files, and the policies among them, which most documents of a file have alike."""
+        key = (id(own), *map(id, (*found, None, *refused)))
+        if key not in known:
+            objects = own.changed(elsewhere=[*own.elsewhere, *found], refused=[*own.refused, *refused])
+            known[key] = objects, policies_for(objects, cluster)
+        return known[key]
+
+    for judged, own in file.pending:
+        answer, found = judged, []
+        while new := [each for name in answer.wanted for each in of_name(name) if each not in found]:
+            found += new  # a found object may refer to further ones
+            objects, policies = seeing(own, found)
+            answer = reviewed(judged, objects, cluster, policies)
+        if broken := [each for name in answer.wanted if not of_name(name) for each in refused.get(name, ())]:
+            objects, policies = seeing(own, found, broken)
+            answer = reviewed(judged, objects, cluster, policies)
+        if found or broken:
+            result = _replaced(result, judged, answer)
+    return file.changed(result=result)
+
+
+def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
+    """A file's result with a new answer of the webhooks to one document."""
+    old = set(map(id, before.by_webhooks))
+    kept = [each for each in result.diagnostics if id(each) not in old]
+    status: Status = after.status if after.status in ("valid", "partly") else "invalid"
+    runs = None if status == "valid" else False
+    identity = document_key(before.document)
+    rows = [result_of(row, status, runs=runs) if document_key(row) == identity else row for row in result.documents]
+    return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
+
+
+def name_in_file(document: Document) -> tuple[str, Name]:
+    """Return the file of a document, and its kind, namespace and name."""
+    return document.file, (document.group_kind, document.namespace, document.name)
+
+
+def kind_of(row: DocumentResult) -> GroupKind:
+    """The group and kind of a document, by its result."""
+    return kinds.group_kind(row.api_version, row.kind)
+
+
+def document_key(each: DocumentResult | Document) -> tuple[int, str, str, str]:
+    """The key by which a row of a result finds its document."""
+    return each.index, each.api_version, each.kind, each.name

@@ -1,0 +1,96 @@
+"""A file on its way: its text, its documents, its result."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.documents.document import Document
+from jobspec.journey.parts import PART
+from jobspec.operators.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from dataclasses import KW_ONLY
+
+    from jobspec.operators.webhooks import Objects
+    from jobspec.repository.in_build import InBuild
+    from jobspec.world.judged import Judged
+
+    #: A document that refers to objects which are not in its own file and may be in others, and the objects that it was reviewed with.
+    Pending = tuple[Judged, Objects]
+
+
+class Source(Record):
+    """A file's content under its name."""
+
+    name: str
+    content: str | bytes
+    _: KW_ONLY
+    skip_unknown: bool = False
+    """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
+    in_build: InBuild | None = None
+    """The role of the file in the builds of its repository; None where it is judged by itself."""
+    part: int = 0
+    """The number of the part of a large file that it is."""
+    first_line: int = 0
+    """How many lines of the file are before it."""
+    values: Mapping[str, str] | None = None
+    """Values to fill in for placeholders; None where nobody gives any."""
+
+    @property
+    def key(self) -> str:
+        """The path of its result: the name, with the number of a later part behind a NUL."""
+        return f"{self.name}{PART}{self.part}" if self.part else self.name
+
+
+class Manifests(Record):
+    """The documents of a file, as they are read or with overlays applied."""
+
+    name: str
+    documents: Sequence[Document]
+    diagnostics: Sequence[Diagnostic] = ()
+    _: KW_ONLY
+    text: str = ""
+    """The text that the documents were read from; empty where overlays were applied."""
+    skip_unknown: bool = False
+    settled: Sequence[DocumentResult] | None = None
+    """The results of the documents where no check follows: the file is skipped, or overlays cannot be applied. None otherwise."""
+    comments: bool = False
+    """Whether the file may have comments that ignore findings."""
+    sync: str = ""
+    """The folder that an engine applies the file with; empty where none does."""
+
+
+class Checked(Record):
+    """A file's result, and its documents."""
+
+    result: FileResult
+    documents: Sequence[Document]
+    """The documents that can be rendered: all but skipped ones without a kind or name."""
+    objects: Sequence[Document] = ()
+    """The accepted objects that documents of other files can refer to."""
+    pending: Sequence[Pending] = ()
+    """The documents on which the verdict depends on objects of other files."""
+    unforeseen: Sequence[Document] = ()
+    """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
+    _: KW_ONLY
+    refused: Sequence[Document] = ()
+    """The refused objects that jobs of other files can name."""
+    comments: bool = False
+    """Whether the file may have comments that ignore findings."""
+    sync: str = ""
+    """The folder that an engine applies the file with; empty where none does."""
+    settled: bool = False
+    """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs are among the accepted documents."""
+        return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
+
+    def with_objects_named_in(self, manifests: Manifests) -> Checked:
+        """The same without the objects for other files whose name or namespace is not the one that is written, but stands in for it."""
+        written = {(each.index, each.name, each.namespace) for each in manifests.documents}
+        return self.changed(objects=[each for each in self.objects if (each.index, each.name, each.namespace) in written])

@@ -1,0 +1,169 @@
+"""Accelerators: as many processes as devices, and a backend that uses them."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.diagnostics.wording import counted
+from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.lint.container import OTHER_ACCELERATORS, LintedContainer, written
+from jobspec.lint.linted import LintedJob
+from jobspec.programs import command_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_MOST_OF_A_NODE = 16
+
+
+def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
+    """A pod starts more processes than it has GPUs.
+
+    Why: each process of a pod takes the GPU of its local rank; those without one end with "invalid device ordinal", and the job fails.
+    The trainer counts by what the TrainJob itself asks for: where only the runtime has the GPUs, it counts CPUs.
+    Instead: leave the number of processes out where GPUs are asked for, or make both equal.
+    Before:
+        numProcPerNode: 8
+        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+    After:
+        numProcPerNode: 4
+        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+    Evidence: kubeflow/trainer#2407, kubeflow/trainer#2492
+    """
+    for container, processes, place in _counted(job):
+        if 0 < container.gpus < processes:
+            message = f"{processes} processes per pod, but only {counted(container.gpus, 'GPU')}"
+            yield Finding(place, message, f"start {counted(container.gpus, 'process')}, or ask for as many GPUs as processes")
+
+
+def idle_gpus(job: LintedJob) -> Iterator[Finding]:
+    """A pod starts fewer processes than it has GPUs.
+
+    Why: a process of distributed training uses one GPU; the others are paid for, and kept from everybody else, for nothing.
+    Instead: start a process for each GPU (`auto` counts them), or ask for fewer.
+    Before:
+        nprocPerNode: "1"
+        limits: {nvidia.com/gpu: 8}
+    After:
+        nprocPerNode: "8"
+        limits: {nvidia.com/gpu: 8}
+    Evidence: kubeflow/trainer#2407
+    """
+    for container, processes, place in _counted(job):
+        if 0 < processes < container.gpus:
+            message = f"idle GPUs: {counted(processes, 'process')} for {counted(container.gpus, 'GPU')} per pod"
+            yield Finding(place, message, f"start {counted(container.gpus, 'process')}, or ask for {counted(processes, 'GPU')}")
+
+
+def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
+    """The trainer does not count accelerators whose resource name is not `gpu`: it starts one process for each CPU.
+
+    Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
+    Instead: set the number of processes.
+    Before: resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
+    After:
+        numProcPerNode: 1
+        resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
+    Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
+    """
+    in_runtime = job.in_runtime("spec", "mlPolicy", "torch", "numProcPerNode")
+    if job.is_pytorchjob or job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int):
+        return
+    for container in job.training_containers:
+        processes = text(container.variable(command_lines.NPROC_PER_NODE), "value")
+        for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
+            if number and processes != str(number):
+                message = f"the trainer does not count `{name}`: {counted(int(processes), 'process')} for {number} per pod"
+                yield Finding(place, message, f"write `numProcPerNode: {number}`")
+
+
+def process_per_host_cpu(job: LintedJob) -> Iterator[Finding]:
+    """Without a GPU and `nprocPerNode`, torchrun starts one process for each CPU of the node.
+
+    Why: training-operator passes `auto` to torchrun by default; without an accelerator, torchrun counts the CPUs of the machine,
+    not those that the pod may use. On a host of 96 CPUs, 96 processes fight for the pod's two, and for its memory.
+    Instead: set the number of processes.
+    Before: spec: {pytorchReplicaSpecs: {}}
+    After: spec: {nprocPerNode: "1", pytorchReplicaSpecs: {}}
+    Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
+    """
+    for container in job.training_containers:
+        said = container.variable(command_lines.NPROC_PER_NODE)
+        if container.launcher != "torchrun" or text(said, "value") != "auto" or container.gpus or container.other_accelerators:
+            continue
+        if said and all(name != "--nproc-per-node" for name, _, _ in container.torchrun_flags):
+            at = written(said.get("value"), container.tree)
+            yield Finding(at, "torchrun starts one process for each CPU of the node, whatever the pod's limit", 'set `nprocPerNode: "1"`')
+
+
+def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
+    """The program uses the NCCL backend, and its pods request no GPU.
+
+    Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
+    then the job takes what the scheduler gave to others.
+    Instead: ask for GPUs, or choose gloo.
+    Before: args: [--backend, nccl]
+    After: args: [--backend, gloo]
+    Evidence: kubeflow/pytorch-operator#202, kubeflow/trainer#1358
+    """
+    for container, value, place in _backends(job):
+        if value == "nccl" and not container.gpus and not container.other_accelerators:
+            yield Finding(place, "NCCL needs GPUs, and the pod requests none", "request GPUs, or use gloo")
+
+
+def slow_backend(job: LintedJob) -> Iterator[Finding]:
+    """The program uses the gloo backend between GPUs, which is slow.
+
+    Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
+    Instead: choose NCCL, or leave the choice to the program.
+    Before: args: [--backend, gloo]
+    After: args: [--backend, nccl]
+    Evidence: https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use
+    """
+    for container, value, place in _backends(job):
+        if value == "gloo" and container.gpus:
+            yield Finding(place, "gloo between GPUs is slow: it copies through host memory", "choose nccl")
+
+
+def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
+    """A pod requests more GPUs than any common machine has.
+
+    Why: a pod runs on one node; one that asks for more than a node has waits forever, without an error.
+    Instead: ask for what a node has, and for more pods.
+    Before: limits: {nvidia.com/gpu: 32}
+    After: limits: {nvidia.com/gpu: 8}
+    Evidence: kubeflow/kubeflow#5442
+    """
+    for container in job.containers:
+        if container.gpus > _MOST_OF_A_NODE:
+            message = f"{container.gpus} GPUs in one pod: most nodes have at most {_MOST_OF_A_NODE}"
+            yield Finding(container.gpu_place, message, "use more pods with fewer GPUs each")
+
+
+def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
+    """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
+    for container in job.training_containers:
+        if container.launcher == "other":
+            continue
+        given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
+        said = container.variable(command_lines.NPROC_PER_NODE)
+        value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
+        if value.isdigit():
+            yield container, int(value), place
+
+
+def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:
+    for container in job.training_containers:
+        yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
+
+
+ACCELERATOR_RULES = (
+    Rule(more_processes_than_gpus, "warning", reads=["gpu"]),
+    Rule(idle_gpus, "warning", reads=["gpu"]),
+    Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
+    Rule(process_per_host_cpu, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
+    Rule(backend_without_gpus, "warning", reads=["backend"]),
+    Rule(slow_backend, "warning", reads=["backend"]),
+    Rule(more_gpus_than_a_node, "info", reads=["gpu"]),
+)

@@ -1,0 +1,79 @@
+"""The catalogue: the name and the explanation of every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from jobspec.diagnostics.explanations import RULES, STAGES
+from jobspec.lint.linting import RULES as LINT
+from jobspec.lint.linting import TOPICS
+from jobspec.lint.pages import as_markdown, summary
+from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
+from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
+from jobspec.operators.trainer.policies import POLICY_RULES
+from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
+from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
+from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.explanations import Stage
+
+#: The lists of rules of the operators' webhooks.
+ADMISSION = (
+    PYTORCHJOB_RULES,
+    WITHOUT_RUNTIME,
+    TRAINJOB_RULES,
+    POLICY_RULES,
+    TORCHTUNE_RULES,
+    RUNTIME_RULES,
+    CREATE_RULES,
+    UPDATE_RULES,
+    *(rules for both in KUEUE_RULES.values() for rules in both),
+)
+
+#: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.
+WARNINGS = frozenset(
+    (
+        *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "encrypted-manifest", "fixed-name"),
+        *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
+        *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
+        *("stale-baseline", "trains-alone", "unresolved-reference", "unused-ignore", "volume-not-shared", "volume-replaced"),
+    )
+)
+#: The rules that only inform.
+NOTES = frozenset({"kind-not-queued", "no-pods-created", "policy-not-evaluated", "refused-before", "renamed-rule", "unjudged-template"})
+
+
+@cache
+def rules() -> Mapping[str, str]:
+    """Name -> explanation of all rules, in the order in which a document meets them."""
+    admission = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
+    return {**RULES, **admission, **{rule.name: summary(rule) for rule in LINT}}
+
+
+def severity_of(name: str) -> Severity:
+    """How much the findings of a rule mostly weigh."""
+    advice = {rule.name: rule.severity for rule in LINT}
+    return advice.get(name, "info" if name in NOTES else "warning" if name in WARNINGS else "error")
+
+
+def stage_of(name: str) -> Stage:
+    """The stage of a rule."""
+    return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")
+
+
+def page() -> str:
+    """All rules as one page of Markdown, which is `docs/rules.md`."""
+    advice = {rule.name for rule in LINT}
+    others = "".join(f"- **{name}**: {text}\n" for name, text in rules().items() if name not in advice)
+    topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(as_markdown, found)) for topic, found in TOPICS.items())
+    return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{others}"
+
+
+_HEAD = "<!-- Made by `jobspec explain --markdown`; changes made here are lost. -->\n"
+_LINT = """
+Each of these finds something that a server accepts and that runs: slow, costly or fragile. `jobspec explain NAME` prints one of them.
+"""

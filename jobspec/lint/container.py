@@ -1,0 +1,156 @@
+"""A container: what it asks for, and what it runs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.go.quantities import quantity
+from jobspec.operators.expansion import ExpandedRole
+from jobspec.programs import command_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
+    Flag = tuple[str, str, MarkedTree]
+
+
+#: Parts of names of accelerators that the trainer does not count as GPUs.
+OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+#: Parts of names of resources that count the memory or cores of a shared GPU.
+_PARTS = ("mem", "core", "percentage", "ratio")
+_ONE = 1_000_000_000
+
+
+class LintedContainer:
+    """A container of a role, in its first pod."""
+
+    def __init__(self, tree: MarkedTree, role: ExpandedRole, *, is_init: bool) -> None:
+        self.tree = tree
+        self.role = role
+        self.is_init = is_init
+        fields = tree.value
+        self.name: str = fields["name"].value
+        self.trains = self.name == role.training and not is_init
+        """Whether it is the one that trains."""
+        self.image: MarkedTree | None = fields.get("image")
+        asked = fields.get("resources")
+        self.resources = {name: each for field in ("requests", "limits") for name, each in asked.entries(field)} if asked else {}
+        """The names of what is asked for, each with its limit or else its request."""
+        self.gpus = sum([amount(tree, name) // _ONE for name in self.resources if is_gpu(name)])
+        """The number of whole GPUs."""
+
+    @cached_property
+    def words(self) -> Sequence[tuple[str, MarkedTree]]:
+        """The words of what is run, those of a shell's command string each on its own, with the place of each."""
+        words = [each for field in ("command", "args") for each in items(self.tree.get(field))]
+        given = [(str(each.value), each) for each in words if isinstance(each.value, (str, int, float))]
+        is_in_shell = given and command_lines.is_shell(given[0][0])
+        return [(word, each) for said, each in given for word in _in_shell(said)] if is_in_shell else given
+
+    @property
+    def gpu_place(self) -> MarkedTree:
+        """Where the GPUs are asked for."""
+        return next((tree for name, tree in self.resources.items() if is_gpu(name)), self.tree)
+
+    @property
+    def other_accelerators(self) -> list[tuple[str, MarkedTree, int]]:
+        """Accelerators that are no whole GPUs: name, place and number."""
+        named = [(name, tree) for name, tree in self.resources.items() if any(part in name.lower() for part in OTHER_ACCELERATORS)]
+        return [(name, tree, amount(self.tree, name) // _ONE) for name, tree in named]
+
+    @property
+    def variables(self) -> list[tuple[str, MarkedTree]]:
+        """The environment variables in their order, with those that the operator sets."""
+        return [(text(each, "name"), each) for each in items(self.tree.get("env"))]
+
+    def variable(self, name: str) -> MarkedTree | None:
+        """The variable that counts: the last of its name."""
+        return next((each for known, each in reversed(self.variables) if known == name), None)
+
+    @property
+    def launcher(self) -> str:
+        """What starts the processes, by the command line: `torchrun`, `other`, or empty where an image or a script decides."""
+        if not items(self.tree.get("command")):
+            return ""
+        programs = [command_lines.file_name(word) for word, _ in self.words]
+        if any(each in command_lines.NAMES for each in programs):
+            return "torchrun"
+        return "other" if any(each.startswith("python") for each in programs) else ""
+
+    @property
+    def flags(self) -> list[Flag]:
+        """The flags of what is run, with `-` in place of `_`; the value is empty where none follows."""
+        found = []
+        for number, (word, tree) in enumerate(self.words):
+            if word.startswith("--") and len(word) > 2:
+                name, equals, value = word.partition("=")
+                follows, behind = self.words[number + 1] if number + 1 < len(self.words) else ("", tree)
+                if not equals and follows and not follows.startswith("-"):
+                    value, tree = follows, behind
+                found.append((name.replace("_", "-"), value.strip("\"'"), tree))
+        return found
+
+    @property
+    def torchrun_flags(self) -> list[Flag]:
+        """The options between `torchrun` and the program that it starts, by their full names."""
+        if self.launcher != "torchrun":
+            return []
+        start = next(number for number, (word, _) in enumerate(self.words, 1) if command_lines.file_name(word) in command_lines.NAMES)
+        found = command_lines.options_of([word for word, _ in self.words[start:]])
+        return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in found if each.option]
+
+    def mount_around(self, path: str) -> MarkedTree | None:
+        """The volume mount that a path is in, the innermost; None where it is in none."""
+        mounts = [(text(each, "mountPath").rstrip("/"), each) for each in items(self.tree.get("volumeMounts"))]
+        around = [(len(place), each) for place, each in mounts if place and f"{path.rstrip('/')}/".startswith(f"{place}/")]
+        return max(around, key=lambda each: each[0])[1] if around else None
+
+
+def volumes_of(role: ExpandedRole) -> list[MarkedTree]:
+    """The volumes of a role's pods."""
+    return items(role.pod_tree.get("spec", "volumes"))
+
+
+def written(*trees: MarkedTree | None) -> MarkedTree:
+    """The first of some values that a file wrote; the last one where none is written by a file."""
+    last = trees[-1]
+    assert last
+    return next((each for each in trees if each and each.mark.line), last)
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource is a GPU as the trainer counts them, and no memory or cores of one, which are not counted in GPUs."""
+    name = resource.lower()
+    return "gpu" in name and "/" in name and not any(part in name.rpartition("/")[2] for part in _PARTS)
+
+
+def amount(container: MarkedTree, resource: str) -> int:
+    """How much of a resource is asked for, by the limit or else the request, in billionths; 0 where neither says it."""
+    return nanos(text(container, "resources", "limits", resource) or text(container, "resources", "requests", resource))
+
+
+def bytes_of(said: str) -> int:
+    """A quantity of memory in bytes; 0 where the text is none."""
+    return nanos(said) // _ONE
+
+
+def nanos(said: str) -> int:
+    """A quantity in billionths; 0 where the text is none."""
+    try:
+        return quantity(said).nanos
+    except ValueError:
+        return 0
+
+
+def _in_shell(said: str) -> Iterator[str]:
+    """The words of a shell's text, without quotes, comments and what separates commands."""
+    for line in said.splitlines():
+        for part in line.split():
+            if part.startswith("#"):
+                break
+            word = part.lstrip("(").rstrip(";&|)\\").strip("\"'")
+            if word:
+                yield word

@@ -1,0 +1,185 @@
+"""What programs read and write: downloads, outputs, files and their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jobspec.apis.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.kubernetes.problems import closest, listed
+from jobspec.lint.container import LintedContainer, volumes_of
+from jobspec.lint.linted import LintedJob
+from jobspec.operators.workloads import value_at
+
+_DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
+"""Addresses of data sets that answer no more, each with another one that does."""
+
+
+_DOWNLOADS = {
+    **dict.fromkeys(("wget", "curl", "s5cmd", "gsutil", "azcopy", "rclone"), ""),
+    **dict.fromkeys(("hf", "huggingface-cli"), "download"),
+    "aws": "s3",
+    "gcloud": "storage",
+    "kaggle": "datasets",
+}
+"""Programs that download, each with the word behind it that makes it do so; empty where it does nothing else."""
+
+
+_FILLED_IN = "*?[{$"
+"""What stands in a name that a shell fills in."""
+
+
+_OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
+_PARTS = ("", "-dir", "-directory", "-folder", "-path", "-file")
+_OUTPUT_FLAGS = (*(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS), "--log-dir", "--log-file", "--logdir", "--out-dir")
+#: Kind of an object -> where a volume names it.
+_VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CONFIG_MAP: ("configMap", "name")}
+
+
+def dead_address(job: LintedJob) -> Iterator[Finding]:
+    """A program downloads a data set from a dead address.
+
+    Why: the server gives 403 or nothing: the program ends before it trains, and so does every restart of it. The address is in many
+    examples, and was the default of libraries.
+    Instead: a mirror, or better a copy of your own in a volume or an image.
+    Before: args: [--url, "http://yann.lecun.com/exdb/mnist/"]
+    After: args: [--url, "https://ossci-datasets.s3.amazonaws.com/mnist/"]
+    Evidence: kubeflow/trainer#2266, kubeflow/trainer#2499, pytorch/vision#1938
+    """
+    for container in job.containers:
+        values = [each.get("value") for _, each in container.variables]
+        for word, place in [*container.words, *((text(each), each) for each in values if each)]:
+            for address, mirror in _DEAD_ADDRESSES.items():
+                if address in word:
+                    yield Finding(place, f"dead download address: `{address}`", f"use a mirror, such as {mirror}")
+
+
+def download_in_every_pod(job: LintedJob) -> Iterator[Finding]:
+    """Each pod of the job downloads data before it trains.
+
+    Why: all pods ask for the same data at the same moment, again after every restart, and hold their GPUs meanwhile; servers slow them
+    down or refuse them, and pods that are done wait for the last one until their timeout.
+    Instead: load the data once, into a volume that the pods share: by an initializer of the TrainJob, or a Job before.
+    Before: command: [sh, -c, "aws s3 sync s3://data /data && torchrun train.py"]
+    After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+    Evidence: kubeflow/trainer#2266, kubeflow/pytorch-operator#325, pytorch/vision#8568
+    """
+    pods = job.training_pods
+    for container in job.containers if pods > 1 else ():
+        said = container.words if container.role.training else ()
+        found = next((number for number in range(len(said)) if _downloads([word for word, _ in said[number : number + 2]])), None)
+        if found is not None and said[found][1].mark.line:
+            word, place = said[found]
+            yield Finding(place, f"each of {pods} pods downloads the data with `{word}`", "download it once, into a shared volume")
+
+
+def shared_output(job: LintedJob) -> Iterator[Finding]:
+    """Several pods write to the same folder of a shared volume.
+
+    Why: where not one of the processes alone writes, they write the same files at the same time: a checkpoint is half one's and half
+    another's, and nobody notices until it is read.
+    Instead: write from rank 0 alone, or give each pod a folder of its own by `subPathExpr`.
+    Before: volumeMounts: [{name: out, mountPath: /out}]
+    After: volumeMounts: [{name: out, mountPath: /out, subPathExpr: $(POD_NAME)}]
+    Evidence: kubeflow/trainer#1971, kubeflow/katib#2232
+    """
+    pods = job.training_pods
+    for container in job.training_containers if pods > 1 else ():
+        for name, value, place in container.flags:
+            if name in _OUTPUT_FLAGS and _is_shared(container, value):
+                yield Finding(place, f"{pods} pods write to `{value}` of the same volume", "write from rank 0 alone, or set `subPathExpr`")
+                break
+
+
+_HASH = 10  # characters that kustomize adds to the names of what it generates
+
+
+def unknown_source(job: LintedJob) -> Iterator[Finding]:
+    """A volume uses a claim or ConfigMap that does not exist in the namespace.
+
+    Why: a pod waits forever for a claim or a ConfigMap that is not there.
+    Instead: name an existing one, or pass its file, too.
+    Before: persistentVolumeClaim: {claimName: dta}
+    After: persistentVolumeClaim: {claimName: data}
+    Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#configmap
+    """
+    for role in job.roles:
+        for volume in volumes_of(role):
+            for kind, path in _VOLUMES.items():
+                said = volume.get(*path)
+                known = _known(job, kind)
+                if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
+                    hint = _hash_hint(text(said), known) or closest(text(said), known) or f"known: {listed(known[:3])}"
+                    yield Finding(said, f"no {kind[1]} `{text(said)}` in the job's namespace among the files", hint)
+
+
+def _hash_hint(name: str, known: Sequence[str]) -> str:
+    """What to do about a name that kustomize adds a hash to; empty where it does not."""
+    alike = (each for each in known if each.startswith(f"{name}-") and len(each) == len(name) + 1 + _HASH)
+    hashed = next((each for each in alike if each[-_HASH:].isalnum()), "")
+    why = f"kustomize names it `{hashed}`, and changes references in built-in kinds alone"
+    return f"{why}: write `generatorOptions: {{disableNameSuffixHash: true}}`" if hashed else ""
+
+
+def unknown_file(job: LintedJob) -> Iterator[Finding]:
+    """A container uses a file of a ConfigMap that has no such key.
+
+    Why: a ConfigMap gives a file for each of its keys, and no other: the program ends at once with "no such file", and so does every
+    restart of it.
+    Instead: write the name of a key, or put the file into the ConfigMap.
+    Before: command: [python, /code/trian.py]
+    After: command: [python, /code/train.py]
+    Evidence: https://kubernetes.io/docs/concepts/configuration/configmap/
+    """
+    for container in job.containers:
+        volumes = {text(each, "name"): each for each in volumes_of(container.role)}
+        for word, place in container.words:
+            mount = container.mount_around(word)
+            files = _files(job, volumes.get(text(mount, "name"))) if mount and not text(mount, "subPath") else []
+            name = word.removeprefix(text(mount, "mountPath").rstrip("/")).strip("/") if files else ""
+            if name and name not in files and not any(sign in name for sign in _FILLED_IN):
+                yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed(files[:3])}")
+
+
+def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
+    """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
+    name = text(volume, "configMap", "name")
+    found = job.documents.named(job.given, CONFIG_MAP, name) if name and not (volume and volume.get("configMap", "items")) else None
+    data = [value_at(found.data, (field,)) for field in ("data", "binaryData")] if found else []
+    return sorted(key for each in data if isinstance(each, dict) for key in each)
+
+
+def _downloads(words: Sequence[str]) -> bool:
+    """Whether a command that begins with these words downloads something."""
+    program = words[0].rpartition("/")[2]
+    return program in _DOWNLOADS and _DOWNLOADS[program] in ("", *words[1:])
+
+
+def _is_shared(container: LintedContainer, folder: str) -> bool:
+    """Whether a folder is in a claim that all pods have mounted at the same place, to write to."""
+    mount = container.mount_around(folder)
+    if mount is None or text(mount, "subPathExpr") or text(mount, "readOnly") == "True" or "$(" in folder:
+        return False
+    return any(text(each, "name") == text(mount, "name") and each.get("persistentVolumeClaim") for each in volumes_of(container.role))
+
+
+def _known(job: LintedJob, kind: GroupKind) -> list[str]:
+    """The names of a kind in the job's namespace; none where Kustomize may make further ones."""
+    if kind == CONFIG_MAP and KUSTOMIZATION in job.documents.kinds():
+        return []
+    return [*job.documents.names_in_same_namespace(job.given, kind)]
+
+
+def _made(job: LintedJob, kind: GroupKind) -> list[str]:
+    """The names of a kind that operators make for the job."""
+    return [text(each, "metadata", "name") for each in job.expanded.of_kind(kind[1])]
+
+
+DATA_RULES = (
+    Rule(dead_address, "warning", reads=_DEAD_ADDRESSES),
+    Rule(download_in_every_pod, "info", sees="job", reads=_DOWNLOADS),
+    Rule(shared_output, "info", sees="job", reads=["claim"]),
+    Rule(unknown_source, "info", sees="job", reads=["claim", "configMap"]),
+    Rule(unknown_file, "warning", sees="job", reads=["configMap"]),
+)

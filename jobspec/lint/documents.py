@@ -1,0 +1,123 @@
+"""All documents of a run, whatever their files and order: what jobs refer to is looked up here."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+
+from jobspec.apis.kinds import PRIORITY_CLASS, TRAINJOB, GroupKind
+from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import Path
+from jobspec.documents.document import Document
+from jobspec.lint.selectors import Selectors
+from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+
+    from jobspec.world.world import Cluster
+
+    #: Group, kind, namespace, name, and the folder of the file.
+    Identity = tuple[str, str, str, str, str]
+
+
+class _Index:
+    """Documents by kind, by file and by name."""
+
+    __slots__ = ("by_file", "by_kind", "by_name")
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.by_kind: Mapping[GroupKind, Sequence[Document]] = grouped(documents, lambda each: each.group_kind)
+        self.by_file: Mapping[str, Sequence[Document]] = grouped(documents, lambda each: each.file)
+        self.by_name: Mapping[tuple[GroupKind, str], Sequence[Document]] = grouped(documents, lambda each: (each.group_kind, each.name))
+
+
+class Documents:
+    """The documents, and behind them the objects of the cluster, by kind, by file and by name."""
+
+    def __init__(
+        self, documents: Sequence[Document], cluster: Cluster, *, further: Iterable[GroupKind] = (), syncs: Mapping[str, str] = {}
+    ) -> None:
+        """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name.
+
+        *syncs*: of files that an engine applies together, their folder.
+        """
+        self.cluster = cluster
+        self.target = cluster.target
+        self._further = set(further)
+        self._own = _Index(documents)
+        self._there = cluster.once("documents", lambda: _Index(cluster.objects))
+        self._first: dict[Identity, Document] = {}
+        self._in_namespace = cache(self._found_in_namespace)
+        self._names: Callable[[GroupKind, str], Sequence[str]] = cache(
+            lambda kind, namespace: sorted({each.name for each in self._in_namespace(kind, namespace)})
+        )
+        self._selectors = cache(lambda kind, path, namespace: Selectors(self._in_namespace(kind, namespace), path))
+        self._syncs = syncs
+        for document in documents:
+            self._first.setdefault(self._key(document), document)
+
+    def of_kind(self, kind: GroupKind) -> Sequence[Document]:
+        """The documents of a kind."""
+        return _both(self._own.by_kind.get(kind, ()), self._there.by_kind.get(kind, ()))
+
+    def of_file(self, file: str) -> Sequence[Document]:
+        """The documents of a file."""
+        return _both(self._own.by_file.get(file, ()), self._there.by_file.get(file, ()))
+
+    def kinds(self) -> Set[GroupKind]:
+        """The kinds that there are in the files."""
+        return self._own.by_kind.keys() | self._further
+
+    def has(self, kinds: Iterable[GroupKind]) -> bool:
+        """Whether a document is of one of these kinds."""
+        return any(kind in self._own.by_kind or kind in self._there.by_kind for kind in kinds)
+
+    def names_in_same_namespace(self, document: Document, kind: GroupKind) -> Sequence[str]:
+        """The names of a kind in the namespace of a document, sorted."""
+        return self._names(kind, document.namespace)
+
+    def selectors(self, document: Document, kind: GroupKind, path: Path) -> Selectors:
+        """What of a kind selects pods in the namespace of a document, by the labels at a path."""
+        return self._selectors(kind, path, document.namespace)
+
+    def _found_in_namespace(self, kind: GroupKind, namespace: str) -> list[Document]:
+        return [each for each in self.of_kind(kind) if _may_be_in(each, namespace)]
+
+    @cached_property
+    def used_runtimes(self) -> Set[tuple[str, str]]:
+        """The kinds and names of runtimes that TrainJobs refer to."""
+        return {(str(ref.kind), str(ref.name)) for ref in (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))}
+
+    def referred(self, job: Document) -> list[Document]:
+        """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
+        found = [*self.of_kind(PRIORITY_CLASS)]
+        if job.group_kind == TRAINJOB:
+            ref = RuntimeReference(job.data)
+            found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
+        return sorted(found, key=lambda each: each.file != job.file)
+
+    def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
+        """The document of a kind and name in the namespace of another document, None where there is none."""
+        found = [each for each in self.of_name(kind, name) if _may_be_in(each, document.namespace)]
+        return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
+
+    def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
+        """The documents of a kind and name, in whatever namespace."""
+        return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
+
+    def first(self, document: Document) -> Document:
+        """The first document that is the same object, in its file or one that is applied with it: of the same kind, namespace and name."""
+        return self._first[self._key(document)]
+
+    def _key(self, document: Document) -> Identity:
+        return (*document.group_kind, document.namespace, document.name, self._syncs.get(document.file, document.file))
+
+
+def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Document]:
+    return [*own, *there] if there else own
+
+
+def _may_be_in(document: Document, namespace: str) -> bool:
+    """Whether a document may be in a namespace: it has that one, or none."""
+    return document.namespace in ("", namespace)

@@ -1,0 +1,124 @@
+"""Images: pinned, valid, and built for the devices of the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobspec.diagnostics.problems import remove
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.marked_tree import MarkedTree
+from jobspec.kubernetes.pods.defaults import image_name
+from jobspec.lint.container import LintedContainer
+from jobspec.lint.linted import LintedJob
+
+_FILLED_IN = "${"  # what stands for a text that a program fills in later
+_LONGEST_TAG = 128
+
+
+def unpinned_image(job: LintedJob) -> Iterator[Finding]:
+    """Mutable tag: an image has no tag, or `latest`.
+
+    Why: the nodes of one job can run different images, where some have an old one in their cache; a restarted pod can get another one
+    than it began with; and nobody can say later what a model was trained with.
+    Instead: name a fixed tag or, better, a digest.
+    Before: image: ghcr.io/acme/train:latest
+    After: image: ghcr.io/acme/train:1.4.2
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _, is_valid in _images(job):
+        if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest"):
+            tag = "" if _tag(image.value) else ", that is `:latest`,"
+            yield Finding(image, f"mutable tag: `{image.value}`{tag} can change under the same name", "pin a version tag or a digest")
+
+
+def invalid_image(job: LintedJob) -> Iterator[Finding]:
+    """The image is not a valid image reference.
+
+    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, forever. Mostly a placeholder of a guide was
+    left, or a name has capital letters.
+    Instead: a registry, a repository in small letters, and a tag.
+    Before: image: <registry>/Train:1.4
+    After: image: ghcr.io/acme/train:1.4
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _, is_valid in _images(job):
+        if not is_valid:
+            yield Finding(image, f"`{image.value}` is not a valid image reference", "use lower-case letters, digits, `.`, `_`, `-` and `/`")
+
+
+def image_without_digest(job: LintedJob) -> Iterator[Finding]:
+    """An image without a digest: its tag can be moved to another image.
+
+    Why: a tag is a name that its owner can give to another image; a digest is the image itself.
+    Instead: write the digest behind the tag.
+    Before: image: ghcr.io/acme/train:1.4.2
+    After: image: ghcr.io/acme/train:1.4.2@sha256:...
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _, is_valid in _images(job):
+        if is_valid and image.mark.line and "@" not in image.value and _tag(image.value) not in ("", "latest"):
+            yield Finding(image, f"image without a digest: the tag of `{image.value}` can be moved", "pin it with `@sha256:...`")
+
+
+def needless_pull(job: LintedJob) -> Iterator[Finding]:
+    """`imagePullPolicy: Always` on an image with a digest, where it has no effect.
+
+    Why: a digest cannot mean another image, so that there is nothing to ask; where the registry is away, the pod does not start.
+    Instead: leave `imagePullPolicy` out.
+    Fix: removes `imagePullPolicy` of the container.
+    Before: {image: "train@sha256:...", imagePullPolicy: Always}
+    After: {image: "train@sha256:..."}
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy
+    """
+    for image, container, is_valid in _images(job):
+        policy = container.tree.get("imagePullPolicy")
+        if is_valid and "@sha256:" in image.value and policy and policy.value == "Always" and policy.mark.line:
+            message = "`imagePullPolicy: Always` has no effect on an image with a digest"
+            yield Finding(policy, message, "remove it", edits=[(policy, remove())])
+
+
+def cpu_image_with_gpus(job: LintedJob) -> Iterator[Finding]:
+    """A pod with GPUs runs a CPU-only image, by its name.
+
+    Why: a PyTorch without CUDA does not see the GPUs: the job trains on the CPU, slowly, and nobody else gets the GPUs.
+    Instead: take the image for GPUs, or ask for none.
+    Before:
+        image: train:2.4-cpu
+        limits: {nvidia.com/gpu: 1}
+    After:
+        image: train:2.4-cuda
+        limits: {nvidia.com/gpu: 1}
+    Evidence: kubeflow/trainer#2266
+    """
+    for image, container, is_valid in _images(job):
+        parts = image.value.rpartition("/")[2].replace(":", "-").replace("_", "-").replace(".", "-").lower().split("-")
+        if is_valid and container.gpus and "cpu" in parts and not {"gpu", "cuda"} & set(parts):
+            yield Finding(image, "CPU-only image (by its name) in a container that requests GPUs", "use the GPU build of the image")
+
+
+def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]]:
+    """The image of each container, of each role once, and whether the kubelet takes it for the name of one."""
+    for container in job.containers:
+        image = container.image
+        if image and image.value and not any(sign in image.value for sign in _FILLED_IN):
+            yield image, container, is_plain(image.value) or image_name(image.value) is not None
+
+
+def is_plain(image: str) -> bool:
+    """Whether a name needs no parsing: lower-case words with one sign between any two, and perhaps a tag."""
+    tag = image.partition(":")[2]
+    words = image.replace(":", "/", 1).replace(".", "/").replace("-", "/").split("/")
+    return image.isascii() and image.islower() and all(map(str.isalnum, words)) and "/" not in tag and len(tag) <= _LONGEST_TAG
+
+
+def _tag(image: str) -> str:
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[2]
+
+
+IMAGE_RULES = (
+    Rule(unpinned_image, "warning"),
+    Rule(invalid_image, "warning"),
+    Rule(image_without_digest, "info", by_default=False),
+    Rule(needless_pull, "info", reads=["@sha256:"]),
+    Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
+)

@@ -1,0 +1,118 @@
+"""Secrets in manifests, and privileges that training does not need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobspec.apis.kinds import SERVICE_ACCOUNT
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.marked_tree import text
+from jobspec.kubernetes.problems import closest, listed
+from jobspec.lint.linted import LintedJob
+
+_SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
+_SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
+_SHORTEST = 8
+#: The whole form of tokens.
+_FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
+#: How tokens of Hugging Face, GitHub, GitLab and AWS begin.
+_TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
+_PLACEHOLDERS = "<${"
+
+
+def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
+    """Plaintext secret in the manifest: a variable with a secret's name, or a token.
+
+    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it forever.
+    Instead: put it into a Secret, and take it from there. Make the old one invalid.
+    Before: env: [{name: HF_TOKEN, value: hf_abcdefghijkl}]
+    After: env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hugging-face, key: token}}}]
+    Evidence: https://kubernetes.io/docs/concepts/security/secrets-good-practices/
+    """
+    for container in job.containers:
+        for name, each in container.variables:
+            value = each.get("value")
+            is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
+            is_secret = (is_secret and _is_real(text(value))) or _is_token(text(value))
+            if is_secret and value and value.mark.line:
+                yield Finding(
+                    value, f"plaintext secret: the value of `{name}` is in the manifest", "use a Secret: `valueFrom.secretKeyRef`"
+                )
+        for word, place in container.words:
+            if _is_token(word.rpartition("=")[2]):
+                yield Finding(place, "plaintext secret: a token is in the manifest", "use a variable from a Secret")
+
+
+def privileged_container(job: LintedJob) -> Iterator[Finding]:
+    """A container is privileged.
+
+    Why: it is root on the node, with all of its devices: any GPU, whoever asked for it, too. Training needs none of it; RDMA needs the
+    capability IPC_LOCK alone. Namespaces of the Pod Security levels baseline and restricted refuse such pods.
+    Instead: leave it out, or add the capability.
+    Before: securityContext: {privileged: true}
+    After: securityContext: {capabilities: {add: [IPC_LOCK]}}
+    Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    for container in job.containers:
+        said = container.tree.get("securityContext", "privileged")
+        if said and said.value is True:
+            hint = "add the capability that is needed instead, IPC_LOCK for RDMA"
+            yield Finding(said, "privileged container: it is root on its node", hint)
+
+
+def host_namespaces(job: LintedJob) -> Iterator[Finding]:
+    """A pod shares the processes or the shared memory of its node.
+
+    Why: it sees, and can end, what runs on the node beside it. `hostIPC` is often written for a larger /dev/shm, which a memory volume
+    gives without it.
+    Instead: leave it out; mount an `emptyDir` of `medium: Memory` at /dev/shm.
+    Before: spec: {hostIPC: true}
+    After: spec: {volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]}
+    Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    for role in job.roles:
+        for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
+            said = role.pod_tree.get("spec", field)
+            if said and said.value is True:
+                yield Finding(said, f"{field}: the pod shares {what} of its node with every other process there", "remove it")
+
+
+def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
+    """The pods have a service account that is not among those of their namespace.
+
+    Why: the server refuses pods of an account that is not there, so that none comes.
+    Instead: name one of the accounts, or pass the file of the account, too.
+    Before: serviceAccountName: trainer
+    After: serviceAccountName: training
+    Evidence: https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/
+    """
+    for role in job.roles:
+        said = role.pod_tree.get("spec", "serviceAccountName")
+        if not said or text(said) in ("", "default") or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
+            continue
+        known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
+        if known:
+            hint = closest(text(said), known) or f"known: {listed(known)}"
+            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", hint)
+
+
+def _is_token(value: str) -> bool:
+    """Whether a text has the form of a token."""
+    if not value.startswith(_TOKENS):
+        return False
+    import re
+
+    return re.fullmatch(_FORMS, value) is not None
+
+
+def _is_real(value: str) -> bool:
+    """Whether a text can be a secret, and is not a placeholder for one."""
+    return len(value) >= _SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
+
+
+SECURITY_RULES = (
+    Rule(secret_in_manifest, "warning", reads=["env", *_TOKENS]),
+    Rule(privileged_container, "warning", reads=["privileged"]),
+    Rule(unknown_service_account, "info", sees="job", reads=["serviceAccount"]),
+    Rule(host_namespaces, "info", reads=["hostIPC", "hostPID"]),
+)

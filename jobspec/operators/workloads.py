@@ -1,0 +1,209 @@
+"""One view of training jobs and runtimes of all kinds: roles, pod templates, containers, and whether a job is held back.
+
+Only this module knows where each kind has its pods.
+"""
+
+from __future__ import annotations
+
+from jobspec.apis import kinds
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import DocumentResult
+from jobspec.documents.document import with_value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from jobspec.apis.kinds import GroupKind
+    from jobspec.documents.document import Document
+
+
+class Role(Record):
+    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+
+    name: str
+    """The key of the replica type, or the name of the replicated job."""
+    path: Path
+    """The path of the role in its manifest."""
+    data: dict[str, Any]
+    """The value at that path."""
+    template: Path
+    """The path of the pod template below it."""
+
+    def at(self, *steps: str) -> Path:
+        """The path of a field of the pod spec in the manifest."""
+        return *self.path, *self.template, "spec", *steps
+
+    def in_pod(self, *steps: str) -> Any:
+        """The value of a field of the pod spec, None where there is none."""
+        return value_at(self.data, (*self.template, "spec", *steps))
+
+    def items(self, field: str) -> list[tuple[Path, Any]]:
+        """The items of a list of the pod spec, such as `containers`, with the path of each in the manifest."""
+        return [((*self.at(field), index), item) for index, item in enumerate(self.in_pod(field) or ())]
+
+
+class TrainingRole(Record):
+    """A role of a training job, as overlays name it."""
+
+    name: str
+    path: Path
+    """The path of the pod template in the manifest; empty where the template is in a runtime."""
+    container: str
+    """The name of the container that the operator requires."""
+
+    def matches(self, wanted: Collection[str]) -> bool:
+        """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
+        return not wanted or self.name in wanted or not self.path
+
+
+class Workload:
+    """A job or runtime; with the runtime of a TrainJob, and on an update with the stored object."""
+
+    __slots__ = ("document", "old", "roles", "runtime", "spec")
+
+    def __init__(self, document: Document, *, runtime: Document | None = None, old: Document | None = None) -> None:
+        self.document = document
+        self.runtime = runtime
+        """Of a TrainJob: its runtime; None where that was not found."""
+        self.old = old
+        """On an update: the stored object; None on a create."""
+        self.spec: dict[str, Any] = document.data.get("spec") or {}
+        self.roles = roles_in(runtime or document)
+        """A TrainJob has those of its runtime, and none where that was not found."""
+
+
+#: Of a PyTorchJob: the path of its replica types. Of a runtime, and of what a TrainJob sets in one: that of its replicated jobs.
+REPLICA_SPECS: Path = ("spec", "pytorchReplicaSpecs")
+REPLICATED_JOBS = ("spec", "template", "spec", "replicatedJobs")
+PATCHED_JOBS = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+#: Of a replicated job: the path of its pod template.
+TEMPLATE = ("template", "spec", "template")
+
+#: The label of a job that names its queue, a LocalQueue of Kueue.
+QUEUE = f"{kinds.QUEUE_GROUP}/queue-name"
+#: The annotations of a pod template that name the level of a topology of which one place is to hold all its pods, or a slice of them.
+REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
+    f"{kinds.QUEUE_GROUP}/podset-{name}-topology" for name in ("required", "preferred", "slice-required")
+)
+#: The label of a node with its own name: the lowest level of a topology.
+HOSTNAME = "kubernetes.io/hostname"
+#: The container that trains, which the operator requires, by the kind of the job.
+CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
+
+#: The container and the replicated job of a TrainJob that train.
+NODE = CONTAINERS[kinds.TRAINJOB]
+#: The fields of a TrainJob's `spec.trainer` that are those of the training container.
+OF_CONTAINER = ("image", "command", "args", "env")
+
+#: Where a job says that it waits: it is suspended, or others manage it.
+_SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {
+    kinds.PYTORCHJOB: ("spec", "runPolicy"),
+    kinds.TRAINJOB: ("spec",),
+    kinds.JOBSET: ("spec",),
+}
+
+#: Kind -> the path of its roles, and the path of the pod template in each.
+_ROLES: dict[GroupKind, tuple[Path, Path]] = {
+    kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
+    kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
+    **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
+}
+
+#: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
+KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
+    ("kubeflow.org/v1", "PyTorchJob"): (
+        TrainingRole("master", (*REPLICA_SPECS, Key("Master"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
+        TrainingRole("worker", (*REPLICA_SPECS, Key("Worker"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
+    ),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (TrainingRole("node", (), CONTAINERS[kinds.TRAINJOB]),),
+}
+
+
+def roles_in(document: Document) -> list[Role]:
+    """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
+    if document.group_kind not in _ROLES:
+        return []
+    place, template = _ROLES[document.group_kind]
+    found = value_at(document.data, place) or {}
+    if isinstance(found, list):
+        return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
+    return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
+
+
+def is_workload(document: Document | DocumentResult) -> bool:
+    """Whether overlays can be applied to the document."""
+    return (document.api_version, document.kind) in KINDS
+
+
+def training_roles(document: Document) -> list[TrainingRole]:
+    """The roles of a job that overlays can name."""
+    return [role for role in KINDS[document.api_version, document.kind] if isinstance(value_at(document.data, role.path), dict)]
+
+
+def suspend_of(job: GroupKind) -> tuple[str, ...]:
+    """The path of the field by which a job of a kind is suspended."""
+    return *_SUSPEND_PATHS[job], "suspend"
+
+
+def is_suspended(job: Document) -> bool:
+    """Whether a job says that it is suspended."""
+    return value_at(job.data, suspend_of(job.group_kind)) is True
+
+
+def suspension(job: Document) -> list[Diagnostic]:
+    """The finding that a suspended job has no pods; none for another job."""
+    if not is_suspended(job):
+        return []
+    message = "the job is suspended: it has no pods until `suspend` is false"
+    return [job.problem("no-pods-created", message, suspend_of(job.group_kind), severity="info")]
+
+
+def suspended(job: Document) -> Document:
+    """The job once it is suspended; what is no job stays as it is."""
+    place = _SUSPEND_PATHS.get(job.group_kind)
+    return job if place is None else job.changed(with_value_at(job.data, (*place, "suspend"), True))
+
+
+def resumed(job: Document) -> Document:
+    """The job once it is resumed."""
+    return _held_without(job, "suspend")
+
+
+def released(job: Document) -> Document:
+    """The job once nobody holds it back: not suspended, and managed by its own operator."""
+    return _held_without(job, "suspend", "managedBy")
+
+
+def _held_without(job: Document, *fields: str) -> Document:
+    """The job without some fields that hold it back."""
+    place = _SUSPEND_PATHS[job.group_kind]
+    held = value_at(job.data, place) or {}
+    kept = {name: value for name, value in held.items() if name not in fields}
+    return job.changed(with_value_at(job.data, place, kept)) if len(kept) < len(held) else job
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """The value at *path*, None where there is none."""
+    for step in path:
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
+    """The items of the list at *path* with the path of each, none where there is no list."""
+    return [((*path, index), item) for index, item in enumerate(value_at(data, path) or ())]
+
+
+#: The label of a JobSet's Job and its pods that names their replicated job.
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+#: The label and annotation of a pod of an indexed Job that holds its number.
+JOB_INDEX = "batch.kubernetes.io/job-completion-index"

@@ -1,0 +1,218 @@
+"""Pods and the policies of a cluster: refused by Pod Security, LimitRanges and classes, over a quota, or waiting for objects."""
+
+from __future__ import annotations
+
+from jobspec.apis.kinds import QUEUE_KINDS, VALIDATING_POLICY, CompleteKinds
+from jobspec.apis.releases import QUEUES
+from jobspec.diagnostics.causes import reasons_of
+from jobspec.diagnostics.diagnostic import Reasons
+from jobspec.diagnostics.places import Key, Mark, Path
+from jobspec.diagnostics.problems import Problem
+from jobspec.diagnostics.rules import Finding
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
+from jobspec.kubernetes.problems import listed
+from jobspec.operators.batch import is_indexed
+from jobspec.operators.made import with_generated_names
+from jobspec.operators.workloads import JOB_INDEX, QUEUE, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.policies import Decision
+    from jobspec.operators.expansion import ExpandedJob, ExpandedRole
+    from jobspec.operators.kueue.world import World
+    from jobspec.world.world import Cluster
+
+
+def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complete: CompleteKinds) -> Iterator[Finding]:
+    """What the server's plugins say of a job's pods, by the *policies* of its cluster, which lists all objects of the *complete* kinds."""
+    namespace = job.job.namespace
+    concerned = policies is not None and policies.are_looked_up(namespace)
+    if not concerned and not complete and not any(role.sets_own_priority() for role in job.roles):
+        return
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems
+    from jobspec.kubernetes.admission.review import review_pod
+
+    policies = policies or PolicyObjects(complete=complete)
+    if complete.every:
+        policies = policies.with_others(_made(job, namespace))
+    counted = []
+    for role in job.roles:
+        review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
+        counted.append((review.pod, role.count))
+        refused = [each for each in review.refusals if not exceeds(each)]
+        yield from _findings_by_line("pods-refused", "pods refused", refused, role)
+        yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
+    for problem in job_quota_problems(counted, namespace, policies):
+        yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
+
+
+def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
+    """Why no node of a pinned cluster can run pods of a job, however little else runs there."""
+    from jobspec.kubernetes.pods.resources import filled_in
+    from jobspec.operators.kueue.topology import no_node_for
+
+    world = _world_in(cluster)
+    is_queued = value_at(job.job.data, ("metadata", "labels", QUEUE))
+    added = [it for flavor in world.flavors.values() for it in flavor.tolerations] if is_queued else []
+    for role in job.roles if world.nodes else ():
+        spec = role.pod_tree.get("spec")
+        if spec is None or text(spec, "nodeName"):
+            continue
+        if why := no_node_for(filled_in(spec.data(), job.target["kubernetes"]), world.nodes or (), added):
+            message = f"no node of the pinned cluster can run a pod of `{role.name}`: {why}"
+            hint = "request less for each pod, or pin the cluster again; an autoscaler may add such nodes"
+            yield Finding(role.pod_tree.get("spec", "containers"), message, hint, rule="unschedulable", severity="warning")
+
+
+def _world_in(cluster: Cluster) -> World:
+    """The queues and nodes of a pinned cluster."""
+    from jobspec.operators.kueue.world import world_of
+
+    return cluster.once("world", lambda: world_of(each.data for each in cluster.objects))
+
+
+def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects) -> Iterator[Finding]:
+    """Why Kueue never admits a job, or does not queue it; objects that *policies* do not list may exist in the cluster."""
+    from dataclasses import replace
+
+    from jobspec.operators.kueue.admission import ask
+    from jobspec.operators.kueue.versions import RELEASE, not_queued
+    from jobspec.operators.kueue.workload import workload_of
+    from jobspec.operators.kueue.world import world_of
+
+    place = ("metadata", "labels", Key(QUEUE))
+    target = cluster.target
+    closed = all(policies.complete.lack(kind, job.namespace) for kind in QUEUE_KINDS)
+    world = world_of(policies.queues(), others=policies, closed=closed)
+    bypasses, hint = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
+    if bypasses:
+        weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
+        yield Finding(place, bypasses, hint, rule="kind-not-queued", severity=weight)
+    workload = workload_of(job, context, target, world)
+    answer = ask(workload, replace(world, nodes=_world_in(cluster).nodes), {})
+    if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
+        return  # whoever applies a job without a namespace says which queue of the name it is in
+    tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
+    if lacks_nodes := ask(workload, world, {}).verdict != "never":
+        tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
+    severity: Severity = "warning" if bypasses or lacks_nodes else "error"
+    message = f"never admitted by Kueue: {answer.reason}"
+    yield Finding(place, message, tried, rule="never-admitted", severity=severity)
+
+
+#: Kind of an object that an operator creates -> the rule that reports its refusal.
+REFUSED = {
+    "HorizontalPodAutoscaler": "autoscaler-refused",
+    "Job": "job-refused",
+    "JobSet": "jobset-refused",
+    "PersistentVolumeClaim": "claim-refused",
+    "Pod": "pods-refused",
+    "Service": "service-refused",
+}
+
+
+def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Iterator[Finding]:
+    """What admission policies in CEL say of the objects of a job: one of all pods of a role, and all others but ConfigMaps and the like."""
+    from jobspec.kubernetes.admission.policies import Request, concerned, decisions
+    from jobspec.operators.api_defaults import with_api_defaults
+    from jobspec.operators.policies import request_for
+
+    def is_met(made: MarkedTree) -> bool:
+        """Whether a policy may be for objects of its kind."""
+        return bool(concerned(Request({name: text(made, name) for name in ("apiVersion", "kind")}), policies, VALIDATING_POLICY))
+
+    others = [each for each in job.objects if text(each, "kind") in REFUSED and text(each, "kind") != "Pod"]
+    for stored in with_api_defaults([*filter(is_met, [*others, *(role.pod_tree for role in job.roles)])], context, job.target):
+        yield from (decided(each, stored) for each in decisions(request_for(stored, job, policies), policies))
+
+
+def decided(decision: Decision, made: MarkedTree) -> Finding:
+    """What a policy says of an object that an operator makes."""
+    kind, place = str(made.value["kind"].value), place_in(made, decision.path)
+    what = "pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`"
+    by_severity = REFUSED.get(kind, "pods-refused") if decision.severity == "error" else "refused-by-policy"
+    rule = by_severity if decision.is_evaluated else "policy-not-evaluated"
+    return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
+
+
+def lost_objects(job: ExpandedJob) -> Iterator[Finding]:
+    """The pods and Jobs that their owner does not know as its own: policies take from them the labels and annotations that it looks for."""
+    indexed = {text(each, "metadata", "name") for each in job.of_kind("Job") if is_indexed(each)}
+    for made, what in [*((role.pod_tree, "pods") for role in job.roles), *((each, "Jobs") for each in job.of_kind("Job"))]:
+        metadata = made.value["metadata"]
+        owner = next((each for each in items(metadata.get("ownerReferences")) if text(each, "kind") in _KNOWN_BY), None)
+        if owner is None:
+            continue
+        known_by, follows = _KNOWN_BY[text(owner, "kind")]
+        for field, names in known_by.items():
+            missing = [each for each in names if not text(metadata, field, each)]
+            if missing and (field == "labels" or text(owner, "name") in indexed):
+                which = f"the {field if missing[1:] else field.removesuffix('s')} {listed(missing)}"
+                message = f"{what} without {which}: their {text(owner, 'kind')} {follows}"
+                by = next((each.mark.file for _, each in metadata.entries(field) if each.mark.file.startswith("policy ")), "a policy")
+                hint = f"{by} takes {'them' if missing[1:] else 'it'} away: add to the {field} of {what}, and do not replace them"
+                yield Finding(None, message, hint, rule="pods-lost", severity="error")
+
+
+#: Kind of an owner -> the labels and annotations by which it knows what it has made, Jobs with numbers by the latter, and what follows.
+_KNOWN_BY: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
+    "Job": (
+        {"labels": ("batch.kubernetes.io/controller-uid",), "annotations": (JOB_INDEX,)},
+        "does not know them, and makes others forever",
+    ),
+    "JobSet": ({"labels": ("jobset.sigs.k8s.io/restart-attempt",)}, "cannot tell their attempt, and never ends"),
+    "PyTorchJob": (
+        {"labels": tuple(f"training.kubeflow.org/{each}" for each in ("operator-name", "job-name", "replica-type", "replica-index"))},
+        "does not know them, and never ends",
+    ),
+}
+
+
+def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
+    """The objects of the operator that pods may wait for, in the namespace of the job."""
+    made = [each.data() for each in job.objects if each.value["kind"].value in ("ConfigMap", "Secret", "PersistentVolumeClaim")]
+    return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
+
+
+def _findings_by_line(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
+    """The outcomes of one rule, one for each line that causes them."""
+    pod = role.pod_tree
+    by_line: dict[tuple[str, ...], tuple[Mark | None, list[Problem]]] = {}
+    for each in problems:
+        place, message = place_in(pod, each.path), each.message
+        if isinstance(message, Reasons) and (container := _of_operator(pod, each.path)):
+            said = Reasons(f"{message.cause} the operator's own init container", [f"`{container}` breaks"])
+            by_line.setdefault((str(place), said), (None, [Problem(each.rule, (), said, _INIT_CONTAINER)]))
+        else:
+            cause = message.cause if isinstance(message, Reasons) else ""
+            by_line.setdefault((str(place), cause), (place, []))[1].append(each)
+    for place, several in by_line.values():
+        hints = "; ".join(dict.fromkeys(each.hint for each in several if each.hint))
+        severity: Severity = "warning" if rule == "pod-waits" else "error"
+        yield Finding(place, _together(what, several), hints, rule=rule, severity=severity)
+
+
+def _together(what: str, problems: Sequence[Problem]) -> str:
+    """The messages of problems as one; those of one cause with all its reasons."""
+    first = problems[0].message
+    if isinstance(first, Reasons):
+        return Reasons(f"{what}: {first.cause}", reasons_of(problems))
+    return f"{what}: {'; '.join(dict.fromkeys(each.message for each in problems))}"
+
+
+_INIT_CONTAINER = "no job can change it: enforce `baseline`, or give the operator a `--pytorch-init-container-template-file`"
+
+
+def _of_operator(pod: MarkedTree, path: Path) -> str:
+    """The name of the container at or above a path, if an operator added that container; else empty."""
+    if len(path) < 3 or path[1] != "initContainers":
+        return ""
+    container = items(pod.get("spec", "initContainers"))[int(path[2])]
+    return text(container, "name") if not container.mark.line else ""

@@ -1,0 +1,115 @@
+"""Whether the processes of a job find each other, as many as they wait for."""
+
+from __future__ import annotations
+
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.rules import Finding
+from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
+from jobspec.kubernetes.problems import listed
+from jobspec.outcome.endings import runtime_reference
+from jobspec.programs import command_lines
+from jobspec.programs.command_lines import INDEX, ONE_NODE, PROCESS_WORDS, RANKS_OF_LAUNCHERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.operators.expansion import ExpandedJob, ExpandedRole
+    from jobspec.outcome.training_program import Started
+
+
+def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """Nothing says where the pods meet: each waits at its own address for the others, forever."""
+    for role, program in started:
+        several = text(program.variables.get(command_lines.NNODES), "value") not in ("", *ONE_NODE)
+        if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
+            continue
+        message = f"torchrun in {role.name} waits forever: no rendezvous address, each pod uses its own"
+        hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
+        yield Finding(program.words[0], message, hint, rule="no-rendezvous")
+
+
+def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The program reads no rank, or nothing sets one: all pods do the same work, each by itself."""
+    pods = _number_of_pods(job)
+    for role, program in started:
+        if pods == 1:
+            continue
+        nodes = program.option("--nnodes")
+        option = program.option("--standalone") or (nodes if nodes and nodes[1] in ONE_NODE else None)
+        if program.is_torchrun and role.count > 1 and not nodes and command_lines.NNODES not in program.variables:
+            message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
+            yield Finding(*_why_no_variables(job, program.words[0], message), rule="trains-alone", severity="warning")
+        elif program.is_torchrun and option:
+            word, _ = option
+            message = f"`{word.value}` has each of the {pods} pods train alone: {job.operator} sets torchrun's variables for all of them"
+            yield Finding(word, message, f"remove `{word.value}`", rule="trains-alone", severity="warning")
+        elif program.is_plain_python and not RANKS_OF_LAUNCHERS & program.variables.keys() and not program.mentions("PET_", INDEX):
+            sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
+            message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
+            yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
+
+
+def _why_no_variables(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
+    """Why the trainer sets no variables for torchrun: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
+    if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
+        return runtime_reference(job), message, "add `trainer: {}` to `spec`"
+    return word, message, "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
+
+
+def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
+    for role, program in started:
+        size = text(program.variables.get("WORLD_SIZE"), "value")
+        pods = _number_of_pods(job)
+        if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
+            message = f"hangs: `WORLD_SIZE` is {size}, but `{role.name}` starts {pods} process{'es' * (pods != 1)}, one per pod"
+            hint = "start the program with `torchrun`, or remove `nprocPerNode`"
+            yield Finding(program.words[0], message, hint, rule="ranks-missing", severity="warning")
+
+
+def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The number of processes is not one that torchrun accepts: it exits at once."""
+    for _role, program in started:
+        variable = program.variables.get(command_lines.NPROC_PER_NODE)
+        number = text(variable, "value")
+        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number:
+            continue
+        if not command_lines.is_process_count(number):
+            message = f"torchrun exits at once: `{number}` is not a valid number of processes per pod"
+            hint = f"write a number, or one of {listed(PROCESS_WORDS)}"
+            yield Finding(variable.get("value"), message, hint, rule="wrong-process-count")
+
+
+def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The operator has the processes meet at a name that no pod and no service of the job has."""
+    services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
+    for role, program in started:
+        for name in command_lines.ADDRESSES:
+            variable = program.variables.get(name)
+            address = text(variable, "value")
+            if variable is None or variable.mark.line or not address or address in services:
+                continue
+            if any(address in (pod.name, pod.host_name) for each in job.roles for pod in each.pods):
+                continue
+            message = f"`{role.name}` never connects: no pod or Service is named `{address}` (`{name}`)"
+            hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
+            yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
+            break
+
+
+def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
+    """The line that gives the pods another address: the subdomain of the JobSet, or the name of its replicated job; None without one."""
+    for jobset in job.of_kind("JobSet"):
+        named = next((each for each in items(jobset.get("spec", "replicatedJobs")) if text(each, "name") == role.name), None)
+        return place_of(jobset.get("spec", "network", "subdomain")) or place_of(named.get("name") if named else None)
+    return None
+
+
+def _number_of_pods(job: ExpandedJob) -> int:
+    """How many pods train."""
+    return sum(role.count for role in job.roles if role.training)
+
+
+RENDEZVOUS_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)

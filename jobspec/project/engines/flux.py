@@ -1,0 +1,91 @@
+"""Flux's objects for a project: GitRepository, OCIRepository, Kustomization."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from jobspec.apis import kinds
+from jobspec.apis.kinds import RUNTIMES, TRAINJOB, GroupKind
+from jobspec.documents.writer import write
+from jobspec.project.engines.argocd import DEFAULT
+from jobspec.project.engines.flux_health import FAILURE_EXPRS, HEALTH_CHECK_EXPRS
+from jobspec.project.engines.ignored_fields import flux_ignores
+from jobspec.project.engines.replacement import manifest
+from jobspec.project.engines.waves import WAVES
+from jobspec.project.project import FluxSettings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.project.engines.synced import Synced
+
+
+_INTERVAL = "10m"
+_TIMEOUT = "5m"
+_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
+
+
+def source(flux: FluxSettings) -> dict[str, Any]:
+    """The repository that the tree is fetched from."""
+    secret = flux.text("secret")
+    spec = {
+        "interval": flux.text("interval", _INTERVAL),
+        "url": flux.url,
+        "ref": dict(sorted(flux.reference.items())),
+        **({"secretRef": {"name": secret}} if secret else {}),
+    }
+    return manifest("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, spec, flux.namespace)
+
+
+def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
+    """The namespaces of the objects, which Flux does not make; those that are rendered, and `default`, are there anyway.
+
+    Where Flux applies them as well, and no longer finds them, it leaves them alone: everything in them would go.
+    """
+    if flux.flag("createNamespace") is False or kinds.NAMESPACE in synced.cluster_kinds:
+        return []
+    kept = {"annotations": {_PRUNE: "disabled"}}
+    names = [each for each in synced.namespaces if each != DEFAULT]
+    return [{"apiVersion": "v1", "kind": kinds.NAMESPACE[1], "metadata": {"name": each, **kept}} for each in names]
+
+
+def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
+    """What is applied of the tree at *path*, in order."""
+    kinds = {*synced.kinds, *synced.cluster_kinds}
+    if TRAINJOB not in kinds or kinds.isdisjoint(RUNTIMES):
+        return [_kustomization(flux, flux.name, path, _waiting(flux, synced))]
+    early = kinds & WAVES.keys()
+    first = f"{flux.name}-runtimes"
+    rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced), "patches": _deleting_patches(early)}
+    return [_kustomization(flux, first, path, {"patches": _deleting_patches(kinds - early)}), _kustomization(flux, flux.name, path, rest)]
+
+
+def _kustomization(flux: FluxSettings, name: str, path: str, more: dict[str, Any]) -> dict[str, Any]:
+    spec = {
+        "interval": flux.text("interval", _INTERVAL),
+        "timeout": flux.text("timeout", _TIMEOUT),
+        "sourceRef": {"kind": _source_kind(flux), "name": flux.name},
+        "path": f"./{path}",
+        "prune": True,
+        **more,
+    }
+    return manifest("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec, flux.namespace)
+
+
+def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
+    """The fields about jobs: whether Flux waits for them, their health expressions, and ignored fields."""
+    ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
+    if flux.flag("wait") is False:
+        return {"wait": False, **ignore}
+    expressions = HEALTH_CHECK_EXPRS if flux.flag("wait") else FAILURE_EXPRS
+    return {"wait": True, "healthCheckExprs": [dict(each) for each in expressions], **ignore}
+
+
+def _deleting_patches(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
+    """Patches that take the objects of some kinds out of the tree."""
+    nothing = write([{"$patch": "delete", "apiVersion": "v1", "kind": "Any", "metadata": {"name": "any"}}])
+    return [{"target": {**({"group": group} if group else {}), "kind": kind}, "patch": nothing} for group, kind in sorted(kinds)]
+
+
+def _source_kind(flux: FluxSettings) -> str:
+    return "GitRepository" if flux.is_git else "OCIRepository"

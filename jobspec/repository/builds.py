@@ -1,0 +1,241 @@
+"""What a builder prints for a kustomization, and the objects in it with their origins.
+
+Follows `resource.Origin`, sigs.k8s.io/kustomize/api, 0.21.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.results import DocumentResult
+from jobspec.documents.document import Document, result_of
+from jobspec.documents.reader import read
+from jobspec.documents.syntax import cut, kinds_in
+from jobspec.go.values import mapping
+from jobspec.repository.origins import TracedMarks, text_of
+from jobspec.repository.roles import joined
+
+_ORIGIN = re.compile(r"^ *(path|configuredIn): (.*)$", re.MULTILINE)
+_CHANGED_IN = re.compile(r"configuredIn: (.*)$", re.MULTILINE)
+_ANNOTATIONS = ("config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations")
+
+
+class Output(NamedTuple):
+    """What a builder has printed."""
+
+    folder: str
+    """The folder that its paths begin at."""
+    text: str = ""
+    """The objects, where no file keeps them."""
+    file: str = ""
+    """The file that keeps them behind its first line. Many builds of large CRDs are more than belongs into memory."""
+    documents: Mapping[str, Sequence[DocumentResult]] = {}
+    """What `documents_listed` gives of the manifests that it is built of, by their real paths."""
+    sources: Sequence[str] | None = None
+    """Where each object comes from, as its annotation names it, empty where it is generated; None where the objects were not read."""
+    kinds: frozenset[str] | None = None
+    """The kinds that are named in the objects; None where they were not read."""
+
+    def read(self) -> bytes:
+        """The objects, in UTF-8."""
+        if not self.file:
+            return self.text.encode()
+        with open(self.file, "rb") as file:
+            file.readline()
+            return file.read()
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are to read."""
+        return os.path.getsize(self.file) if self.file else len(self.text.encode())
+
+
+def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
+    """What a builder prints: as lines of JSON, which are read ten times as fast, or as it is where its YAML has problems.
+
+    Of each object the first line, a comment, has where it comes from and what changed it, and the second line has the object without the
+    annotations that say so.
+    """
+    import json
+
+    listed = {each: documents_listed(text_of(each)) for each in sorted(manifests)}
+    objects = []
+    for piece in (each for each, _ in cut(printed) if each.strip()):
+        if (found := _with_origin(piece)) is None:
+            return Output(folder, printed, documents=listed)
+        objects.append(found)
+    text = "---\n".join(f"# {json.dumps(notes)}\n{data}\n" for notes, data in objects)
+    return Output(folder, text, documents=listed, sources=[source for (source, _), _ in objects], kinds=kinds_in(text.encode()))
+
+
+_OF_METADATA = re.compile(r"^metadata:\n(?: .*\n|\n)*", re.MULTILINE)
+_ANNOTATION = re.compile(rf"^    ({'|'.join(map(re.escape, _ANNOTATIONS))}): \|\n((?:      .*\n)*)", re.MULTILINE)
+
+
+def _with_origin(piece: str) -> tuple[Annotations, str] | None:
+    """What the annotations of a printed object say, and the object without them as JSON, as `_as_json` gives both.
+
+    Annotations that are written as kustomize does are cut out before, since many builds have the same object but for these.
+    """
+    found = _OF_METADATA.search(piece)
+    cut_out = dict(_ANNOTATION.findall(found[0])) if found else {}
+    bare = f"{piece[: found.start()]}{_ANNOTATION.sub('', found[0])}{piece[found.end() :]}" if found and cut_out else piece
+    if (known := _as_json(bare)) is None:
+        return None
+    (source, changed_in), data = known
+    source_cut, changed_in_cut = _origin_of(*(cut_out.get(name, "") for name in _ANNOTATIONS))
+    return (source_cut or source, changed_in_cut or changed_in), data
+
+
+@lru_cache(maxsize=1024)
+def _as_json(text: str) -> tuple[Annotations, str] | None:
+    """What the annotations of the one object in a text say, and the object without them as JSON.
+
+    None where there is no object, more than one, or a value that JSON does not have.
+    """
+    import json
+
+    documents, problems = read(text, file="")
+    if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+        return None
+    data, said = _annotations_of(documents[0].data)
+    try:
+        return said, json.dumps(data, allow_nan=False)
+    except ValueError:
+        return None
+
+
+def written(output: Output) -> str:
+    """An output as a file keeps it: the first line has what is asked of it before its objects are read."""
+    import json
+
+    listed = {path: list(map(vars, rows)) for path, rows in output.documents.items()}
+    kinds = sorted(output.kinds) if output.kinds is not None else None
+    return f"# {json.dumps([output.folder, listed, output.sources, kinds])}\n{output.text}"
+
+
+def kept_in(path: str) -> Output:
+    """The output that a file keeps."""
+    import json
+
+    with open(path, "rb") as file:
+        folder, listed, sources, kinds = json.loads(file.readline()[2:])
+    documents = {each: [DocumentResult(**row) for row in rows] for each, rows in listed.items()}
+    return Output(folder, "", path, documents, sources, None if kinds is None else frozenset(kinds))
+
+
+class Build:
+    """The objects of a build, and where they come from. It can be pickled."""
+
+    what = "kustomization"
+    """What is built."""
+
+    def __init__(self, path: str, output: Output, shown: Mapping[str, str], reads: Collection[str]) -> None:
+        self.path = path
+        """The kustomization as users name it."""
+        self.reads = frozenset(reads)
+        """The real paths of all files that it is built of."""
+        self._output = output
+        self.size = output.size
+        self.kinds = output.kinds
+        """The kinds that are named in it; None where nobody has looked."""
+        self._shown = shown
+        """Real path -> the path as users name it."""
+
+    @property
+    def content(self) -> bytes:
+        """What is built, as YAML."""
+        return self._output.read()
+
+    @property
+    def text(self) -> str:
+        """The same, decoded."""
+        return self.content.decode()
+
+    def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+        """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.
+
+        The annotations of the output are left out. What several builds have alike is parsed once, and its documents have the same data.
+        """
+        if objects := _objects_in(text):
+            return [self._traced(_object(each), notes, at, is_shared=True) for at, (notes, each) in enumerate(objects)], []
+        documents, problems = read(text, file=self.path, first_line=first_line)
+        return [self._traced(*_annotations_of(each.data), each.index) for each in documents], problems
+
+    def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> Document:
+        source, changed_in = annotations
+        kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
+        marks = TracedMarks(data, self._path(source), kustomizations, shared=data if is_shared else None)
+        return Document(data, marks, file=self.path, index=index)
+
+    def _path(self, named: str) -> str:
+        """The path that users know, of one that is named in an annotation; without a name the kustomization itself."""
+        real = joined(self._output.folder, named)
+        return (self._shown.get(real) or os.path.relpath(real)) if named else self.path
+
+    def sources(self) -> list[str]:
+        """The file that each document was written in, or the kustomization that generates it."""
+        named = self._output.sources
+        if named is None:
+            named = [_annotations_of(each.data)[1][0] for each in read(self.text, file=self.path)[0]]
+        return list(map(self._path, named))
+
+
+#: Where an object comes from, empty for what is generated, and the kustomizations that changed it, as the annotations name them.
+Annotations = tuple[str, list[str]]
+_NOTES = "# ["
+"""How the line begins that has these of the object in the line behind it."""
+
+
+@lru_cache(maxsize=1024)  # of which several builds may read the same
+def documents_listed(text: str) -> Sequence[DocumentResult]:
+    """What `dropped` gives of a manifest's text; nothing where there are problems in it, or more than objects."""
+    documents, problems = read(text, file="")
+    are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and each.kind != "List" for each in documents)
+    return dropped(documents) if are_plain else []
+
+
+def _objects_in(text: str) -> list[tuple[Annotations, str]]:
+    """The annotations and the JSON of each object in a part of an output; none where it is no JSON."""
+    import json
+
+    pieces = [each.partition("\n") for each in text.removeprefix("---\n").split("\n---\n")] if _NOTES in text[:8] else []
+    return [(tuple(json.loads(notes[2:])), data) for notes, _, data in pieces]
+
+
+@lru_cache(maxsize=4096)
+def _object(text: str) -> Any:
+    import json
+
+    return json.loads(text)
+
+
+def _annotations_of(data: Any) -> tuple[Any, Annotations]:
+    """The data of an object without the annotations of a builder, and what these say."""
+    if not isinstance(data, dict):
+        return data, ("", [])
+    metadata = mapping(data, "metadata")
+    annotations = dict(mapping(metadata, "annotations"))
+    origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
+    metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, _origin_of(origin, changes)
+
+
+def _origin_of(origin: str, changes: str) -> Annotations:
+    """What the annotations of a builder say."""
+    found = _ORIGIN.search(origin)
+    return _unquoted(found[2]) if found else "", list(dict.fromkeys(map(_unquoted, _CHANGED_IN.findall(changes))))
+
+
+def _unquoted(name: str) -> str:
+    return name.strip("\"'")
+
+
+def dropped(documents: Iterable[Document]) -> list[DocumentResult]:
+    """Return the results of documents that their builds drop."""
+    return [result_of(each, "skipped", reason="manifest: dropped by its builds") for each in documents]

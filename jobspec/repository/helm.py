@@ -1,0 +1,112 @@
+"""What helm renders of a chart, each value of it in the values file or at the template that wrote it.
+
+helm says in a comment of each document which template it is of (`# Source:`). A text or number that the values files have once stands
+there; else the place is the line of the template that has the field, where that is one line.
+
+Follows `renderResources`, helm.sh/helm/v3 pkg/action, 3.19.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, each_inside, walk, with_marks
+from jobspec.documents.reader import read
+from jobspec.repository.builds import Build, Output
+from jobspec.repository.origins import documents_in
+
+
+class RenderedChart(Build):
+    """The objects of a chart, and where they come from. It can be pickled."""
+
+    what = "Helm chart"
+
+    def __init__(self, chart: str, text: str, values: Sequence[str]) -> None:
+        super().__init__(os.path.join(chart, "Chart.yaml"), Output(chart, text), {}, ())
+        self._values = (*values, os.path.join(chart, "values.yaml"))
+        lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]
+        self._lines = [number for number, _ in lines]
+        # helm names templates from the folder of the chart, whose name is that of the chart
+        self._templates = [os.path.join(chart, name.partition("/")[2]) for _, name in lines]
+
+    def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+        """The documents of a part of the output, with the places where their values were written, and the problems of its YAML."""
+        documents, problems = read(text, file=self.path, first_line=first_line)
+        return [self._placed(each) for each in documents], problems
+
+    def _placed(self, document: Document) -> Document:
+        before = bisect_right(self._lines, document.marks.mark.line)
+        template = self._templates[before - 1] if before else self.path
+        return Document(document.data, _ChartMarks(document.data, template, self._values), file=self.path, index=document.index)
+
+    def sources(self) -> list[str]:
+        """The chart, for each document."""
+        return [self.path] * (self.text.count("\n---") + 1)
+
+
+_SOURCE = "# Source: "
+
+
+def with_templates(result: FileResult, text: str) -> FileResult:
+    """The result of a file of what helm has rendered elsewhere, with the template of each finding in its hint."""
+    templates: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith(_SOURCE):
+            templates.append(line[len(_SOURCE) :].strip())
+        else:
+            templates.append("" if not templates or line.startswith("---") else templates[-1])
+
+    def with_template(found: Diagnostic) -> Diagnostic:
+        is_here = found.mark.file == result.path and 0 < found.mark.line <= len(templates)
+        template = templates[found.mark.line - 1] if is_here else ""
+        return found.with_hint("; ".join(part for part in (found.hint, f"helm rendered it from {template}") if part)) if template else found
+
+    return result.with_only(list(map(with_template, result.diagnostics)))
+
+
+@dataclass(frozen=True, slots=True)
+class _ChartMarks:
+    """Makes the marks of an object that helm rendered."""
+
+    data: Any
+    template: str
+    values: Sequence[str]
+
+    def __call__(self) -> Marks:
+        trees = (with_marks(each.data, each.marks) for path in self.values for each in documents_in(path))
+        scalars = (each for tree in trees for _, each in walk(tree) if not isinstance(each.value, (dict, list)))
+        values = gathered(((type(each.value), each.value), each) for each in scalars)
+        try:
+            with open(self.template, encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            lines = []
+        return self._marks(self.data, (), values, lines)
+
+    def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[MarkedTree]], lines: Sequence[str]) -> Marks:
+        if not isinstance(data, (dict, list)):
+            found = values.get((type(data), data), [])
+            return Marks(found[0].mark, found[0].key) if len(found) == 1 else Marks(self._line_of(path, lines))
+        make = partial(each_inside, data, lambda step, each: self._marks(each, (*path, step), values, lines))
+        return Marks(self._line_of(path, lines), make=make)
+
+    def _line_of(self, path: Path, lines: Sequence[str]) -> Mark:
+        """The line of the template with the innermost field of a path, if only one line has it; else the template's first line."""
+        for step in path[::-1]:
+            field = re.compile(rf"\s*(- )?[\"']?{re.escape(str(step))}[\"']?:")
+            found = [number for number, line in enumerate(lines, 1) if field.match(line)] if isinstance(step, str) else []
+            if len(found) == 1:
+                line = lines[found[0] - 1]
+                return Mark(self.template, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
+        return Mark(self.template, 1, 1)

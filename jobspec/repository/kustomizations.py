@@ -1,0 +1,175 @@
+"""Kustomizations: what they read, which are roots, and which cannot be built offline.
+
+Follows `types.Kustomization` and `FileLoader`, sigs.k8s.io/kustomize/api, 0.21.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.documents.reader import read
+from jobspec.go.values import mapping, texts
+from jobspec.repository.engines import FLUX
+from jobspec.repository.origins import documents_in
+from jobspec.repository.roles import GENERATORS, inputs_of, joined, patches_of
+
+#: The fields of a kustomization that list manifests and other kustomizations.
+LISTS = ("resources", "bases", "components")
+#: The fields that change nothing of what a kustomization lists.
+_PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOptions", "openapi", *LISTS))
+_HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+_CHARTS = "HelmChartInflationGenerator"
+_PLUGINS = ("generators", "transformers", "validators")
+_KNOWN = _PLAIN | {
+    *("namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902"),
+    *("patches", "images", "imageTags", "replacements", "replicas", "vars", "crds", "configMapGenerator", "secretGenerator"),
+    *("generatorOptions", "configurations", *_HELM, *_PLUGINS),
+}
+_OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
+_REMOTE = re.compile(r"\w+://|^(\w+@|git::|gh:|github\.com[:/])|[?&]ref=")
+
+
+def kustomizations_below(folder: str) -> Iterator[str]:
+    """The kustomizations in a folder and in those inside of it, but for hidden ones."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        yield from (path for name in KUSTOMIZATIONS if name in names and os.path.exists(path := os.path.join(here, name)))
+
+
+#: What lets a builder read files outside of a kustomization's folder.
+UNRESTRICTED = "LoadRestrictionsNone"
+
+
+def builds_anywhere(document: Document) -> bool:
+    """Whether an engine that builds without kustomize's restriction to the folder is there: Flux, or Argo CD with that build option."""
+    options = mapping(document.data, "data").get("kustomize.buildOptions") if document.name == "argocd-cm" else ""
+    return document.group_kind == FLUX or UNRESTRICTED in str(options)
+
+
+@dataclass(frozen=True, slots=True)
+class RootKustomization:
+    """A kustomization that no other one refers to, and what its build reads; all paths are real ones."""
+
+    path: str
+    manifests: frozenset[str]
+    read: tuple[str, ...]
+    """All files that it reads, kustomizations and manifests among them, in order."""
+    has_changes: bool
+    """Whether it makes anything else of its manifests than what they say."""
+    obstacle: str
+    """Why it is not built; empty where it can be."""
+    missing: tuple[str, str] | None
+    """A path that it names and that does not exist, and the kustomization that names it."""
+    reads_around: bool
+    """Whether it reads a file that is not in or below the folder of its kustomization, which builders refuse by default."""
+
+
+class References(NamedTuple):
+    """What one kustomization refers to."""
+
+    path: str
+    is_root: bool
+    """Whether it is built by itself where no other one refers to it: it is no component."""
+    lists: bool
+    """Whether it names any manifests, or what makes some."""
+    has_changes: bool
+    obstacles: list[str]
+    missing: list[tuple[str, str]]
+    listed: list[str]
+    """All that it lists, as paths without a look at the files."""
+    folders: list[str]
+    """Those of other kustomizations."""
+    files: list[str]
+    manifests: list[str]
+    """Those of the files that it lists as resources."""
+
+
+def references_of(path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str]) -> References:
+    """What a kustomization refers to, where *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path."""
+    has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
+    lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
+    listed = [name for field in LISTS for name in texts(data, field)]
+    found = References(
+        path,
+        is_root=data.get("kind") != "Component",
+        lists=lists,
+        has_changes=has_changes,
+        obstacles=list(_obstacles(path, data)),
+        missing=[],
+        listed=[joined(os.path.dirname(path), name) for name in listed],
+        folders=[],
+        files=[],
+        manifests=[],
+    )
+    others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
+    for name in (*listed, *others):
+        around, last = os.path.split(os.path.join(os.path.dirname(path), name))
+        place = os.path.join(around if around in folders else real_folder(around), last)
+        if place not in folders and (last in ("", os.curdir, os.pardir) or os.path.islink(place)):
+            place = os.path.realpath(place)
+        if _REMOTE.search(name):
+            found.obstacles.append("needs the network")
+        elif not place.startswith(os.path.join(top, "")):
+            found.obstacles.append("reads outside of the repository")
+        elif place not in folders and (not os.path.exists(place) or (name in listed and os.path.isdir(place))):
+            found.missing.append((name, path))
+        elif name in listed and place in folders:
+            found.folders.append(place)
+        else:
+            found.files.append(place)
+            found.manifests.extend([place] if name in listed else [])
+    return found
+
+
+def roots(references: Mapping[str, References]) -> list[RootKustomization]:
+    """The kustomizations, by their folders, that no other one refers to, but for components."""
+    used = {path for each in references.values() for path in each.listed}
+    return [_root(folder, references) for folder, each in references.items() if folder not in used and each.is_root]
+
+
+def _root(folder: str, references: Mapping[str, References]) -> RootKustomization:
+    """What the build of a folder reads, from its kustomization to those that it lists."""
+    found: dict[str, References] = {}
+    left = [folder]
+    while left:
+        each = references[left.pop()]
+        if each.path not in found:
+            found[each.path] = each
+            left += each.folders
+    obstacles = [obstacle for each in found.values() for obstacle in each.obstacles]
+    if not references[folder].lists:
+        obstacles.append("lists no manifests")
+    return RootKustomization(
+        references[folder].path,
+        frozenset(manifest for each in found.values() for manifest in each.manifests),
+        tuple(dict.fromkeys(read for each in found.values() for read in (each.path, *each.files))),
+        any(each.has_changes for each in found.values()),
+        next(iter(obstacles), ""),
+        next((missing for each in found.values() for missing in each.missing), None),
+        any(not read.startswith(os.path.join(os.path.dirname(path), "")) for path, each in found.items() for read in each.files),
+    )
+
+
+def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
+    """Why a kustomization is not built, by its own fields."""
+    if unknown := data.keys() - _KNOWN:
+        yield f"unknown field {min(map(str, unknown))}"
+    if any(data.get(field) for field in _HELM):
+        yield "needs Helm"
+    for name in (name for field in _PLUGINS for name in texts(data, field)):
+        place = os.path.join(os.path.dirname(path), name)
+        plugins = read(name, file="")[0] if "\n" in name else documents_in(place)
+        if any(each.kind == _CHARTS for each in plugins):
+            yield "needs Helm"
+        elif ("\n" not in name and os.path.isdir(place)) or not all(map(_is_harmless, plugins)):
+            yield "has a plugin"
+
+
+def _is_harmless(plugin: Document) -> bool:
+    """Whether a plugin is built into kustomize, and neither reads files nor starts programs."""
+    return plugin.api_version == "builtin" and _OF_FILES.isdisjoint(plugin.data)

@@ -1,0 +1,199 @@
+"""Find the file and line that wrote each value of a built object."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.documents.decoding import decode
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import each_inside
+from jobspec.documents.reader import read
+from jobspec.documents.wrapped import documents_in_text
+from jobspec.go.values import mapping
+
+
+@dataclass(frozen=True, slots=True)
+class TracedMarks:
+    """Makes the marks of an object that was built: each value at its place in the patch or the base that has it there."""
+
+    data: Any
+    source: str
+    kustomizations: Sequence[str]
+    """Those that change the object, the outermost first."""
+    shared: Any = None
+    """The data where objects of other builds may have the very same."""
+
+    def reduced_to(self, data: Any) -> TracedMarks:
+        """The same for a part of the data."""
+        return TracedMarks(data, self.source, self.kustomizations)
+
+    def __call__(self) -> Marks:
+        """Return the marks of the object."""
+        alike = [each for each in documents_in(self.source) if each.kind == self.data.get("kind")]
+        written = [(each.data, each.marks) for each in alike if len(alike) == 1 or _is_of(each, self.data)]
+        patches = [found for path in self.kustomizations for found in _patches_in(path, self.data)]
+        whole = [(value, marks) for steps, value, marks in patches if not steps]
+        parts = [each for each in patches if each[0]]
+        return self._marks(self.data, [*whole, *written[:1]], parts, ())
+
+    def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path) -> Marks:
+        if not isinstance(data, (dict, list)):
+            first = reversed(sources) if path in _IDENTITY else sources
+            found = next((marks for value, marks in first if value == data and type(value) is type(data)), None)
+            return Marks(found.mark, found.key) if found else Marks(self._change_of(path), None)
+        sources = [each for each in sources if type(each[0]) is type(data)]
+        mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
+
+        def inside(step: str | int, value: Any) -> Marks:
+            return self._marks(value, *_below(step, value, sources, parts, data), (*path, step))
+
+        return Marks(mark, key, make=partial(each_inside, data, inside))
+
+    def _change_of(self, path: Path) -> Mark:
+        """The field of a kustomization that may have set the value at a path, or else the outermost kustomization."""
+        steps = {str(step) for step in path}
+        fields = [field for field, names in _SET_BY.items() if steps & names]
+        for kustomization in self.kustomizations:
+            for document in documents_in(kustomization)[:1]:
+                for field in (*fields, "replacements", "vars"):
+                    if isinstance(document.data, dict) and document.data.get(field):
+                        return document.marks.nearest((field,)).place()
+        return Mark(self.kustomizations[-1], 1, 1)
+
+
+#: Fields of a kustomization, and the steps of paths that they set.
+_SET_BY: dict[str, frozenset[str]] = {
+    "namespace": frozenset(("namespace",)),
+    "images": frozenset(("image",)),
+    "namePrefix": frozenset(("name",)),
+    "nameSuffix": frozenset(("name",)),
+    "replicas": frozenset(("replicas", "parallelism")),
+    "labels": frozenset(("labels", "matchLabels", "selector")),
+    "commonLabels": frozenset(("labels", "matchLabels", "selector")),
+    "commonAnnotations": frozenset(("annotations",)),
+    "configMapGenerator": frozenset(("data", "binaryData", "name")),
+    "secretGenerator": frozenset(("data", "type", "name")),
+}
+_MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "ip", "key", "topologyKey")
+#: The fields by which a patch names its object, which the object itself wrote.
+_IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"))
+#: A part of a patch: the steps down to where it applies, the value there, and its marks.
+_Part = tuple[tuple[str, ...], Any, Marks]
+
+
+def _below(
+    step: str | int, value: Any, sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part], around: dict[str, Any] | list[Any]
+) -> tuple[list[tuple[Any, Marks]], list[_Part]]:
+    """The sources and the parts of patches one step further down, to a value of the mapping or list *around* it."""
+    names = (str(step), "-") if isinstance(around, list) and step == len(around) - 1 else (str(step),)
+    deeper = [(steps[1:], each, marks) for steps, each, marks in parts if steps[0] in names]
+    found = [(each, marks) for steps, each, marks in deeper if not steps]
+    for data, marks in sources:
+        at = step if isinstance(data, dict) else _index_of(value, int(step), data, around)
+        child = None if at is None else marks.child(at)
+        if child:
+            found.append((data[at], child))
+    return found, [each for each in deeper if each[0]]
+
+
+def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Collection[Any]) -> int | None:
+    """The index in *data* of the item that is merged into an item of *siblings*."""
+    key = next((key for key in _MERGE_KEYS if isinstance(item, dict) and key in item), None)
+    for at, each in enumerate(data):
+        if each == item or (key and isinstance(each, dict) and each.get(key) == item[key]):
+            return at
+    return index if len(data) == len(siblings) else None
+
+
+def documents_in(path: str) -> Sequence[Document]:
+    """The documents of a file; none where it cannot be read."""
+    try:
+        about = os.stat(path)
+        return (_documents_kept if about.st_size < _LARGE else _large_kept)(path, os.getcwd(), about.st_mtime_ns)
+    except OSError:
+        return ()
+
+
+def _documents_read(path: str, _folder: str, _changed: int) -> Sequence[Document]:
+    return read(text_of(path), file=path)[0]
+
+
+_LARGE = 1 << 18  # bytes; read, a file needs some twenty times as many
+_documents_kept = lru_cache(maxsize=256)(_documents_read)
+_large_kept = lru_cache(maxsize=2)(_documents_read)
+
+
+def text_of(path: str) -> str:
+    """The text of a file; empty where it cannot be decoded."""
+    with open(path, "rb") as file:
+        text = decode(file.read(), path)
+    return text if isinstance(text, str) else ""
+
+
+def _is_of(document: Document, data: Any) -> bool:
+    """Whether an object is built of a document: it has its kind and its name, which a prefix and a suffix may be added to."""
+    return document.kind == data.get("kind") and document.name in str(mapping(data, "metadata").get("name"))
+
+
+def _patches_in(path: str, data: Any) -> Iterator[_Part]:
+    """The patches of a kustomization that may have changed an object."""
+    for document in documents_in(path)[:1]:
+        for field in ("patches", "patchesStrategicMerge", "patchesJson6902"):
+            entries = document.data.get(field) if isinstance(document.data, dict) else None
+            for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+                each = entry if isinstance(entry, dict) else {}
+                name, inline = (each.get("path"), each.get("patch")) if each else (entry, entry)
+                if not _targets(mapping(each, "target"), data):
+                    continue
+                if isinstance(inline, str) and "\n" in inline.strip():
+                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), text_of(path))
+                else:
+                    found = list(documents_in(_named_path(path, str(name)))) if name else []
+                for one in found:
+                    yield from _parts_of(one, data, targeted="target" in each)
+
+
+def _targets(target: dict[str, Any], data: Any) -> bool:
+    """Whether the target of a patch seems to select an object, whose name may have got a prefix and a suffix since."""
+    if target.get("kind", data.get("kind")) != data.get("kind"):
+        return False
+    try:
+        return re.search(str(target.get("name", "")).strip("^$"), str(mapping(data, "metadata").get("name"))) is not None
+    except re.error:
+        return True
+
+
+def is_patched_in(kustomizations: Iterable[str], kind: str, name: str, field: str) -> bool:
+    """Whether a patch of some kustomizations seems to set a field of an object."""
+    last = field.rpartition(".")[2]
+    patches = (each for path in kustomizations for each in _patches_in(path, {"kind": kind, "metadata": {"name": name}}))
+    return any(last in steps or _has_field(value, last) for steps, value, _ in patches)
+
+
+def _has_field(data: Any, name: str) -> bool:
+    """Whether a field is somewhere in an object."""
+    if isinstance(data, dict):
+        return name in data or any(_has_field(each, name) for each in data.values())
+    return isinstance(data, list) and any(_has_field(each, name) for each in data)
+
+
+def _named_path(path: str, name: str) -> str:
+    """The path of a file that another one names, spelt as that one's."""
+    named = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    return os.path.join(os.curdir, named) if path.startswith("./") and not named.startswith("..") else named
+
+
+def _parts_of(patch: Document, data: Any, *, targeted: bool) -> Iterator[_Part]:
+    if isinstance(patch.data, dict) and patch.kind in ("", data.get("kind")) and (targeted or _is_of(patch, data)):
+        yield (), patch.data, patch.marks
+    for number, operation in enumerate(patch.data if isinstance(patch.data, list) else ()):
+        if isinstance(operation, dict) and "value" in operation:
+            steps = tuple(each.replace("~1", "/").replace("~0", "~") for each in str(operation.get("path")).split("/")[1:])
+            child = patch.marks.nearest((number, "value"))
+            yield steps, operation["value"], child

@@ -1,0 +1,355 @@
+"""Placeholders: values that others fill in later, such as `${NAME}`, `<NAME>` and `{{ name }}`, and what SOPS has encrypted.
+
+Where a repository is judged, a value of the right type stands in for each that the server would refuse, so that everything around it is
+judged; nothing is said of the value itself. Given values are filled in as Flux does with what it has built.
+
+Follows `Eval` and its functions, github.com/fluxcd/pkg/envsubst 1.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jobspec.apis.kinds import OVERLAY
+from jobspec.apis.releases import Target
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark, Path, span_of
+from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.wording import counted
+from jobspec.documents.document import Document, result_of, with_value_at
+from jobspec.documents.fields import path_of
+from jobspec.documents.marked_tree import each_inside
+from jobspec.documents.scalars import resolve
+from jobspec.go.values import mapping
+from jobspec.operators.workloads import value_at
+from jobspec.repository.in_build import InBuild
+from jobspec.repository.origins import is_patched_in
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
+
+#: Placeholders: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by convention.
+_PLACEHOLDER = re.compile(
+    r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|<path:[^<>]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
+    r"|__[A-Z][A-Z0-9_]*__|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.(?:.*\.\.\.)?|_)$"
+)
+#: Texts that are placeholders only in fields that are not strings.
+_WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
+_ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
+_ALONE = re.compile(r"\s*(?:- )?(?:\S+: (?=%))?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?|%[dqstv])(?:\|.*)?\s*")
+#: Names of files that a program or a person completes.
+_TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
+_BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
+_STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
+_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
+_DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
+_SUBSTRING = re.compile(r":(\d+)(?::(\d+))?")
+_REPLACED = re.compile(r"/(/?)([^/]+)/(.*)", re.DOTALL)
+_CASES: dict[str, Callable[[str], str]] = {
+    "": str,
+    "^": lambda text: text[:1].upper() + text[1:],
+    "^^": str.upper,
+    ",": lambda text: text[:1].lower() + text[1:],
+    ",,": str.lower,
+}
+#: The stand-in for a value of a type or a format.
+_STAND_INS: dict[str, Any] = {
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+    "int-or-string": 1,
+    "byte": "eA==",
+    "quantity": "1",
+    "date-time": "2000-01-01T00:00:00Z",
+    "duration": "1s",
+}
+_DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
+
+
+# Fill in given values.
+
+
+def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: Target) -> list[Document]:
+    """The documents with values in place of the variables that have one, each of the type that its field has."""
+
+    def change(value: str, shape: Shape | None) -> Any:
+        text = substituted(value, values)
+        return value if text == value else _typed(text, shape)
+
+    return [each if _is_left_alone(each) else _with_texts_changed(each, change, target) for each in documents]
+
+
+def _is_left_alone(document: Document) -> bool:
+    return any(mapping(document.data, "metadata", field).get(_DISABLED) == "disabled" for field in ("annotations", "labels"))
+
+
+def without_parameters(document: Document, parameter: re.Pattern[str], target: Target) -> Document:
+    """The document with a value of the right type in place of each text that has a parameter."""
+
+    def change(value: str, shape: Shape | None) -> Any:
+        return _of_type(parameter.sub("x", value), shape) if parameter.search(value) else value
+
+    return _with_texts_changed(document, change, target)
+
+
+def _with_texts_changed(document: Document, change: Callable[[str, Shape | None], Any], target: Target) -> Document:
+    """A document with every text changed, for the shape of its field."""
+    shape = shapes.load(document.api_version, document.kind, target)
+
+    def inside(value: Any, shape: Shape | None) -> Any:
+        if isinstance(value, (dict, list)):
+            return each_inside(value, lambda step, each: inside(each, shape.at((step,)) if shape else None))
+        return change(value, shape) if isinstance(value, str) else value
+
+    data = inside(document.data, shape)
+    return document if data == document.data else document.changed(data)
+
+
+def _typed(text: str, shape: Shape | None) -> Any:
+    """A text as a plain scalar of YAML, where its field takes no text."""
+    return resolve(text) if shape and shape.type in ("integer", "number", "boolean", "int-or-string") else text
+
+
+def substituted(text: str, values: Mapping[str, str]) -> str:
+    """A text with values in place of its variables; those without a value and without a default stay."""
+
+    def value_of(found: re.Match[str]) -> str:
+        if found[0] == "$${":
+            return "${"
+        name, change = found["name"] or found["plain"], found["change"] or ""
+        value = values.get(name)
+        if default := _DEFAULT.fullmatch(change):
+            return value or default[1]
+        if value is None:
+            return found[0]
+        if change in _CASES:
+            return _CASES[change](value)
+        if part := _SUBSTRING.fullmatch(change):
+            return value[int(part[1]) :][: int(part[2]) if part[2] else None]
+        if part := _REPLACED.fullmatch(change):
+            return value.replace(part[2], part[3], -1 if part[1] else 1)
+        return found[0]
+
+    return _VARIABLE.sub(value_of, text) if "$" in text else text
+
+
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
+
+
+def read_env(text: str, file: str) -> dict[str, str]:
+    """The values of a file of NAME=VALUE lines, with comments and quotes as in a shell. Raises JobspecError for all other lines."""
+    found, wrong = {}, []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        if not (parts := _LINE.fullmatch(line)):
+            wrong.append(f"{file}:{number}: write NAME=VALUE")
+            continue
+        value = parts[2]
+        quote = value[:1] if value[:1] in ("'", '"') and len(value) > 1 else ""
+        found[parts[1]] = value[1:].partition(quote)[0] if quote else value.partition(" #")[0].rstrip()
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    return found
+
+
+# Stand-ins for placeholders without a value.
+
+
+def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target: Target) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents with values in place of the placeholders at which there are errors, and a note for each such place."""
+    made, notes = [], []
+    for document in documents:
+        data = document.data
+        shape = shapes.load(document.api_version, document.kind, target)
+        for error in (each for each in errors if each.document == document.index and _may_be_about_one(each, document.data, shape)):
+            for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
+                changed = _with_stand_in(data, path, shape)
+                if changed is not data:
+                    field = "sops" if error.field == "sops" else ""
+                    notes.append(Diagnostic(_NOTE, "", error.mark, field=field, document=document.index, severity="info"))
+                    data = changed
+        made.append(document if data is document.data else document.changed(data))
+    return made, notes
+
+
+def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None) -> bool:
+    """Whether an error may be about a placeholder: by its schema the one at its field; webhooks may report a field of another cause."""
+    return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape) is not data
+
+
+def _paths_to(mark: Mark, document: Document) -> list[Path]:
+    """The paths of the values at a place, which may be that of their key."""
+    found = document.marks.paths().get(span_of(mark))
+    return list(dict.fromkeys([*([found] if found else []), *document.marks.paths_to(mark)]))
+
+
+def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
+    """The data with another value at a path, where that is a placeholder; the same data where it is none."""
+    if path == ("sops",) and isinstance(data, dict):
+        return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
+    before = value_at(data, path)
+    after = _stand_in(before, shape.at(path) if shape else None)
+    return data if after is before else with_value_at(data, path, after)
+
+
+def _stand_in(value: Any, shape: Shape | None) -> Any:
+    is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
+    takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
+    is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _WORDS.fullmatch(value)))
+    if not is_in_braces and not is_one:
+        return value
+    return _of_type(_PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x", shape)
+
+
+def _of_type(text: str, shape: Shape | None) -> Any:
+    """The stand-in for a placeholder in a field; the text itself in a string field."""
+    if shape and shape.enum:
+        return next((each for each in shape.enum if each), shape.enum[0])
+    for name in (shape.format, shape.type) if shape else ():
+        if name in _STAND_INS:
+            return max(_STAND_INS[name], shape.minimum or 1) if shape and name == "integer" else _STAND_INS[name]
+    return text
+
+
+_NOTE = "unjudged-template"
+_HINT = "check the rendered manifests, or give values by --substitute or --set-env"
+_SHOWN = 3  # names in a hint
+_ENCRYPTED = "ENC[AES256_GCM"
+
+
+# Drop findings about placeholders.
+
+
+def template_in(text: str, file: str) -> Diagnostic | None:
+    """A note that a text which is no YAML is a template: a line or a value begins with `{{`, or is but a placeholder; else None."""
+    lines = list(enumerate(text.splitlines(), 1))
+    actions = [number for number, line in lines if _ACTION.match(line)]
+    alone = [(number, found[1]) for number, line in lines if (found := _ALONE.fullmatch(line))]
+    if not actions and not alone:
+        return None
+    what, example, plural = ("an action", "{{ name }}", "actions") if actions else ("a placeholder", alone[0][1], "placeholders")
+    places = actions or [number for number, _ in alone]
+    said = f"1 line has {what}" if len(places) == 1 else f"{len(places)} lines have {plural}"
+    message = f"a template, not checked: {said}, such as `{example}`"
+    return Diagnostic(_NOTE, message, Mark(file, places[0], 1), severity="info", hint="check what it renders to")
+
+
+def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, values: Mapping[str, str]) -> FileResult:
+    """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
+
+    Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
+    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What the builds that it is *within*
+    have completed is not missing; what *values* fill in is no placeholder.
+    """
+    unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
+    lines_of = cache(lambda file: read(file).split("\n"))
+    filled_in = {str(each.mark) for each in unjudged}
+    own = {row.index for row in result.documents if row.api_version.startswith(f"{OVERLAY[0]}/")}  # whose `${NAME}` are parameters
+    dropped = [
+        each
+        for each in result.diagnostics
+        if each.rule != _NOTE
+        and each.document not in own
+        and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
+    ]
+    objects = {row.index: (row.kind, row.name) for row in result.documents}
+
+    def object_of(found: Diagnostic) -> tuple[str, str]:
+        return objects.get(found.document or 0, ("", ""))
+
+    is_template = _TEMPLATE.search(result.path) is not None
+    nameless = {each.document for each in result.diagnostics if each.rule == "missing-name" and object_of(each)[0] == "Pod"}
+    unset = [
+        each
+        for each in result.diagnostics
+        if each.rule in ("missing-field", "missing-name") and (is_template or each.document in nameless) and each not in dropped
+    ]
+    left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
+    unknown = [each for each in dropped if each.rule == "unknown-field"]
+    completed = [
+        each
+        for each in result.diagnostics
+        if _is_filled_in(each, *object_of(each), within, lines_of) or any(_is_beside(each, other) for other in unknown)
+    ]
+    kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
+    if len(kept) == len(result.diagnostics):
+        return result
+    places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
+    number = counted(len(places), "value")
+    first = min(
+        (each.mark for each in (*unjudged, *dropped)), key=lambda mark: (mark.file != result.path, mark.line, mark.column), default=None
+    )
+    is_encrypted = first is not None and _ENCRYPTED in read(first.file)
+    message = f"encrypted by SOPS: {number} not checked" if is_encrypted else f"placeholders: {number} not checked"
+    hint = "" if is_encrypted else _HINT
+    if differing := sorted(name for name in within.by_engine.differing if name in read(result.path)):
+        hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
+    notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
+    if unset:
+        message = f"a template: {counted(len(unset), 'required field')} not set"
+        notes.append(Diagnostic(_NOTE, message, unset[0].mark, severity="info", hint="check what it renders to"))
+    if within.by_engine.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
+        notes.append(_not_decrypted(encrypted, within.by_engine.application))
+    broken = {each.document for each in kept if each.severity == "error"}
+    in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
+    in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
+    rows = [result_of(row, "partly") if row.index in in_part and row.status in ("invalid", "valid") else row for row in result.documents]
+    return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
+
+
+def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
+    """A warning about what SOPS has encrypted, and Argo CD applies as it is."""
+    message = f"encrypted by SOPS, and {application} has no plugin that decrypts it: Argo CD applies the encrypted values"
+    hint = "decrypt it in a config management plugin, such as KSOPS, or let External Secrets or Sealed Secrets make the Secret"
+    return Diagnostic("encrypted-manifest", message, found.mark, field="sops", document=found.document, severity="warning", hint=hint)
+
+
+def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, lines_of: Callable[[str], list[str]]) -> bool:
+    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, make text of a value, or pin an image.
+
+    kustomize makes texts of annotations, and of `yes` and the like, which are booleans to Kubernetes alone.
+    """
+    completed = within.completed
+    if found.rule == "wrong-type" and "annotations" in completed:
+        return found.field.startswith("metadata.annotations[") or _BOOLEAN.fullmatch(_written_at(found.mark, lines_of)) is not None
+    if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size") and "selector" in completed:
+        return True
+    said = found.message.partition("`")[2].partition("`")[0]
+    if found.rule == "unpinned-image":
+        return f"image {said.removesuffix(':latest')}" in completed
+    is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
+    return found.rule == "missing-field" and (
+        ("namespace" in completed and is_namespace)
+        or f"{kind} {said}" in completed
+        or is_patched_in(within.patched_in, kind, name, found.field)
+    )
+
+
+def _is_beside(missing: Diagnostic, unknown: Diagnostic) -> bool:
+    """Whether a placeholder for a whole field may be the field that is missing in the same object."""
+    parent = missing.field.rpartition(".")[0]
+    is_inside = missing.document == unknown.document and unknown.field.startswith(parent)
+    return missing.rule == "missing-field" and is_inside and _STEP.fullmatch(unknown.field[len(parent) :]) is not None
+
+
+def _written_at(mark: Mark, lines_of: Callable[[str], list[str]]) -> str:
+    """What is written at a mark in its line; empty where there is no such line."""
+    lines = lines_of(mark.file) if mark.line else []
+    end = mark.end_column - 1 if mark.end_line == mark.line else None
+    return lines[mark.line - 1][mark.column - 1 : end] if 0 < mark.line <= len(lines) else ""
+
+
+def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], values: Mapping[str, str]) -> bool:
+    """Whether the value at the place of a finding has a placeholder without a value; of lint and outcomes, whether it is nothing else."""
+    if found.field == "sops" and found.rule == "unknown-field":
+        return True
+    value = substituted(_written_at(found.mark, lines_of).strip("\"'"), values)
+    takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
+    place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
+    return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

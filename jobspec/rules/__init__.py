@@ -1,1 +1,0 @@
-"""Which diagnostics are reported: without those that comments, settings or a baseline of a repository leave out."""

@@ -1,0 +1,378 @@
+"""What files are in the builds of their repository; and kustomize, or kubectl which has it inside, to build them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from jobspec.apis.kinds import CONFIG_MAP, SECRET, GroupKind
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.documents.decoding import decode
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
+from jobspec.documents.reader import read
+from jobspec.documents.syntax import cut_of_kinds, kinds_in
+from jobspec.journey.reading import may_ignore
+from jobspec.repository import kustomizations
+from jobspec.repository.builds import Build, Output, kept_in, output_of, written
+from jobspec.repository.engines import APPLYING_KINDS, applied_folders, patched_by_flux, sources_of_values
+from jobspec.repository.in_build import InBuild
+from jobspec.repository.kustomizations import (
+    UNRESTRICTED,
+    References,
+    RootKustomization,
+    builds_anywhere,
+    kustomizations_below,
+    references_of,
+)
+from jobspec.repository.origins import text_of
+from jobspec.repository.roles import Builds, Kustomization, kustomization_in
+
+_LIMIT = 60  # seconds for a build
+_LONGEST = 300  # characters of a message
+_KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
+
+
+def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: Callable[..., list[Any]]) -> dict[str, InBuild]:
+    """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
+
+    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`.
+    """
+    folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
+    real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
+    shown = {path: name for name, path in real.items()}
+    top = _top_of(paths)
+    read = _read(top, shown.keys(), run, build=build)
+    kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
+    of_engines = _with_given_values(read, shown.keys())
+    roles = Builds(kustomizations, map(os.path.realpath, charts))
+    found = {}
+    for name, path in real.items():
+        role = "kustomization" if path in kustomizations and build else roles.role(path)
+        patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
+        found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
+    if build:
+        found |= _built(shown, read, top, anywhere=any(map(builds_anywhere, of_engines)))
+    if patched := patched_by_flux(of_engines):
+        found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
+    applied = applied_folders(of_engines, top)
+    if not applied:
+        return found
+    real |= {name: path for path, name in shown.items()}
+    homes = {name: os.path.dirname(path) for name, path in real.items()}
+    decrypting = {os.path.dirname(path) for path, each in kustomizations.items() if each.data.get("generators")}
+    around, decrypted = _innermost(applied), _innermost(decrypting)
+
+    def in_folder(each: InBuild, home: str) -> InBuild:
+        folder = around(home)
+        return each.applied(applied.get(folder), folder, decrypts=bool(decrypted(home)), is_below=home != folder)
+
+    return {name: in_folder(each, homes[name]) for name, each in found.items()}
+
+
+class _Read(NamedTuple):
+    """What is read of a file to know what the files around it are."""
+
+    kustomization: Kustomization | None
+    """None where it is none."""
+    references: References | None
+    """What that refers to, where it is to be built."""
+    applying: list[Document]
+    """Its documents that say how folders are applied."""
+    kinds: frozenset[str]
+    """The kinds that are named in it."""
+
+
+def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
+    """What the kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
+    kustomizations = set(kustomizations_below(top))
+    folders = set(map(os.path.dirname, kustomizations))
+    real_folder = functools.cache(os.path.realpath)
+
+    def read_file(path: str) -> _Read:
+        content = _content(path)
+        applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), APPLYING_KINDS) if path in paths else []
+        kinds = kinds_in(content)
+        if path not in kustomizations:
+            return _Read(None, None, applying, kinds)
+        text = decode(content, path)
+        found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
+        references = references_of(path, found.data, folders, top, real_folder) if build else None
+        return _Read(found, references, applying, kinds)
+
+    every = sorted({*kustomizations, *paths})
+    return dict(zip(every, run(every, read_file), strict=True))
+
+
+def _with_given_values(read: Mapping[str, _Read], paths: Collection[str]) -> list[Document]:
+    """The documents that say how folders are applied, and the ConfigMaps and Secrets that they take values from."""
+    applying = [each for path in paths for each in read[path].applying]
+    names = tuple({name.encode() for each in applying for name in sources_of_values(each)})
+    given = (each for path in paths if names for each in _with_words(path, _content(path), names, (CONFIG_MAP, SECRET)))
+    return [*applying, *given]
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _with_words(path: str, content: bytes, words: Sequence[bytes], kinds: Collection[GroupKind]) -> list[Document]:
+    """The documents of a file of some kinds that contain one of some words; the others are not parsed, which would be slow."""
+    text = decode(content, path) if any(word in content for word in words) else ""
+    if not isinstance(text, str):
+        return []
+    pieces = cut_of_kinds(text, [kind for _, kind in kinds], [word.decode() for word in words])
+    return [each for piece, *_ in pieces for each in read(piece, file=path)[0] if each.group_kind in kinds]
+
+
+def _innermost(folders: Collection[str]) -> Callable[[str], str]:
+    """Gives for a path the innermost of *folders* that is the path itself or is around it; empty where none is."""
+
+    @functools.cache
+    def around(here: str) -> str:
+        if here in folders:
+            return here
+        above = os.path.dirname(here)
+        return around(above) if above != here else ""
+
+    return around
+
+
+def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhere: bool) -> dict[str, InBuild]:
+    """The kustomizations that files are built by, and the manifests that are judged by that.
+
+    *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
+    """
+    references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
+    roots = [each for each in kustomizations.roots(references) if each.has_changes and not shown.keys().isdisjoint(each.read)]
+    if not roots:
+        return {}
+    shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
+    command = _builder()
+    if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
+        command += ["--load-restrictor", UNRESTRICTED]
+    to_build = [each for each in roots if command and not each.obstacle and not each.missing]
+    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
+    found: dict[str, InBuild] = {}
+    commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
+    for root in roots:
+        path, output = shown[root.path], outputs.get(root.path)
+        if isinstance(output, Output):
+            found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
+            found[path] = InBuild(build=Build(path, output, shown, root.read), comments=root.path in commented)
+            continue
+        why, note = root.obstacle or "no kustomize or kubectl", None
+        if output or root.missing:
+            why, note = "fails" if output else "a file is missing", _failure(root, output, shown)
+        found[path] = InBuild(f"unbuilt kustomization: {why}", note=note)
+    return found
+
+
+def _is_built_anywhere(top: str) -> bool:
+    """Whether a program of the repository, such as a Makefile, lets kustomize read all of its files."""
+    import shutil
+
+    git = shutil.which("git")
+    try:
+        return bool(git and _run([git, "-C", top, "grep", "-lIF", UNRESTRICTED, "--", ":!*.go"], top))
+    except BuildFailure:  # none has it, or this is no repository
+        return False
+
+
+def _failure(root: RootKustomization, failure: BuildFailure | Output | None, shown: Mapping[str, str]) -> Diagnostic:
+    """What is reported of a kustomization that cannot be built."""
+    if not root.missing:
+        message = f"kustomize cannot build this: {failure}"
+        return Diagnostic("broken-kustomization", message, Mark(shown[root.path], 1, 1), severity="warning")
+    name, path = root.missing
+    line, column = _place_of(name, text_of(path))
+    mark = Mark(shown[path], line, column, line, column + len(name))
+    return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+
+
+def _place_of(name: str, text: str) -> tuple[int, int]:
+    return next(((number, line.index(name) + 1) for number, line in enumerate(text.splitlines(), 1) if name in line), (1, 1))
+
+
+def _top_of(paths: Sequence[str]) -> str:
+    """The folder of the repository that files are in, or else the working folder where it holds them, or the folder that all are in."""
+    common = os.path.realpath(os.path.commonpath([os.path.abspath(os.path.dirname(each)) for each in paths]))
+    here = common
+    while here != os.path.dirname(here):
+        if os.path.exists(os.path.join(here, ".git")):
+            return here
+        here = os.path.dirname(here)
+    around = os.getcwd()
+    is_narrow = around not in (os.sep, os.path.expanduser("~"))
+    return around if is_narrow and os.path.commonpath([around, common]) == around else common
+
+
+# Run the builder.
+
+
+def _builder() -> list[str] | None:
+    """The command that builds a folder; None where there is none."""
+    import shutil
+
+    for name, command in (("kustomize", "build"), ("kubectl", "kustomize")):
+        if program := shutil.which(name):
+            return [program, command]
+    return None
+
+
+class BuildFailure(Exception):
+    """Why a builder has built nothing."""
+
+
+def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str]) -> list[Output | BuildFailure]:
+    """What a builder makes of each root. What was built before of the same files is kept in the user's cache."""
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
+    known = functools.cache(_digest)  # builds share what they read
+    fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
+    kept = {path: os.path.join(cache, f"{each}.yaml") for path, each in fingerprints.items()}
+    left = [each for each in to_build if not _is_kept(kept[each.path])]
+    made: dict[str, Output | BuildFailure] = {}
+    if left:
+        import tempfile
+        from concurrent.futures import ThreadPoolExecutor
+
+        with tempfile.TemporaryDirectory(prefix="jobspec-") as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(left))]
+            answers = pool.map(lambda each, work: _output(each, work, kept[each.path], command, fingerprints[each.path]), left, places)
+            made = dict(zip((each.path for each in left), answers, strict=True))
+        _forget(cache)
+    return [made.get(each.path) or kept_in(kept[each.path]) for each in to_build]
+
+
+def _is_kept(path: str) -> bool:
+    """Whether a build is kept in a file, which is then kept for longer."""
+    try:
+        os.utime(path)
+    except OSError:
+        return False
+    return True
+
+
+def _output(root: RootKustomization, work: str, kept: str, command: Sequence[str], fingerprint: str) -> Output | BuildFailure:
+    """What a builder makes of a root, in a file to keep it, unless one of the files that it reads has another *fingerprint* meanwhile."""
+    try:
+        output = output_of(_printed(root, work, command), work, root.manifests)
+    except BuildFailure as failure:
+        return failure
+    if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
+        return output
+    try:
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        new = f"{kept}.{os.getpid()}"
+        with open(new, "wb") as file:
+            file.write(written(output).encode())
+        os.replace(new, kept)
+    except OSError:  # a home that cannot be written to has no cache
+        return output
+    return kept_in(kept)
+
+
+def _printed(root: RootKustomization, work: str, command: Sequence[str]) -> str:
+    """What the builder prints of a root."""
+    import json
+
+    os.mkdir(work)
+    wrapper = {
+        "resources": [os.path.relpath(os.path.dirname(root.path), work)],
+        "buildMetadata": ["originAnnotations", "transformerAnnotations"],
+    }
+    with open(os.path.join(work, KUSTOMIZATIONS[0]), "w", encoding="utf-8") as file:
+        json.dump(wrapper, file)
+    return _run([*command, work], work)
+
+
+def _run(command: Sequence[str], work: str) -> str:
+    """What a program prints. Without programs on its path and behind a proxy that is not there, it can reach nothing else."""
+    import subprocess
+
+    nowhere = "http://127.0.0.1:9"
+    around = {"PATH": work, "HOME": work, "XDG_CONFIG_HOME": work, "HTTP_PROXY": nowhere, "HTTPS_PROXY": nowhere}
+    try:
+        done = subprocess.run(command, env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
+    except subprocess.TimeoutExpired:
+        raise BuildFailure(f"takes longer than {_LIMIT} seconds") from None
+    except OSError as error:
+        raise BuildFailure(f"{command[0]}: {error.strerror}") from None
+    if done.returncode:
+        raise BuildFailure(_cause(done.stderr.decode(errors="replace")))
+    return done.stdout.decode(errors="replace")
+
+
+def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: str) -> dict[str, InBuild]:
+    """What helm renders of charts with files of values, for a release of Kubernetes.
+
+    Raises JobspecError where there is no helm, and for a chart that it cannot render.
+    """
+    import shutil
+    import tempfile
+
+    from jobspec.repository.helm import RenderedChart
+
+    helm = shutil.which("helm")
+    if not helm:
+        raise JobspecError("--helm: helm is not installed")
+    found = {}
+    for chart in charts:
+        files = [word for each in values for word in ("--values", each)]
+        with tempfile.TemporaryDirectory(prefix="jobspec-") as work:
+            command = [helm, "template", "release", os.path.join(os.curdir, chart), "--include-crds", "--kube-version", kubernetes, *files]
+            try:
+                made = RenderedChart(chart, _run(command, work), values)
+            except BuildFailure as failure:
+                raise JobspecError(f"--helm {chart}: {failure}") from None
+        found[made.path] = InBuild(build=made)
+    return found
+
+
+def _cause(printed: str) -> str:
+    """The cause of a failure in what a builder prints, without its path through folders, its warnings, its log and whole objects."""
+    lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
+    quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
+    text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
+    text = re.sub(r"^.*(recursed accumulation of path '[^']*'|accumulating resources): ", "", text)
+    text = re.sub(r" &\{0x[^}]*\}: ", ": ", text)  # an address in kustomize's memory, another one each time
+    text = re.sub(r'id resid\.ResId\{.*?Kind:"(\w+)".*?Name:"([^"]*)"[^}]*\}', r"\1 `\2`", text)
+    text = re.sub(r"^accumulation err='accumulating resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2", text)
+    return re.sub(r": node contents: .*|map\[string\]interface \{\}\(nil\): ", "", text)[:_LONGEST]
+
+
+def _fingerprint(root: RootKustomization, command: Sequence[str], digest: Callable[[str], bytes]) -> str:
+    """A hash of the builder and of all files that a build reads: it changes when one of them does."""
+    program = os.stat(command[0])
+    found = sha256(repr(("objects as JSON, with their sources", root.path, command, program.st_size, program.st_mtime_ns)).encode())
+    for path in root.read:
+        found.update(repr(path).encode() + digest(path))
+    return found.hexdigest()
+
+
+def _digest(path: str) -> bytes:
+    """A hash of what a file holds; empty where there is no file."""
+    try:
+        return sha256(_content(path)).digest()
+    except OSError:
+        return b""
+
+
+def _forget(cache: str) -> None:
+    """Remove the builds that nobody has asked for in a while."""
+    import time
+
+    try:
+        for name in os.listdir(cache):
+            path = os.path.join(cache, name)
+            if os.stat(path).st_mtime < time.time() - _KEPT:
+                os.unlink(path)
+    except OSError:
+        pass  # another process does the same, or there is no cache

@@ -1,0 +1,20 @@
+"""The rules of lint that the settings choose."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.rules import Rule
+from jobspec.lint.linting import DEFAULT_RULES, RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.lint.ignores import ReportFilter
+
+
+def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
+    """The rules to run: those that are on by default and those that are selected by name, without the ignored ones."""
+    if not settings:
+        return DEFAULT_RULES
+    selected = settings.select or ()
+    return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.reports(rule.name, "lint")]

@@ -1,0 +1,46 @@
+"""Write reports to standard output and to files."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.results import FileResult
+from jobspec.reports.formats import report
+from jobspec.session.terminal import takes_colour, takes_links, width_of
+from jobspec.session.writing import write_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TextIO
+
+    from jobspec.reports.text import ReadText
+    from jobspec.session.options import Options
+
+
+def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: Options, stream: TextIO, *, read: ReadText) -> None:
+    """Write the reports of a run in the wanted formats, into files or to a *stream*. Raises JobspecError for two on the stream."""
+    wanted = [each.partition("=") for each in options.reports] or [(options.output, "", "")]
+    if sum(not path for _, _, path in wanted) > 1:
+        raise JobspecError("only one report can go to standard output; write the others as `-o FORMAT=FILE`")
+    fixable = hasattr(options, "fix") and not options.overlay
+    for output, _, path in wanted:
+        file = path or options.output_file
+        folder = _in_repository() if output in ("github", "sarif") else ""
+        looks: dict[str, Any] = {}
+        if file is None:
+            looks = {"colour": takes_colour(stream), "links": takes_links(stream), "width": width_of(stream)}
+        text = report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, folder=folder, **looks)
+        if file is not None:
+            write_whole(file, text)
+        else:
+            stream.write(text)
+
+
+def _in_repository() -> str:
+    """The path of the working folder in its repository; empty at the root, and outside of any."""
+    from jobspec.session.folders import folders_above
+
+    above = [*folders_above(os.curdir)]
+    return os.path.relpath(os.curdir, above[-1]) if above else ""

@@ -1,0 +1,71 @@
+"""Mark files that Git ignores or that settings exclude as skipped."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.diagnostics.record import Record
+from jobspec.session.folders import folders_above, with_those_around
+from jobspec.session.found import skipped
+from jobspec.session.reading import read_beginning
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.session.found import Found
+
+
+IGNORE_FILE = ".jobspecignore"
+
+
+def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Found]:
+    """The files, of which those that Git ignores are skipped and counted, unless it ignores all of them."""
+    walked = [each.path for each in found if not each.named]
+    around = with_those_around({*folders, *map(os.path.dirname, walked)})
+    if not any(os.path.isfile(os.path.join(each, ".gitignore")) for each in around):
+        return list(found)
+    import subprocess
+
+    names = b"".join(os.fsencode(each) + b"\0" for each in walked)
+    try:
+        command = ["git", "check-ignore", "-z", "--stdin"]
+        done = subprocess.run(command, input=names, capture_output=True, check=False)  # noqa: S603 (no shell, and no path as an option)
+    except OSError:
+        return list(found)  # without Git no file is ignored
+    ignored = {os.fsdecode(each) for each in done.stdout.split(b"\0") if each}
+    if not ignored or len(ignored) == len(set(walked)):
+        return list(found)
+    return [skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
+
+
+class Patterns(Record):
+    """Patterns of files, as a `.gitignore` has them, and the folder that they begin at."""
+
+    folder: str
+    lines: Sequence[str]
+
+
+def ignore_files(folders: Sequence[str]) -> list[Patterns]:
+    """The patterns of the `.jobspecignore` in each of some folders and above them."""
+    around = dict.fromkeys(os.path.normpath(os.path.join(each, up)) for each in folders for up in (os.curdir, *folders_above(each)))
+    found = []
+    for folder in (os.curdir, *around):
+        path = os.path.join(folder, IGNORE_FILE)
+        if os.path.isfile(path):
+            found.append(Patterns(folder, read_beginning(path).decode(errors="replace").splitlines()))
+    return found
+
+
+def without_excluded(found: Sequence[Found], excluded: Sequence[Patterns]) -> list[Found]:
+    """The files, of which those that patterns match are skipped and counted, but for those that the user named."""
+    if not excluded:
+        return list(found)
+    from pathspec import GitIgnoreSpec
+
+    specs = [(each.folder, GitIgnoreSpec.from_lines(each.lines)) for each in excluded]
+
+    def is_excluded(path: str) -> bool:
+        return any(spec.match_file(os.path.relpath(path, folder)) for folder, spec in specs)
+
+    return [skipped(each.path, "excluded file") if not each.named and is_excluded(each.path) else each for each in found]

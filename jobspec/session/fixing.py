@@ -1,0 +1,178 @@
+"""Fixes in files: `--fix` writes them, `--diff` shows them; candidates are checked before one is taken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.wording import counted
+from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
+from jobspec.documents.decoding import decode
+from jobspec.documents.document import PAGES
+from jobspec.documents.markdown import kept, page_of
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Checked, Manifests, Source
+from jobspec.lint.ignores import ReportFilter
+from jobspec.project.tree import differences
+from jobspec.reports.text import visible
+from jobspec.session.choosing import wanted
+from jobspec.session.finding import find_for
+from jobspec.session.fixes import FixedText, fix_texts
+from jobspec.session.found import STDIN, Found, skips_unknown
+from jobspec.session.inputs import RunContext
+from jobspec.session.options import Options
+from jobspec.session.progress import with_progress
+from jobspec.session.project import plans_in
+from jobspec.session.reading import content_of
+from jobspec.session.writing import complete_earlier
+from jobspec.world.world import Cluster
+
+#: A path and its text.
+File = tuple[str, str]
+
+#: A function of all files, their run context, and the paths of some of them, that gives the results of these.
+Judge = Callable[[Sequence[Checked], RunContext, Collection[str]], Sequence[FileResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedFile:
+    """A file before and after its fixes."""
+
+    found: Found
+    before: str
+    after: FixedText
+
+
+def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
+    """Write the fixes of manifests, or show them (*diff*); whether any are shown, which are all that is printed then.
+
+    *judge* gives the results of some of the files; what *settings* and comments ignore is not fixed. Candidates are judged with what
+    becomes of accepted jobs where the command reports it.
+    """
+    if options.helm:
+        raise JobspecError("--fix and --diff cannot be combined with --helm")
+    if options.overlay:
+        raise JobspecError("--fix and --diff cannot be combined with --overlay")
+    found = files_to_fix(options, run_context, settings)
+    if not options.diff and any(each.path == STDIN for each in found):
+        raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
+    complete_interrupted(found, "--fix", writes=not options.diff)
+    fixed = fixed_files(found, CandidateChecker(found, run_context, judge, options), settings)
+    changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
+    changed = {path: each for path, each in changed.items() if each.before != each.after}
+    if options.diff:
+        show(changed)
+    elif changed:
+        replace_files(changed)
+    if sys.stderr:
+        _tell(fixed, done="would be fixed" if options.diff else "fixed", each_one=options.show_fixes)
+    return bool(options.diff and changed)
+
+
+def files_to_fix(options: Options, run_context: RunContext, settings: ReportFilter | None) -> list[Found]:
+    """The files of a command line that are manifests, none of which builds make."""
+    found = find_for(options, settings, encrypted=True)
+    given = {each.path for each in found}
+    files, _ = plans_in(found, options, run_context.cluster.contracts)
+    return [each for each in files if each.path in given and not (each.in_build and each.in_build.role)]
+
+
+def fixed_files(
+    found: Sequence[Found],
+    judge: CandidateChecker,
+    settings: ReportFilter | None,
+    is_wanted: Callable[[str, Diagnostic], bool] = lambda *_: True,
+) -> list[FixedFile]:
+    """The files that have anything to fix, with their fixes; *is_wanted*: whether a diagnostic of a file is to be fixed."""
+    before = {each.path: (each, text) for each in found if isinstance(text := decode(content_of(each), each.path), str)}
+    texts = {path: kept(text) if path.endswith(PAGES) else text for path, (_, text) in before.items()}
+
+    def choose(path: str, text: str, said: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+        chosen = wanted(said, path, page_of(text) if path.endswith(PAGES) else text, settings)
+        return [each for each in chosen if is_wanted(path, each)]
+
+    after = fix_texts(texts, judge, choose)
+    pages = {path: replace(each, text=page_of(each.text)) for path, each in after.items() if path.endswith(PAGES)}
+    return [FixedFile(*before[path], pages.get(path, each)) for path, each in after.items() if each.has_any]
+
+
+def _tell(fixed: Sequence[FixedFile], *, done: str, each_one: bool) -> None:
+    for each in fixed:
+        if number := len(each.after.done):
+            sys.stderr.write(f"{each.found.path}: {counted(number, 'problem')} {done}\n")
+        if each_one:
+            sys.stderr.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.after.done)
+        for diagnostic in each.after.refused:
+            sys.stderr.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
+
+
+# Files that a command gives new contents: shown as a diff, or all written or none, after what an earlier run has left undone there.
+
+
+def complete_interrupted(found: Sequence[Found], option: str, *, writes: bool) -> bool:
+    """Complete what a run that was interrupted has begun in the folders of these files, and say so; whether there was any.
+
+    Raises JobspecError where this run is to write nothing there (not *writes*), naming the *option* with which it would.
+    """
+    folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
+    if not writes:
+        for journal in interrupted(folders):
+            raise JobspecError(f"{journal}: an interrupted run left some files unwritten: complete it with {option}")
+        return False
+    return complete_earlier(folders)
+
+
+def show(changed: Mapping[str, Replacement]) -> None:
+    """Print what changes in files, by their paths, as a diff that `git apply` takes in the current folder."""
+    named = {_in_diff(path): each for path, each in changed.items()}
+    sys.stdout.writelines(
+        differences({name: each.before for name, each in named.items()}, {name: each.after for name, each in named.items()})
+    )
+    sys.stdout.flush()
+
+
+def _in_diff(path: str) -> str:
+    """The file that a path leads to, as from the current folder, or, where it lies elsewhere, as from the root."""
+    if path == STDIN:
+        return path
+    whole = os.path.realpath(path) if os.path.isfile(path) else os.path.abspath(path)
+    name = os.path.relpath(whole)
+    return whole.lstrip(os.sep) if name.split(os.sep)[0] == os.pardir else name
+
+
+# Judge candidates: files with other texts. Each text is checked once, and a file is judged among all the others.
+
+
+class CandidateChecker:
+    """Judges files with the texts that they would have."""
+
+    def __init__(self, found: Sequence[Found], run_context: RunContext, judge: Judge, options: Options) -> None:
+        self._found = {each.path: each for each in found}
+        self._run_context = run_context
+        self._judge = judge
+        self._options = options
+        self._checked: dict[File, Checked] = {}
+
+    def __call__(self, texts: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
+        """All diagnostics of some files, given the texts of all files."""
+        files = list(texts.items())
+
+        def run(items: Sequence[File], work: Callable[[File], Checked]) -> list[Checked]:
+            if items is not files:  # once more, with objects of other files that decide on pods: not to be kept
+                return with_progress(items, work)
+            new = [each for each in items if each not in self._checked]
+            self._checked.update(zip(new, with_progress(new, work), strict=True))
+            return [self._checked[each] for each in items]
+
+        resolved = check_files(files, self._load, self._run_context.cluster, outcome=self._options.outcome, run=run)
+        return {each.path: each.diagnostics for each in self._judge(resolved, self._run_context, about) if each.path in about}
+
+    def _load(self, file: File, cluster: Cluster) -> Manifests:
+        path, text = file
+        return load(Source(path, text, skip_unknown=self._options.skip_unknown or skips_unknown(self._found[path])), (), cluster)

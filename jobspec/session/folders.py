@@ -1,0 +1,45 @@
+"""Folders around files, up to the root of their repository."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def folders_around(path: str) -> Iterator[str]:
+    """The folders around a file or folder, from inside outwards, up to the one that holds the repository or the working folder."""
+    here = os.path.dirname(path)
+    while here not in ("", ".", os.sep):
+        yield here
+        if os.path.exists(os.path.join(here, ".git")):
+            return
+        here = os.path.dirname(here)
+    yield here
+
+
+def with_those_around(folders: Iterable[str]) -> set[str]:
+    """Some folders, and those around each of them."""
+    found: set[str] = set()
+    for folder in folders:
+        if folder not in found:
+            found.add(folder)
+            for each in folders_around(folder):
+                if each in found:
+                    break
+                found.add(each)
+    return found
+
+
+def folders_above(folder: str) -> Iterator[str]:
+    """The folders above one, from inside outwards, up to the root of its repository; none where there is no repository."""
+    above = []
+    here = os.path.abspath(folder)
+    while not os.path.exists(os.path.join(here, ".git")):
+        if here == os.path.dirname(here):
+            return
+        here = os.path.dirname(here)
+        above.append(os.path.relpath(here, folder))
+    yield from above

@@ -1,0 +1,55 @@
+"""A file that was found."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.record import Record
+from jobspec.documents.document import PAGES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
+
+    from jobspec.repository.in_build import InBuild
+
+
+STDIN = "<stdin>"
+#: The texts of the documents that are open in an editor, by their real paths: they stand for the files on disk.
+OPENED: dict[str, bytes] = {}
+#: The real path of the folder outside of which no file is found, where there is one: links that lead out of it are passed by.
+CONFINED_TO: list[str] = []
+
+
+class Found(Record):
+    """A file to read, or a part of a large one."""
+
+    path: str
+    _: KW_ONLY
+    named: bool
+    """Whether the user named it; else it was met in a folder."""
+    content: bytes | None = None
+    """What it holds, where that can be read only once."""
+    in_build: InBuild | None = None
+    """Its role in the builds of its repository; None where it is judged by itself."""
+    part: int = 0
+    """The number of the part."""
+    first_line: int = 0
+    """The number of lines before the part."""
+    span: tuple[int, int] | None = None
+    """The bytes at which the part begins and ends; None of a whole file."""
+
+
+def is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
+    """Whether a file is judged by what the repository makes of it: nobody named it, or unknown kinds are skipped."""
+    return found.content is None and (skip_unknown or not found.named)
+
+
+def skipped(path: str, why: str) -> Found:
+    """A file that is counted as skipped, and why."""
+    from jobspec.repository.in_build import InBuild
+
+    return Found(path, named=False, in_build=InBuild(why))
+
+
+def skips_unknown(found: Found) -> bool:
+    """Whether unknown documents in a file are always skipped: the user did not name the file, or it is a Markdown page."""
+    return not found.named or found.path.endswith(PAGES)

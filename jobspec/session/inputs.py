@@ -1,0 +1,280 @@
+"""What commands are given: files, overlays, custom kinds, and the cluster that manifests meet."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT, PROJECT_FILE, UNKNOWN
+from jobspec.apis.releases import complete, is_later, parse_target, reported
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.decoding import decode
+from jobspec.documents.document import Document
+from jobspec.documents.reader import read
+from jobspec.kubernetes.problems import closest
+from jobspec.operators.workloads import KINDS, is_workload
+from jobspec.session.folders import folders_above
+from jobspec.session.found import Found
+from jobspec.session.reading import content_of, mentions
+from jobspec.world.world import Cluster, StoredObjects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from dataclasses import KW_ONLY
+    from typing import Any
+
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.rules import Rule
+    from jobspec.journey.steps import Checked
+    from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
+    from jobspec.lint.ignores import ReportFilter
+    from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
+    from jobspec.session.cluster import PinnedCluster
+    from jobspec.session.options import Options
+
+    #: A function of a project's `Plan`, that gives a result for each of its variants.
+    JudgeVariants = Callable[[Any], Sequence[FileResult]]
+    #: A function of checked files, their run context, and the paths of some of them (None: all), that gives the results of these.
+    Judge = Callable[[Sequence[Checked], "RunContext", Collection[str] | None], list[FileResult]]
+
+
+class Judging(Record):
+    """How a command judges files, and the variants of projects that the user names."""
+
+    judge: Judge
+    _: KW_ONLY
+    outcome: bool
+    """Whether it is said what becomes of accepted jobs."""
+    rules: Sequence[Rule] | None = None
+    """Those of lint; None where lint is not asked."""
+    judge_variants: JudgeVariants | None = None
+    """Gives the results of a project's variants; None where outcomes and rules say all of them."""
+
+
+class RunContext(Record):
+    """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
+
+    cluster: Cluster
+    overlays: Sequence[LoadedOverlay]
+    wrong: Sequence[FileResult]
+    """The results of CRDs' and overlays' files that have an error; with one, nothing is checked."""
+    remarks: Sequence[FileResult]
+    """Results about the command line itself, which the report begins with."""
+    crds: Sequence[Document]
+    """The CRDs of the cluster's custom kinds, where a server is to get them."""
+    values: Mapping[str, str] | None = None
+    """Values for placeholders; None where none are given."""
+
+    def with_cluster(self, cluster: Cluster) -> RunContext:
+        """The same, with another cluster."""
+        return self.changed(cluster=cluster)
+
+
+def load_run_context(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
+    """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
+
+    Raises JobspecError for what is not there and for unknown releases.
+    """
+    pinned = pinned_cluster(options)
+    asked = {**(pinned.releases if pinned else {}), **dict(map(parse_target, options.target))}
+    known = {each: release for each, release in asked.items() if not (options.crd and is_later(each, release))}
+    target = complete(known, options=True)
+    crds, wrong = _crds(options, target, pinned.crds if pinned else (), for_server=for_server)
+    wrong += pinned.wrong if pinned else ()
+    overlays, problems = load_overlays(options.overlay, options.set, target) if options.overlay or options.set else ([], [])
+    kinds = _custom_kinds(crds, options.schema_location) if not wrong else None
+    cluster = Cluster(
+        target if wrong else asked,
+        custom_kinds=kinds,
+        objects=pinned.objects if pinned else (),
+        stored=stored,
+        webhooks=options.admission,
+        closed=options.closed_world,
+        complete=pinned.complete if pinned else UNKNOWN,
+        installed=pinned.installed if pinned else None,
+    )
+    remarks = [_remark(operator, cluster) for operator in cluster.later]
+    documents = [each for each in crds if isinstance(each, Document)]
+    wrong += by_file(problems) if problems else []
+    values = _placeholder_values(options) if options.substitute or options.set_env else None
+    return RunContext(cluster, overlays, wrong, remarks, documents, values)
+
+
+def pinned_cluster(options: Options) -> PinnedCluster | None:
+    """The cluster of a command line; None where it names none. Raises JobspecError where its file cannot be read or holds anything else."""
+    if options.cluster is None and options.pinned is None:
+        return None
+    from jobspec.journey.steps import Source
+    from jobspec.session.cluster import read_cluster
+
+    path = options.cluster or ""
+    return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True))))
+
+
+def _placeholder_values(options: Options) -> dict[str, str]:
+    """The values for placeholders of `--set-env` and, before these, of `--substitute`."""
+    from jobspec.repository.placeholders import read_env
+
+    found: dict[str, str] = {}
+    for path in options.set_env:
+        try:
+            with open(path, encoding="utf-8") as file:
+                found |= read_env(file.read(), path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise JobspecError(f"--set-env {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+    for text in options.substitute:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise JobspecError(f"--substitute {text}: write NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def _remark(operator: str, cluster: Cluster) -> FileResult:
+    """A warning about a release that came after all known ones."""
+    option = f"--target {operator}={cluster.later[operator]}"
+    known = reported(cluster.target)[operator]
+    message = f"newer than this jobspec: kinds are checked by the CRDs of --crd, webhooks by the rules of {known}"
+    return FileResult(option, [], [Diagnostic("later-release", message, Mark(option), severity="warning")])
+
+
+def settings_of(options: Options) -> ReportFilter | None:
+    """What is to be reported; None where neither an option nor a settings file says anything of it."""
+    given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
+    if not any(given) and options.baseline is None and not any(map(_has_settings, (os.curdir, *folders_above(os.curdir)))):
+        return None
+    from jobspec.session import choosing
+
+    return choosing.settings_of(options)
+
+
+def _has_settings(folder: str) -> bool:
+    """Whether a folder seems to have settings of the checks, in its project or its `pyproject.toml`."""
+    python = os.path.join(folder, "pyproject.toml")
+    in_python = mentions(python, b"tool.jobspec") or (mentions(python, b"[tool]") and mentions(python, b"jobspec"))
+    return in_python or mentions(os.path.join(folder, PROJECT_FILE), b"checks:")
+
+
+def _crds(
+    options: Options, target: Target, pinned: Sequence[str], *, for_server: bool
+) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
+    paths = [*options.crd, *kept_schemas(), *pinned]
+    if not paths:
+        return [], []
+    from jobspec.session.cluster import find_crds, read_crds
+
+    crds, wrong = (read_crds if for_server else find_crds)(paths, target)
+    return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
+
+
+KEPT_SCHEMAS = os.path.join(".jobspec", "schemas")
+
+
+def kept_schemas() -> list[str]:
+    """The folder of the CRDs that the repository around the working folder keeps; none where it keeps none."""
+    here = ""
+    while True:
+        path = os.path.join(here, KEPT_SCHEMAS)
+        if os.path.isdir(path):
+            return [path]
+        if os.path.exists(os.path.join(here, ".git")) or os.path.abspath(here or os.curdir) == os.sep:
+            return []
+        here = os.path.join(here, os.pardir)
+
+
+def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str]) -> CustomKinds | None:
+    if not crds and not schema_locations:
+        return None
+    from jobspec.kubernetes.custom_kinds import CustomKinds
+
+    if not schema_locations:
+        return CustomKinds(crds)
+    from jobspec.session.cluster import JSONSchemas
+
+    return CustomKinds(crds, JSONSchemas(schema_locations))
+
+
+def by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
+    """The results of the files that have problems."""
+    files = dict.fromkeys(each.mark.file for each in problems)
+    return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
+
+
+def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileResult]) -> list[FileResult]:
+    """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
+    if not overlays or not all(each.valid for each in results):
+        return list(results)
+    if any(is_workload(document) for each in results for document in each.documents):
+        return list(results)
+    return [results[0].with_diagnostics([no_workload(overlays, results[0].path, "error")]), *results[1:]]
+
+
+def no_workload(overlays: Sequence[LoadedOverlay], path: str, severity: Severity) -> Diagnostic:
+    """What is said of a file without a training job that overlays could be applied to."""
+    message = f"no training job to apply `{overlays[0].name}` to"
+    hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
+    return Diagnostic("no-workload", message, Mark(path), severity=severity, hint=hint)
+
+
+def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
+    """The overlays with these names or paths, in order, each once, with the values of `--set`, and the problems of both.
+
+    Raises JobspecError for a name that is no overlay and for a `--set` that fits none.
+    """
+    from jobspec.overlays.load import load
+
+    return load([overlay_file(name) for name in dict.fromkeys(names)], [parameter_value(text) for text in sets], target)
+
+
+def overlay_file(name: str) -> OverlayFile:
+    """The overlay of a shipped name, or in the file at a path."""
+    from jobspec.overlays.load import OverlayFile, shipped, shipped_file
+
+    if os.sep in name or name.endswith(MANIFEST_ENDINGS):
+        if not os.path.isfile(name):
+            raise JobspecError(f"no overlay at {name}: there is no such file")
+        return OverlayFile(name, content_of(Found(name, named=True)))
+    known = shipped()
+    if name in known:
+        return shipped_file(name)
+    hint = closest(name, known)
+    raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")
+
+
+def parameter_value(text: str) -> ParameterValue:
+    """The value in the text of a `--set`, `OVERLAY.NAME=VALUE`."""
+    from jobspec.overlays.load import ParameterValue
+
+    place, equals, value = text.partition("=")
+    overlay, dot, name = place.rpartition(".")
+    if not equals or not dot or not overlay or not name:
+        raise JobspecError(f"--set {text}: write OVERLAY.NAME=VALUE")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise JobspecError(f"--set {place}: the value is not UTF-8")
+    return ParameterValue(overlay, name, value, f"--set {text}")
+
+
+def project_among(paths: Sequence[str]) -> str | None:
+    """The path of the project that a command line means: the only path, or without one the working folder's; None for other paths.
+
+    Raises JobspecError without a path and without a project in the working folder.
+    """
+    if not paths:
+        if os.path.lexists(PROJECT_FILE) and not os.path.isfile(PROJECT_FILE):
+            raise JobspecError(f"{PROJECT_FILE} in the working folder is not a file that can be read")
+        if not os.path.isfile(PROJECT_FILE):
+            raise JobspecError(f"give the PATH of manifests to render: there is no {PROJECT_FILE} in the working folder")
+        return PROJECT_FILE
+    if len(paths) > 1 or not os.path.isfile(paths[0]):
+        return None
+    content = content_of(Found(paths[0], named=True))
+    if b"jobspec.dev/" not in content or b"Project" not in content:
+        return None
+    text = decode(content, paths[0])
+    documents = read(text, file=paths[0])[0] if isinstance(text, str) else []
+    return paths[0] if any(each.group_kind == PROJECT for each in documents) else None

@@ -1,0 +1,393 @@
+"""The options of a command, declared once and read in two ways.
+
+`read` takes plain command lines, as people and hooks write them. Mistakes, `--help` and all others are left to argparse, which takes as
+long to load as a verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, HelpFormatter
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from jobspec.journey.steps import Source
+
+
+class Option:
+    """One option: its names, the longest first, its help text, and the values that it takes."""
+
+    def __init__(
+        self,
+        *names: str,
+        what: str,
+        dest: str = "",
+        metavar: str = "",
+        repeatable: bool = False,
+        choices: Sequence[str] = (),
+        exclusive: bool = False,
+        into_files: bool = False,
+    ) -> None:
+        self.names = names
+        self.what = f"{what}; repeatable" if repeatable and "; repeatable" not in what else what
+        self.dest = dest or names[0][2:].replace("-", "_")
+        self.metavar = metavar
+        """The name of the value in help texts; an option without it and without choices takes no value."""
+        self.repeatable = repeatable
+        self.exclusive = exclusive
+        """Whether a command line may have only one of the command's options that are exclusive."""
+        self.choices = choices
+        """The values that it takes; the first one is its default."""
+        self.into_files = into_files
+        """Whether a choice can be followed by `=FILE`."""
+        self.default: Any = choices[0] if choices else None
+        if not self.takes_value:
+            self.default = names[0].startswith("--no-")
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether the option takes a value, and is no plain switch."""
+        return bool(self.metavar or self.choices)
+
+    def allows(self, value: str) -> bool:
+        """Whether the option takes a value."""
+        name = value.partition("=")[0] if self.into_files and not value.endswith("=") else value
+        return not self.choices or name in self.choices
+
+
+class Options:
+    """The values of a command line, as attributes. Those below are the defaults of commands without such an option."""
+
+    paths: Sequence[str] = ()
+    overlay: Sequence[str] = ()
+    set: Sequence[str] = ()
+    target: Sequence[str] = ()
+    cluster: str | None = None
+    pinned: Source | None = None
+    """The cluster's file where it was read already."""
+    releases: Mapping[str, str] = {}
+    """The releases of components that projects are judged by in place of their own."""
+    crd: Sequence[str] = ()
+    schema_location: Sequence[str] = ()
+    output: str
+    """The format of what goes to standard output, or else of the first report in a file."""
+    output_file: str | None = None
+    reports: Sequence[str] = ()
+    """Formats of reports; of those that go into files, FORMAT=FILE."""
+    statistics = False
+    fix_only = False
+    skip_unknown = False
+    admission = True
+    outcome = True
+    build = True
+    helm: Sequence[str] = ()
+    values: Sequence[str] = ()
+    substitute: Sequence[str] = ()
+    set_env: Sequence[str] = ()
+    changed_since: str | None = None
+    within: str | None = None
+    closed_world = False
+    markdown = False
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    fail_on: str | None = None
+    baseline: str | None = None
+    contract: Sequence[str] = ()
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "output":
+            raise AttributeError(name)
+        return min(self.reports, key=lambda each: "=" in each, default="text").partition("=")[0]
+
+
+def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
+    """The values of a plain command line of paths and options; None where argparse has to read it."""
+    values: dict[str, Any] = {option.dest: [] if option.repeatable else option.default for option in options}
+    paths: list[str] = []
+    known = {name: option for option in options for name in option.names}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument[:1] != "-" or argument == "-":
+            paths.append(argument)
+            continue
+        name, has_value, value = argument.partition("=")
+        option = known.get(name)
+        if option is None or (has_value and not option.takes_value):
+            return None
+        if not option.takes_value:
+            values[option.dest] = not option.default
+            continue
+        if not has_value:
+            value = next(rest, "-")
+            if value[:1] == "-":
+                return None
+        if not option.allows(value):
+            return None
+        if option.repeatable:
+            values[option.dest].append(value)
+        else:
+            values[option.dest] = value
+    if not paths or sum(option.exclusive and values[option.dest] is not None for option in options) > 1:
+        return None
+    return Options(paths=paths, **values)
+
+
+_FEW = 4  # choices
+
+
+#: The headings of a help text of many options, and the names of those below each; others have none.
+_HEADINGS = {
+    "which files": "changed-since helm markdown no-build set-env skip-unknown substitute values within",
+    "the cluster that they are checked for": (
+        "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
+    ),
+    "overlays": "overlay set",
+    "fixes": "diff fix fix-only show-fixes",
+    "the report": "baseline fail-on ignore output output-file page prices select statistics write-baseline",
+}
+_MANY = 15  # options, from which on help texts have headings, and usages do not list them
+
+
+def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "[PATH ...]") -> None:
+    """Add options to a parser of argparse; *paths*: the end of the usage, which does not list options where they are many."""
+    groups: dict[str, Any] = {}
+    if len(options) >= _MANY:
+        parser.usage = f"%(prog)s [OPTION ...] {paths}"
+        parser.epilog = "Each finding ends with its rule in brackets; `jobspec explain RULE` says why, and what to do."
+        for heading, below in _HEADINGS.items():
+            groups |= dict.fromkeys(below.split(), parser.add_argument_group(heading))
+    alone: Any = None
+    for option in options:
+        group = groups.get(option.names[0].removeprefix("--"), parser)
+        if option.exclusive:
+            group = alone = alone or group.add_mutually_exclusive_group()
+        add, names = group.add_argument, sorted(option.names, key=len)
+        if not option.takes_value:
+            action = "store_false" if option.default else "store_true"
+            add(*names, dest=option.dest, action=action, help=option.what)
+        else:
+            is_long = len(option.choices) > _FEW  # which would stand in each usage, and twice in the help
+            add(
+                *names,
+                dest=option.dest,
+                action="append" if option.repeatable else "store",
+                default=[] if option.repeatable else option.default,
+                choices=_Choices(option) if option.choices else None,
+                metavar="FORMAT" if is_long else option.metavar or None,
+                help=f"{option.what}; FORMAT is one of {', '.join(option.choices)}" if is_long else option.what,
+            )
+
+
+class _Choices:
+    """The choices of an option for argparse, which lists them and asks whether a value is among them."""
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+
+    def __contains__(self, value: object) -> bool:
+        return self._option.allows(str(value))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._option.choices)
+
+
+def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:
+    """A parser of argparse for a program that does *what*; a mistake is one line, with the option that was meant."""
+    from argparse import ArgumentParser
+
+    class Parser(ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            if unknown := _unknown_option(message, self._option_string_actions):
+                self.exit(2, f"{prog}: {unknown}\n")
+            if message.startswith(_OWN):
+                self.exit(2, f"{prog}: {message}\n")
+            if message == f"{_INCOMPLETE}: ACTION":
+                self.print_help(sys.stderr)
+                self.exit(2)
+            if message.startswith(_INCOMPLETE):
+                super().error(message)  # with the usage
+            self.exit(2, f"{prog}: {_unknown_value(message) or f'{message}; see `{prog} --help`'}\n")
+
+    return Parser(prog=prog, description=f"{what[:1].upper()}{what[1:]}.", epilog=epilog, formatter_class=formatter)
+
+
+_OWN = "unknown command "
+_INCOMPLETE = "the following arguments are required"
+
+
+def _unknown_option(message: str, known: Iterable[str]) -> str:
+    """What to say where argparse does not know an option: it, and the one that it seems to mean; empty for other messages."""
+    start = "unrecognized arguments: "
+    option = message.removeprefix(start).split(" ")[0].partition("=")[0]
+    if not message.startswith(start) or not option.startswith("-"):
+        return ""
+    from jobspec.kubernetes.problems import closest
+
+    meant = closest(option, known)
+    return f"unknown option `{option}`{f'; {meant}' if meant else ''}"
+
+
+def _unknown_value(message: str) -> str:
+    """What to say where argparse does not know a value of an option: it, and the one that it seems to mean; empty for other messages."""
+    option, _, rest = message.removeprefix("argument ").partition(": invalid choice: ")
+    value, _, known = rest.partition(" (choose from ")
+    if not known:
+        return ""
+    from jobspec.kubernetes.problems import closest
+
+    choices = [each.strip(" ')") for each in known.split(",")]
+    name = value.strip("'").partition("=")[0]
+    listed = ", ".join(choices)
+    return f"{option}: unknown value `{name}`; {closest(name, choices) or f'the values are {listed}'}"
+
+
+def formatter(prog: str) -> HelpFormatter:
+    """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
+    from argparse import RawDescriptionHelpFormatter
+
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size().columns
+    except OSError:
+        width = 100
+    return RawDescriptionHelpFormatter(prog, width=width - 2)
+
+
+# Options that several commands have, and the values of them.
+
+
+PROJECT_HERE = "the project here, jobspec.yaml"
+PROJECT_OR_FOLDER = f"{PROJECT_HERE}, or else this folder"
+
+
+def add_paths(parser: ArgumentParser, *, by_default: str = "", optional: bool = False) -> ArgumentParser:
+    """Declare the paths of manifests, and give the parser back; *by_default*: what is taken without one."""
+    what = "a file, a folder (*.yaml, *.yml, *.json), or - for standard input"
+    what += f"; by default {by_default}" if by_default else ""
+    parser.add_argument("paths", nargs="*" if by_default or optional else "+", metavar="PATH", help=what)
+    return parser
+
+
+def target_option(what: str) -> Option:
+    """The option that chooses a release; *what* is its help."""
+    return Option("--target", metavar="OPERATOR=RELEASE", repeatable=True, what=what)
+
+
+def cluster_option() -> Option:
+    """The option that names a pinned cluster."""
+    return Option("--cluster", metavar="FILE", what="check as in the cluster that `jobspec pin` wrote to this file")
+
+
+def input_options() -> list[Option]:
+    """The options that say how files are judged and reported."""
+    from jobspec.reports.formats import FORMATS
+
+    return [
+        *journey_options(),
+        Option(
+            "--output",
+            "-o",
+            dest="reports",
+            choices=FORMATS,
+            repeatable=True,
+            into_files=True,
+            what="output format; FORMAT=FILE writes it to a file; repeatable, for several reports of one run",
+        ),
+        Option("--output-file", metavar="FILE", what="write the report to this file"),
+        Option("--statistics", what="print how often each rule was reported instead of the findings"),
+    ]
+
+
+def journey_options() -> list[Option]:
+    """The options that say how files become documents and are judged."""
+    return [
+        Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path"),
+        Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value"),
+        target_option("go by this release, such as trainer=2.2, instead of the newest"),
+        cluster_option(),
+        Option("--skip-unknown", what="skip documents that are not manifests or of an unknown kind, and count them"),
+        Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
+        Option(
+            "--closed-world", what="report an error, not a warning, for a runtime that is neither in the files nor shipped with the trainer"
+        ),
+    ]
+
+
+def repository_options() -> list[Option]:
+    """The options that say what becomes of files before they are applied."""
+    return [
+        Option("--no-build", dest="build", what="check the files of kustomizations as they are, without building them"),
+        Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline"),
+        Option("--values", "-f", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm"),
+        Option(
+            "--substitute",
+            metavar="NAME=VALUE",
+            repeatable=True,
+            what="fill in the placeholder ${NAME} as Flux does, with its defaults and functions",
+        ),
+        Option("--set-env", metavar="FILE", repeatable=True, what="fill in the placeholders of a file of NAME=VALUE lines"),
+    ]
+
+
+def judging_options(*others: Option) -> list[Option]:
+    """The options of the commands that judge files and fix them, with the *others* that one of them has."""
+    return [*input_options(), *repository_options(), *kind_options(), *others, *fix_options(), *choice_options()]
+
+
+def outcome_option() -> Option:
+    """The option that leaves the outcome of jobs out."""
+    return Option("--no-outcome", dest="outcome", what="check acceptance only, not whether accepted jobs will run")
+
+
+def kind_options() -> list[Option]:
+    """The options that bring schemas of further kinds."""
+    return [
+        Option(
+            "--crd",
+            metavar="PATH",
+            repeatable=True,
+            what="check objects by the CustomResourceDefinitions in this file or folder; they win over built-in schemas",
+        ),
+        Option(
+            "--schema-location",
+            metavar="TEMPLATE",
+            repeatable=True,
+            what="JSON Schemas of kinds that jobspec does not know: a folder, or a path with kubeconform's {{.ResourceKind}}",
+        ),
+    ]
+
+
+def fix_options() -> list[Option]:
+    """The options that fix files."""
+    return [
+        Option("--fix", what="fix the files where there is a single safe fix, as for a misspelt field"),
+        Option("--fix-only", what="fix the files, and report nothing else; exit with 0 also where errors are left"),
+        Option("--diff", what="show what --fix would change as a diff, write nothing"),
+        Option("--show-fixes", what="with --fix, --fix-only or --diff, list what is fixed"),
+        Option("--markdown", what="also read manifests in Markdown pages of folders; a page that is named is always read"),
+    ]
+
+
+def choice_options() -> list[Option]:
+    """The options that choose which findings are reported, and which of them fail."""
+
+    def add(name: str, metavar: str, what: str, *, repeatable: bool = False) -> Option:
+        return Option(name, metavar=metavar, what=what, repeatable=repeatable)
+
+    return [
+        add("--select", "RULE,...", "report only these rules or stages, and unreadable files", repeatable=True),
+        add("--ignore", "RULE,...", "do not report these rules or stages", repeatable=True),
+        add("--fail-on", "SEVERITY", "exit with 1 from this severity on; error by default"),
+        add("--changed-since", "REF", "report only on files that changed since this Git ref, and on what depends on them"),
+        add("--within", "DIR", "see all manifests of a folder, but report only on the given files and on what depends on them"),
+        add("--baseline", "FILE", "report only findings that are not in this baseline, and its stale entries"),
+        add("--write-baseline", "FILE", "write all findings to a baseline, and exit with 0"),
+        add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them", repeatable=True),
+    ]

@@ -1,0 +1,67 @@
+"""Show the progress of a long run on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec.diagnostics.wording import counted
+from jobspec.session.processes import how_to_run
+from jobspec.session.terminal import is_terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO
+
+    from jobspec.session.processes import R, Run, T
+
+
+_PATIENCE = 1.0  # seconds before anything is shown
+_PAUSE = 0.1
+_CLEAR = "\r\x1b[K"
+
+
+def with_progress(
+    items: Sequence[T], work: Callable[[T], R], *, run: Run | None = None, done_to_each: tuple[str, str] = ("checked", "file")
+) -> list[R]:
+    """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
+    run = run or how_to_run(items)
+    if sys.stderr and is_terminal(sys.stderr):
+        return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
+    return run(items, work)
+
+
+def shown(items: Sequence[T], work: Callable[[T], R], run: Run, stream: TextIO, *, done_to_each: tuple[str, str]) -> list[R]:
+    """`run(items, work)`; meanwhile a line on *stream*, such as `checked 3 of 9 files`, shows the number of done ones, and is erased then.
+
+    A timer's signal draws the line. Processes that *run* forks have no timer; they set a byte for each item in shared memory.
+    """
+    import mmap
+    import signal
+
+    done = mmap.mmap(-1, max(len(items), 1))
+    drawn = False
+    verb, noun = done_to_each
+    total = counted(len(items), noun)
+
+    def mark_done(numbered: tuple[int, T]) -> R:
+        number, item = numbered
+        answer = work(item)
+        done[number] = 1
+        return answer
+
+    def draw(*_: object) -> None:
+        nonlocal drawn
+        drawn = True
+        os.write(stream.fileno(), f"{_CLEAR}{verb} {done[:].count(1)} of {total}".encode())
+
+    before = signal.signal(signal.SIGALRM, draw)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _PAUSE)
+    try:
+        return run(list(enumerate(items)), mark_done)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if drawn:
+            os.write(stream.fileno(), _CLEAR.encode())

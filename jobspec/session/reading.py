@@ -1,0 +1,191 @@
+"""Read found files: whole, in parts, once more by name."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec.apis.shipped import path_of_file
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.documents.decoding import MAX_FILE, decode
+from jobspec.documents.document import PAGES
+from jobspec.journey.steps import Source
+from jobspec.session.found import OPENED, skips_unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from jobspec.session.found import Found
+
+
+_PART_SIZE = 1 << 20  # characters
+_PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
+
+
+def read_stdin() -> bytes:
+    """Read standard input. Raises JobspecError if it is closed."""
+    if sys.stdin is None:
+        raise JobspecError("standard input is closed")
+    return sys.stdin.buffer.read(MAX_FILE + 1)
+
+
+def content_of(found: Found) -> bytes:
+    """What a file or the part of one holds, as far as it can matter: a byte more than a manifest can have.
+
+    Raises JobspecError where it cannot be read.
+    """
+    if found.span is None:
+        return _whole(found)
+    start, end = found.span
+    if found.content is not None or _opened(found.path) is not None or (found.in_build and found.in_build.build):
+        return _whole(found)[start:end]
+    with open(found.path, "rb") as file:
+        file.seek(start)
+        return file.read(end - start)
+
+
+def _whole(found: Found) -> bytes:
+    if found.content is not None:
+        return found.content
+    if found.in_build and found.in_build.build:
+        return found.in_build.build.content
+    try:
+        return read_beginning(found.path)
+    except OSError as error:
+        raise JobspecError(f"{found.path}: {error.strerror}") from None
+
+
+def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | None = None) -> Source:
+    """A file ready to be checked, with *values* for its placeholders, over those that Flux gives.
+
+    What is unknown in it is skipped where the user did not name the file, or wants it so.
+    """
+    values = values_for(found, values)
+    content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
+    skip_unknown = skip_unknown or skips_unknown(found)
+    return Source(
+        found.path,
+        content,
+        skip_unknown=skip_unknown,
+        in_build=found.in_build,
+        part=found.part,
+        first_line=found.first_line,
+        values=values,
+    )
+
+
+def values_for(found: Found, values: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """The values for the placeholders of a file: given ones over those that Flux gives; None where nobody gives any."""
+    of_flux = found.in_build.by_engine.values if found.in_build else None
+    return values if of_flux is None else {**of_flux, **(values or {})}
+
+
+def parts_of(found: Found) -> list[Found]:
+    """A file; or if it is large, its parts of several documents: one after the other they need less memory than all together."""
+    if found.path.endswith(PAGES) or _size(found) <= _PART_SIZE:
+        return [found]
+    content = content_of(found)
+    text = decode(content, found.path)
+    if not isinstance(text, str):
+        return [found]
+    from jobspec.documents.syntax import cut
+
+    starts: list[tuple[int, int]] = []  # the first byte, and the lines before it
+    at = 0
+    for piece, line in cut(text):
+        if not starts or at - starts[-1][0] >= _PART_SIZE:
+            starts.append((at, line))
+        at += len(piece.encode())
+    if len(starts) == 1:
+        return [found]
+    ends = [start for start, _ in starts[1:]] + [at]
+    return [
+        found.changed(part=number, first_line=line, span=(start, end))
+        for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))
+    ]
+
+
+def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()) -> list[Found]:
+    """The parts of a file that seem to be documents of some kinds, with one of some *words* unless there are none. They are not parsed."""
+    build = found.in_build
+    if build and (build.role or build.is_built or not build.may_have(kinds)):
+        return []
+    if not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
+        return []  # what comes through a pipe cannot be read twice
+    content = content_of(found)
+    if not all(any(word.encode() in content for word in those) for those in (kinds, words) if those):
+        return []
+    from jobspec.documents.syntax import cut_of_kinds
+
+    text = decode(content, found.path)
+    if found.path.endswith(PAGES) or not isinstance(text, str) or len(text.encode()) != len(content):
+        return [found]
+    start = found.span[0] if found.span else 0
+    return [
+        found.changed(first_line=found.first_line + line, span=(start + at, start + at + len(piece.encode())))
+        for piece, line, at in cut_of_kinds(text, kinds, words)
+    ]
+
+
+def _size(found: Found) -> int:
+    if found.in_build and found.in_build.build:
+        return found.in_build.build.size
+    if found.in_build and (found.in_build.role or found.in_build.documents):
+        return 0
+    return len(found.content) if found.content is not None else os.path.getsize(found.path)
+
+
+def _yaml_of_page(found: Found) -> bytes:
+    """The manifests of a Markdown page, on its lines; the unchanged page if it is not text."""
+    from jobspec.documents.markdown import yaml_of
+
+    content = content_of(found)
+    text = decode(content, found.path)
+    return yaml_of(text).encode() if isinstance(text, str) else content
+
+
+def mentions(path: str, *words: bytes) -> bool:
+    """Whether there is a file that has one of these words; what comes through a pipe cannot be read twice, and has none."""
+    try:
+        content = read_beginning(path) if os.path.isfile(path) else b""
+        return any(each in content for each in words)
+    except OSError:
+        return False
+
+
+def read_beginning(path: str) -> bytes:
+    """The first bytes of a file, by fewer calls of the system than a file object needs; or its text in an editor."""
+    if (text := _opened(path)) is not None:
+        return text
+    file = os.open(path, os.O_RDONLY)
+    try:
+        parts = []
+        left = MAX_FILE + 1
+        while left and (part := os.read(file, min(left, _PART))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
+
+
+def _opened(path: str) -> bytes | None:
+    return OPENED.get(os.path.realpath(path)) if OPENED else None
+
+
+def reader(files: Iterable[Found]) -> Callable[[str], str]:
+    """What gives the text of a file by its name once more; empty where it cannot be read again, as what came through a pipe."""
+    kept = {each.path: each.content for each in files if each.content is not None}
+
+    def text(name: str) -> str:
+        path = path_of_file(name)
+        if name not in kept and not os.path.isfile(path):
+            return ""
+        try:
+            decoded = decode(kept[name] if name in kept else read_beginning(path), name)
+        except OSError:
+            return ""
+        return decoded if isinstance(decoded, str) else ""
+
+    return text

@@ -1,0 +1,179 @@
+"""Judge documents in a world: by the API server's checks, its plugins, policies, and the operators' webhooks."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.apis.releases import QUEUES
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.documents.document import Document
+from jobspec.kubernetes.verdict import Verdict, verdict
+from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
+from jobspec.world.judged import REFERRED, Judged
+from jobspec.world.policies import (
+    POLICY_ENGINES,
+    by_policies,
+    changed_by_policies,
+    has_policies,
+    of_other_engine,
+    parameters_in,
+    policy_itself,
+)
+from jobspec.world.webhooks import by_webhooks, review
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+    from typing import Any
+
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.world.world import Cluster
+
+
+def judge(
+    documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = (), skip_unknown: bool = False
+) -> list[Judged]:
+    """The judgement of each document of a file; documents with a *broken* index are invalid, since decoding them found an error.
+
+    *skip_unknown*: the problem of an unknown kind is not wanted, unless one of ours was probably meant.
+    What refers to others is reviewed last, since only accepted objects can be referred to.
+    """
+    judged = [_by_server(each, cluster, broken=each.index in broken, skip_unknown=skip_unknown) for each in documents]
+    if has_policies(documents) or cluster.has_policies:
+        objects = objects_for(judged, cluster)
+        policies = policies_for(objects, cluster)
+        return [reviewed(each, objects, cluster, policies) for each in judged]
+    if not any(_is_reviewed(each, cluster) for each in judged):
+        return judged
+    judged = [each if _refers(each) else reviewed(each, Objects(), cluster) for each in judged]
+    if not any(map(_refers, judged)):
+        return judged
+    objects = objects_for(judged, cluster)
+    policies = policies_for(objects, cluster) if any(each.document.group_kind in kinds.PLUGIN_REVIEWED for each in judged) else None
+    return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
+
+
+def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
+    """Whether webhooks or plugins look at a document."""
+    kind = judged.document.group_kind
+    return kind in kinds.PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in kinds.WEBHOOK_LOOKUPS))
+
+
+def _refers(judged: Judged) -> bool:
+    """Whether the diagnostics of a document depend on other documents."""
+    kind = judged.document.group_kind
+    return kind == kinds.TRAINJOB or (kind in kinds.PLUGIN_REVIEWED and kind != kinds.NAMESPACE)
+
+
+def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
+    """The objects that webhooks and plugins can look up: those in the file of the judged documents, and the cluster's."""
+    found = [each for each in judged if each.document.group_kind in REFERRED]
+    accepted = [each.seen for each in found if each.can_be_looked_up]
+    if has_policies(accepted) or cluster.has_policies:
+        others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
+        accepted += parameters_in(others, accepted, cluster.parameter_kinds)
+    refused = [each.document for each in found if not each.can_be_looked_up]
+    elsewhere = cluster.lookups if cluster.objects else ()
+    return Objects(accepted, elsewhere, refused=refused, complete=cluster.complete)
+
+
+def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:
+    """The objects that decide on pods and claims, and those that pods may wait for in a closed world; None without any."""
+    if cluster.objects:
+        from jobspec.kubernetes.admission.objects import data_of
+
+        others = (*objects.elsewhere[len(cluster.lookups) :], *objects.in_file)
+        return cluster.policies.with_others(data_of(others)) if others else cluster.policies
+    found = (*objects.elsewhere, *objects.in_file)
+    wanted = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if objects.complete.every else kinds.POLICY_KINDS
+    if not any(each.group_kind in wanted for each in found):
+        return None
+    from jobspec.kubernetes.admission.objects import policies_of
+
+    return policies_of(found, complete=objects.complete)
+
+
+def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
+    """The server's verdict on a document. One on data that several documents share is kept, where there is nothing to report."""
+    if old or not document.is_shared:
+        return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
+    none: dict[int, tuple[Any, Verdict]] = {}
+    known = cluster.once("verdicts", lambda: none)
+    data, found = known.get(id(document.data), (None, None))
+    if found is None or data is not document.data:
+        found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, skip_unknown=skip_unknown)
+        if not found.diagnostics and found.status != "unknown":
+            known[id(document.data)] = document.data, found
+    return found
+
+
+def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
+    """Whether the server's own checks accept a document of a kind that webhooks, plugins or policies look up."""
+    return _by_server(document, cluster).can_be_looked_up
+
+
+def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, skip_unknown: bool = False) -> Judged:
+    """The judgement by the server's own checks alone, on what a mutating webhook leaves of the document."""
+    old = cluster.stored.of(document) if cluster.stored else None
+    if cluster.later and (unknown := _of_later_release(document, cluster)):
+        return Judged(document, unknown, old=old)
+    seen = document
+    found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
+        seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
+        if seen is not document:
+            found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    if document.group_kind[0] in POLICY_ENGINES and (unread := of_other_engine(document)):
+        found = Verdict(found.status, [*found.diagnostics, unread])
+    return Judged(document, found.changed(status="invalid") if broken and found.status != "unknown" else found, seen=seen, old=old)
+
+
+def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
+    """The verdict on a kind of an operator's release that came after all known ones, where no CRD defines it; None for other kinds."""
+    kind = kinds.find(document.api_version, document.kind)
+    if not kind or kind.component not in cluster.later or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        return None
+    release = f"{kind.component} {cluster.later[kind.component]}"
+    message = f"jobspec does not know {release}, and no CRD in --crd defines {document.kind}"
+    problem = document.problem("unknown-kind", message, ("kind",), hint=f"give the CRD of {release}, too")
+    return Verdict("invalid", [problem])
+
+
+def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: PolicyObjects | None = None) -> Judged:
+    """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts.
+
+    *policies*: those among the objects.
+    """
+    said: Sequence[Diagnostic] = ()
+    judged = judged.before or judged
+    if policies and policies.change_objects:
+        judged, said = changed_by_policies(judged, policies, cluster)
+    if judged.by_server.status not in ("valid", "partly") or (said and has_error(said)):
+        return judged.reviewed(said) if said else judged
+    if judged.document.group_kind in kinds.PLUGIN_REVIEWED:
+        judged = _by_plugins(judged, policies, cluster)
+        if judged.document.group_kind == kinds.JOB and cluster.webhooks and QUEUES in cluster.target:
+            answer = review(judged.document, cluster.target, objects, old=judged.old)
+            judged = judged.reviewed([*judged.by_webhooks, *answer.diagnostics], judged.wanted)
+    elif judged.document.group_kind in kinds.ADMISSION_POLICIES:
+        judged = policy_itself(judged, policies, cluster)
+    elif cluster.webhooks:
+        judged = by_webhooks(judged, objects, cluster)
+    if policies and policies.have_policies:
+        judged = by_policies(judged, policies, cluster)
+    return judged.reviewed([*said, *judged.by_webhooks], judged.wanted) if said else judged
+
+
+def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+    """The judgement with what the server's own plugins say, and the objects that these look up."""
+    document = judged.seen
+    if cluster.custom_kinds and cluster.custom_kinds.defines(document):
+        return judged
+    namespace = document.namespace
+    wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
+    if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
+        return judged.reviewed((), wanted)
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.review import answer
+
+    found = answer(document, cluster.target, policies or PolicyObjects(complete=cluster.complete), old=judged.old)
+    return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])

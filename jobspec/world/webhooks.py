@@ -1,0 +1,71 @@
+"""Ask the operators' webhooks about a document."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.apis.releases import QUEUES, Target
+from jobspec.diagnostics.rules import Rule
+from jobspec.documents.document import Document
+from jobspec.kubernetes.verdict import AdmissionAnswer, verdict
+from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, undecodable
+from jobspec.operators.workloads import Workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.world.judged import Judged
+    from jobspec.world.world import Cluster
+
+
+def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
+    """The judgement with the webhooks' answer. They decode objects to the types of their own release, not to those of a CRD in `crds`."""
+    seen, old = judged.seen, judged.old
+    if cluster.custom_kinds or old:
+        by_release = verdict(seen, cluster.target)
+        old = old and as_decoded(old, cluster.target)
+        if by_release.status != "valid":
+            seen = as_decoded(seen, cluster.target)
+            wrong = [] if cluster.custom_kinds else undecodable(by_release)
+            if wrong or cluster.custom_kinds:
+                return judged.reviewed(wrong, seen=seen, old=old)
+    if judged.by_server.status != "valid":
+        return judged.reviewed((), seen=seen, old=old)
+    answer = review(seen, cluster.target, objects, old=old)
+    return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
+
+
+def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> AdmissionAnswer:
+    """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
+    document, old = _with_spec(document), old and _with_spec(old)
+    answer = _of_own_operator(document, target, objects, old=old)
+    if QUEUES not in target and document.group_kind[0] != kinds.QUEUE_GROUP:
+        return answer
+    from jobspec.operators.kueue.webhook import objections
+
+    return AdmissionAnswer([*answer.diagnostics, *objections(document, target, objects, old=old)], answer.wanted)
+
+
+def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
+    """The answer of the webhook of the kind's own operator; empty for kinds without one."""
+    if document.group_kind == kinds.TRAINJOB:
+        from jobspec.operators.trainer.webhook import answer_to_trainjob
+
+        return answer_to_trainjob(document, target, objects, old=old)
+    RULES: Sequence[Rule]  # noqa: N806 (one of the lists)
+    if document.group_kind == kinds.PYTORCHJOB:
+        from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as RULES
+    elif document.group_kind in (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME):
+        from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
+    elif document.group_kind == kinds.JOBSET:
+        from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
+
+        RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806
+    else:
+        return AdmissionAnswer([])
+    return AdmissionAnswer(diagnostics(RULES, Workload(document, old=old), target))
+
+
+def _with_spec(document: Document) -> Document:
+    """The document as Go decodes it: an absent `spec` is an empty one."""
+    return document if document.data.get("spec") is not None else document.changed({**document.data, "spec": {}})
