@@ -10,7 +10,7 @@ from random import Random
 
 from jobspec.apis.kinds import COMPONENTS
 from jobspec.schemas import shapes
-from tests.support.mutants import Change
+from tests.support.mutants import Change, can_be_read
 from tests.support.reference import ROOT, folder
 from tests.support.server import PLURALS
 
@@ -70,7 +70,7 @@ def mutants(
     bases: list[Case], change: Change, count: int, *, target: Mapping[str, str], random: Random, endless: Collection[str]
 ) -> Iterator[Case]:
     """Random changes of manifests, as many of each kind; quantities without end are left out where code of Go meets them."""
-    by_kind = {kind: [base for base in bases if base.kind == kind and len(base.text) < _LONGEST] for kind in VERSIONS}
+    by_kind = {kind: [base for base in bases if base.kind == kind and len(base.text) < _LONGEST and can_be_read(base.text)] for kind in VERSIONS}
     for number in range(count):
         kind = random.choice([kind for kind in by_kind if by_kind[kind]])
         base = random.choice(by_kind[kind])

@@ -35,6 +35,14 @@ def tree_of(text: str) -> Any:
     return _copy(_read(text))
 
 
+def can_be_read(text: str) -> bool:
+    """Whether the parser takes a text; an alias may name an anchor of an earlier document."""
+    try:
+        return _read(text) is not None
+    except yaml.YAMLError:
+        return False
+
+
 @cache
 def _read(text: str) -> Any:
     return _tree(yaml.compose(text, yaml.CSafeLoader))
