@@ -39,7 +39,7 @@ def can_be_read(text: str) -> bool:
     """Whether the parser takes a text; an alias may name an anchor of an earlier document."""
     try:
         return _read(text) is not None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return False
 
 
