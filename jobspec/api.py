@@ -14,9 +14,9 @@ from jobspec.diagnostics.wording import counted, severity_counts
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.journey.checking import apply
-from jobspec.journey.journey import check_files
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.reading import items_of, read
-from jobspec.journey.steps import Checked, Manifests, Source
+from jobspec.journey.steps import Checked, LoadedFile, Manifests, Source
 from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
@@ -302,7 +302,7 @@ def _checked(
     outcome: bool = False,
 ) -> Checked:
     manifests = apply(_manifests(manifest, name, cluster.target), _ready_overlays(overlays, parameters, cluster.target), cluster)
-    return check_files([manifests], lambda each, _: each, cluster, outcome=outcome)[0]
+    return travel(Journey([LoadedFile(manifests)], cluster, outcome=outcome))[0]
 
 
 def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Target) -> Manifests:

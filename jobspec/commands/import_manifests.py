@@ -16,8 +16,8 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import KINDS, is_workload, value_at
 from jobspec.project.import_overlays import Original, originals
@@ -56,7 +56,7 @@ def run(options: Options) -> int:
         return _report([project], options, Cluster(), found)
     cluster = _cluster(options, project)
     sources = [source_of(each, skip_unknown=options.skip_unknown) for each in found]
-    checked = check_files(sources, lambda each, cluster: load(each, (), cluster), cluster, outcome=False)
+    checked = travel(Journey(list(map(TextFile, sources)), cluster, outcome=False))
     results = [each.result.with_diagnostics(_unfit(each, is_named=file.named)) for each, file in zip(checked, found, strict=True)]
     failed = [each for each in results if not each.valid]
     files = [(file, each) for file, each, result in zip(found, checked, results, strict=True) if result.valid]

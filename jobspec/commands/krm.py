@@ -20,8 +20,8 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.journey.checking import apply
-from jobspec.journey.journey import check_files
-from jobspec.journey.steps import Manifests
+from jobspec.journey.journey import Journey, travel
+from jobspec.journey.steps import LoadedFile, Manifests
 from jobspec.operators.workloads import is_workload, value_at
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, load
 from jobspec.session.inputs import RunContext, load_run_context, no_workload, overlay_file, parameter_value
@@ -184,7 +184,7 @@ def _processed(items: Sequence[dict[str, Any]], config: _Config) -> tuple[Sequen
     given = [_document(each, number) for number, each in enumerate(items)]
     manifests = Manifests(_STDIN, given, skip_unknown=True)
     applied = apply(manifests, config.overlays, config.cluster)
-    checked = check_files([applied], lambda each, _: each, config.cluster, outcome=True)
+    checked = travel(Journey([LoadedFile(applied)], config.cluster, outcome=True))
     if config.check == "lint":
         from jobspec.lint.linting import lint
 

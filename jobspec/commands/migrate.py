@@ -18,9 +18,9 @@ from jobspec.documents.decoding import decode
 from jobspec.documents.document import PAGES, result_of
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import read as read_documents
-from jobspec.journey import checking
-from jobspec.journey.journey import check_files
-from jobspec.journey.steps import Checked, Manifests
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
+from jobspec.journey.steps import Checked
 from jobspec.migrate.files import File, MigratedFile, MigratedProject, migrate_project, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
@@ -174,10 +174,8 @@ def _source_cluster(options: Options, found: Sequence[Found], cluster: Cluster) 
 
 
 def _checked(found: Sequence[Found], options: Options, cluster: Cluster) -> list[Checked]:
-    def load(each: Found, cluster: Cluster) -> Manifests:
-        return checking.load(source_of(each, skip_unknown=options.skip_unknown), (), cluster)
-
-    return check_files(found, load, cluster, outcome=False)
+    files = [TextFile(source_of(each, skip_unknown=options.skip_unknown)) for each in found]
+    return travel(Journey(files, cluster, outcome=False))
 
 
 def _file(found: Found, checked: Checked) -> File:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
@@ -17,12 +18,32 @@ from jobspec.world.policies import parameters_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+    from typing import Self
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.journey.steps import Manifests, Source
     from jobspec.overlays.load import LoadedOverlay
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
+
+
+class TextFile(Record):
+    """A text with overlays, as a file that a journey starts from."""
+
+    source: Source
+    overlays: Sequence[LoadedOverlay] = ()
+    folder: str = ""
+    is_left_out: bool = False
+    has_placeholders: bool = False
+
+    def load(self, world: Cluster) -> Manifests:
+        """Read the documents, and apply the overlays."""
+        return load(self.source, self.overlays, world)
+
+    def parts_with(self, _: Collection[GroupKind], __: Collection[str]) -> Sequence[Self]:
+        """Return no parts: the text is not read again."""
+        return ()
 
 
 def checked(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Checked:

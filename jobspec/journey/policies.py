@@ -13,20 +13,20 @@ from jobspec.world.policies import parameters_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from typing import TypeVar
 
     from jobspec.apis.kinds import GroupKind
-    from jobspec.journey.steps import Manifests
+    from jobspec.journey.steps import GivenFile
     from jobspec.world.world import Cluster
 
     #: The parts of a file that are read, and whether a document in them is wanted.
-    T = TypeVar("T")
-    Wanted = tuple[Callable[[T], Sequence[T]], Callable[[Document], bool]]
+    Wanted = tuple[Callable[[GivenFile], Sequence[GivenFile]], Callable[[Document], bool]]
+    #: Reads some files once more for the documents that are wanted.
+    ReadAgain = Callable[..., list[Document]]
 
 
-def read_only(file: T, wanted: Sequence[Wanted[T]], load: Callable[[T], Manifests]) -> Checked:
-    """The wanted documents of a file, which is not checked."""
-    read = ((load(part), is_wanted) for parts_of, is_wanted in wanted for part in parts_of(file))
+def read_only(file: GivenFile, wanted: Sequence[Wanted], world: Cluster) -> Checked:
+    """Read the wanted documents of a file without checking them."""
+    read = ((part.load(world), is_wanted) for parts_of, is_wanted in wanted for part in parts_of(file))
     documents = ((each, is_wanted) for manifests, is_wanted in read for each in manifests.documents)
     return Checked(FileResult("", (), ()), [each for each, is_wanted in documents if not each.is_held and is_wanted(each)])
 
@@ -46,18 +46,13 @@ def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
     return file.has_jobs or any(kind_of(row) in concerned for row in file.result.documents)
 
 
-def expected_policies(
-    files: Sequence[T],
-    parts_with: Callable[[T, Collection[GroupKind], Collection[str]], Sequence[T]],
-    read_again: Callable[..., list[Document]],
-    cluster: Cluster,
-) -> list[Document]:
-    """The policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later."""
+def expected_policies(files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster) -> list[Document]:
+    """Find the policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later."""
     if len(files) < 2:
         return []
 
-    def of_kinds(wanted: Collection[GroupKind]) -> Wanted[T]:
-        return lambda each: parts_with(each, wanted, ()), lambda each: each.group_kind in wanted
+    def of_kinds(wanted: Collection[GroupKind]) -> Wanted:
+        return lambda each: each.parts_with(wanted, ()), lambda each: each.group_kind in wanted
 
     found = [each for each in read_again(files, of_kinds(kinds.ADMISSION_POLICIES)) if can_be_looked_up(each, cluster)]
     if not found and not cluster.has_policies:
@@ -67,16 +62,14 @@ def expected_policies(
     policies = [*cluster.rules, *found]
     in_rules, words, is_wanted = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
     parameters = (
-        lambda each: parts_with(each, in_rules, words) if in_rules else (),
+        lambda each: each.parts_with(in_rules, words) if in_rules else (),
         lambda each: is_wanted(each.group_kind, each.name, each.labels),
     )
     needed = read_again(files, of_kinds([kinds.NAMESPACE]), parameters)
     return [*found, *(each for each in needed if each.group_kind != kinds.NAMESPACE or can_be_looked_up(each, cluster))]
 
 
-def policies_of_files(
-    files: Sequence[T], checked: Sequence[Checked], read_again: Callable[..., list[Document]], cluster: Cluster
-) -> list[Document]:
+def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], read_again: ReadAgain, cluster: Cluster) -> list[Document]:
     """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
 
     Files with objects that may be parameters are read once more.

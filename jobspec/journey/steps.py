@@ -11,12 +11,36 @@ from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from dataclasses import KW_ONLY
+    from typing import Protocol, Self
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.operators.webhooks import Objects
     from jobspec.repository.in_build import InBuild
     from jobspec.world.judged import Judged
+    from jobspec.world.world import Cluster
+
+    class GivenFile(Protocol):
+        """A file that a journey starts from."""
+
+        @property
+        def folder(self) -> str:
+            """The folder whose files are applied together. Quotas and limits without a namespace reach no further."""
+
+        @property
+        def is_left_out(self) -> bool:
+            """True if the file is not applied with the others. Its quotas, limits and policies do not count then."""
+
+        @property
+        def has_placeholders(self) -> bool:
+            """True if others fill in values of the file. The journey checks it with stand-ins for them."""
+
+        def load(self, world: Cluster) -> Manifests:
+            """Read the documents of the file, and apply overlays that *world* takes."""
+
+        def parts_with(self, kinds: Collection[GroupKind], words: Collection[str]) -> Sequence[Self]:
+            """Return the parts of the file that seem to hold objects of some kinds, with one of some words unless there are none."""
 
     #: A document that refers to objects which are not in its own file and may be in others, and the objects that it was reviewed with.
     Pending = tuple[Judged, Objects]
@@ -61,6 +85,23 @@ class Manifests(Record):
     """Whether the file may have comments that ignore findings."""
     sync: str = ""
     """The folder that an engine applies the file with; empty where none does."""
+
+
+class LoadedFile(Record):
+    """Manifests that are read already, as a file that a journey starts from."""
+
+    manifests: Manifests
+    folder: str = ""
+    is_left_out: bool = False
+    has_placeholders: bool = False
+
+    def load(self, _: Cluster) -> Manifests:
+        """Return the manifests."""
+        return self.manifests
+
+    def parts_with(self, _: Collection[GroupKind], __: Collection[str]) -> Sequence[Self]:
+        """Return no parts: the file is not read again."""
+        return ()
 
 
 class Checked(Record):

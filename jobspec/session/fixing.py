@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
@@ -15,9 +16,9 @@ from jobspec.documents.atomic_writes import Replacement, interrupted, replace_fi
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
-from jobspec.journey.steps import Checked, Manifests, Source
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
+from jobspec.journey.steps import Checked, Source
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.tree import differences
 from jobspec.reports.text import visible
@@ -32,9 +33,6 @@ from jobspec.session.project import plans_in
 from jobspec.session.reading import content_of
 from jobspec.session.writing import complete_earlier
 from jobspec.world.world import Cluster
-
-#: A path and its text.
-File = tuple[str, str]
 
 #: A function of all files, their run context, and the paths of some of them, that gives the results of these.
 Judge = Callable[[Sequence[Checked], RunContext, Collection[str]], Sequence[FileResult]]
@@ -157,22 +155,23 @@ class CandidateChecker:
         self._run_context = run_context
         self._judge = judge
         self._options = options
-        self._checked: dict[File, Checked] = {}
+        self._checked: dict[tuple[str, str | bytes], Checked] = {}
 
     def __call__(self, texts: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         """All diagnostics of some files, given the texts of all files."""
-        files = list(texts.items())
+        files = [self._file(*each) for each in texts.items()]
+        world = self._run_context.cluster
 
-        def run(items: Sequence[File], work: Callable[[File], Checked]) -> list[Checked]:
-            if items is not files:  # once more, with objects of other files that decide on pods: not to be kept
+        def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
+            if items is files or any(met is not world for _, met in items):  # for their objects, or in another world: not to be kept
                 return with_progress(items, work)
-            new = [each for each in items if each not in self._checked]
-            self._checked.update(zip(new, with_progress(new, work), strict=True))
-            return [self._checked[each] for each in items]
+            keys = [(each.source.name, each.source.content) for each, _ in items]
+            new = {key: item for key, item in zip(keys, items, strict=True) if key not in self._checked}
+            self._checked.update(zip(new, with_progress(list(new.values()), work), strict=True))
+            return [self._checked[key] for key in keys]
 
-        resolved = check_files(files, self._load, self._run_context.cluster, outcome=self._options.outcome, run=run)
+        resolved = travel(Journey(files, world, outcome=self._options.outcome, spread=run))
         return {each.path: each.diagnostics for each in self._judge(resolved, self._run_context, about) if each.path in about}
 
-    def _load(self, file: File, cluster: Cluster) -> Manifests:
-        path, text = file
-        return load(Source(path, text, skip_unknown=self._options.skip_unknown or skips_unknown(self._found[path])), (), cluster)
+    def _file(self, path: str, text: str) -> TextFile:
+        return TextFile(Source(path, text, skip_unknown=self._options.skip_unknown or skips_unknown(self._found[path])))

@@ -17,9 +17,9 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document, result_of
 from jobspec.journey.checking import check, load, with_stand_ins
-from jobspec.journey.journey import check_files
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.parts import PART
-from jobspec.journey.steps import Manifests
+from jobspec.journey.steps import LoadedFile, Manifests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.workloads import is_workload
 from jobspec.project.rendering import objects_of
@@ -106,7 +106,7 @@ def _variants(planned: Plan) -> Iterator[Manifests]:
 
 def _about_pods(manifests: Sequence[Manifests], run_context: RunContext) -> list[PodQuestion]:
     """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
-    checked = check_files(manifests, lambda each, _: each, run_context.cluster, outcome=False)
+    checked = travel(Journey(list(map(LoadedFile, manifests)), run_context.cluster, outcome=False))
     return pod_questions(checked, run_context.cluster.target)
 
 

@@ -10,24 +10,25 @@ from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import PAGES, result_of
-from jobspec.journey import checking, journey
-from jobspec.journey.journey import one_by_one
+from jobspec.journey.journey import Journey, one_by_one, travel
 from jobspec.journey.parts import PART
-from jobspec.journey.steps import Checked, Manifests
+from jobspec.journey.steps import Checked
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for, projects_around
-from jobspec.session.found import Found, is_judged_in_build
+from jobspec.session.found import Found
+from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import Judging, RunContext, load_run_context, require_workload
 from jobspec.session.options import Options
 from jobspec.session.processes import spread_if_many
 from jobspec.session.progress import with_progress
-from jobspec.session.reading import parts_of, parts_with, reader, source_of
+from jobspec.session.reading import parts_of, reader
 from jobspec.session.reported import reported
 from jobspec.world.world import Cluster, StoredObjects, releases_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from jobspec.journey.journey import Kept
     from jobspec.lint.ignores import ReportFilter
@@ -232,32 +233,11 @@ def check_files(
 ) -> list[Checked]:
     """Check files with each other, in several processes where they are many and their *documents* are not needed, and none are *kept*."""
 
-    def load(each: Found, cluster: Cluster) -> Manifests:
-        return checking.load(source_of(each, skip_unknown=skip_unknown, values=run_context.values), run_context.overlays, cluster)
-
-    def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
+    def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
         spreads = kept is None and (outcome or not documents)
         return with_progress(items, work, run=None if spreads else one_by_one)
 
     if run_context.wrong:
         return []
-    parts = [part for each in found for part in parts_of(each)]
-
-    def has_placeholders(each: Found) -> bool:
-        return not run_context.overlays and is_judged_in_build(each, skip_unknown=skip_unknown)
-
-    folders = ["" if each.named else os.path.dirname(each.path) or os.curdir for each in parts]
-    return journey.check_files(
-        parts,
-        load,
-        run_context.cluster,
-        outcome=outcome,
-        documents=documents,
-        definitions=definitions,
-        run=run,
-        folders=folders,
-        has_placeholders=has_placeholders,
-        kept=kept,
-        is_left_out=lambda each: each.in_build is not None and each.in_build.is_left_out,
-        parts_with=lambda each, kinds, words: () if kept else parts_with(each, {kind for _, kind in kinds}, words),
-    )
+    files = [FoundFile(part, run_context, skip_unknown, kept is not None) for each in found for part in parts_of(each)]
+    return travel(Journey(files, run_context.cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept))

@@ -70,7 +70,9 @@ def mutants(
     bases: list[Case], change: Change, count: int, *, target: Mapping[str, str], random: Random, endless: Collection[str]
 ) -> Iterator[Case]:
     """Random changes of manifests, as many of each kind; quantities without end are left out where code of Go meets them."""
-    by_kind = {kind: [base for base in bases if base.kind == kind and len(base.text) < _LONGEST and can_be_read(base.text)] for kind in VERSIONS}
+    by_kind = {
+        kind: [base for base in bases if base.kind == kind and len(base.text) < _LONGEST and can_be_read(base.text)] for kind in VERSIONS
+    }
     for number in range(count):
         kind = random.choice([kind for kind in by_kind if by_kind[kind]])
         base = random.choice(by_kind[kind])

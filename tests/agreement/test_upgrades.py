@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Source
 from jobspec.migrate.upgrade import RULE, JudgedJob, UpgradeState, changes
 from jobspec.operators.workloads import is_workload
@@ -75,7 +75,7 @@ def _states(release: str) -> dict[str, tuple[Record, UpgradeState]]:
 def _state(record: Record) -> UpgradeState:
     cluster = Cluster(target_of(record.release), closed=True)
     source = Source(record.manifest.name, record.manifest.read_bytes())
-    (checked,) = check_files([source], lambda each, there: load(each, (), there), cluster, outcome=True)
+    (checked,) = travel(Journey([TextFile(source)], cluster, outcome=True))
     valid = {row.index for row in checked.result.documents if row.status == "valid"}
     jobs = [each for each in checked.documents if is_workload(each) and each.index in valid]
     judged = {f"{each.index} {each.name}": JudgedJob(each.name, each, checked.documents, cluster.target) for each in jobs}

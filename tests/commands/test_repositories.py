@@ -15,8 +15,8 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Source
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.repository.builds import Build, Output, output_of
@@ -854,7 +854,7 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
         _built(each, output_of("---\n".join(_NOTED % ("", each, data) for data in objects), str(ROOT), ())) for each in ("one", "two")
     ]
     files = [Source(each.path, each.text, in_build=InBuild(build=each), skip_unknown=True) for each in builds]
-    one, two = check_files(files, lambda each, cluster: load(each, (), cluster), Cluster(), outcome=False)
+    one, two = travel(Journey(list(map(TextFile, files)), Cluster(), outcome=False))
     assert one.documents[0].data is two.documents[0].data
     assert judged == ["one/kustomization.yaml"] * 2 + ["two/kustomization.yaml"], "what is refused has its own places"
     assert [[str(row.rule) for row in each.result.diagnostics] for each in (one, two)] == [["wrong-type"]] * 2

@@ -10,8 +10,8 @@ from jobspec.diagnostics.explanations import RULES
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.steps import Source
 from jobspec.world.world import Cluster
@@ -67,7 +67,7 @@ def test_a_line_of_a_runtime_in_another_file_is_warned_of_once(tmp_path: Path) -
         path.write_text(text)
     cluster = Cluster()
     sources = [Source(str(path), path.read_bytes()) for path in paths]
-    files = check_files(sources, lambda each, cluster: load(each, (), cluster), cluster, outcome=True)
+    files = travel(Journey(list(map(TextFile, sources)), cluster, outcome=True))
     results = [each.result for each in files]
     assert [[(each.rule, each.mark.file) for each in result.diagnostics] for result in results] == [
         [],

@@ -5,22 +5,24 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds, GroupKind
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Manifests, Source
 from jobspec.kubernetes.admission import policies
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.session.found import Found
-from jobspec.session.reading import parts_with, source_of
+from jobspec.session.found_file import FoundFile
+from jobspec.session.inputs import load_run_context
+from jobspec.session.options import Options
 from jobspec.world.world import Cluster
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
@@ -53,13 +55,13 @@ def test_each_document_may_stand_in_a_file_of_its_own(path: Path) -> None:
     cluster = _cluster(path)
     together = result(path, cluster)
 
-    def with_words(file: Source, kinds: Collection[GroupKind], words: Collection[str]) -> list[Source]:
-        text = str(file.content)
-        return [file] if any(kind in text for _, kind in kinds) and (not words or any(word in text for word in words)) else []
+    class ReadAhead(TextFile):
+        def parts_with(self, kinds: Collection[GroupKind], words: Collection[str]) -> list[Self]:
+            text = str(self.source.content)
+            return [self] if any(kind in text for _, kind in kinds) and (not words or any(word in text for word in words)) else []
 
-    ways: list[dict[str, Any]] = [{"parts_with": with_words}, {}]
-    for known in ways:
-        found = check_files(files, lambda each, there: load(each, (), there), cluster, outcome=False, **known)
+    for kind_of_file in (ReadAhead, TextFile):
+        found = travel(Journey(list(map(kind_of_file, files)), cluster, outcome=False))
         assert sorted(each.message for file in found for each in file.result.diagnostics) == sorted(
             each.message for each in together.diagnostics
         )
@@ -76,25 +78,24 @@ def test_files_are_checked_once_where_their_policies_are_found_before_and_else_t
     found = [Found(str(path), named=False) for path in paths]
     loaded: list[str] = []
 
-    def load_found(each: Found, cluster: Cluster) -> Manifests:
-        loaded.append(Path(each.path).stem)
-        return load(source_of(each, skip_unknown=False), (), cluster)
+    class Counted(FoundFile):
+        def load(self, world: Cluster) -> Manifests:
+            loaded.append(Path(self.found.path).stem)
+            return super().load(world)
 
-    def with_words(each: Found, kinds: Collection[GroupKind], words: Collection[str]) -> list[Found]:
-        return parts_with(each, {kind for _, kind in kinds}, words)
-
-    def checked(**known: Any) -> list[list[str]]:
+    def checked(*, is_read_once: bool) -> list[list[str]]:
         loaded.clear()
-        return [[str(row) for row in each.result.diagnostics] for each in check_files(found, load_found, Cluster(), outcome=False, **known)]
+        files = [Counted(each.changed(named=True), load_run_context(Options()), False, is_read_once) for each in found]
+        return [[str(row) for row in each.result.diagnostics] for each in travel(Journey(files, Cluster(), outcome=False))]
 
-    once = checked(parts_with=with_words)
+    once = checked(is_read_once=False)
     assert [len(each) for each in once] == [0, 0, 0, 1, 0]
     assert "9 replicas, at most 3" in once[3][0]
     assert [loaded.count(each) for each in "34"] == [1, 1]
-    assert checked() == once
+    assert checked(is_read_once=True) == once
     assert [loaded.count(each) for each in "34"] == [2, 1]
     paths[0].write_text(paths[0].read_text().replace("kind: ValidatingAdmissionPolicy\n", 'kind: "\\x56alidatingAdmissionPolicy"\n'))
-    assert checked(parts_with=with_words) == once, "one whose kind is written with an escape counts, too"
+    assert checked(is_read_once=False) == once, "one whose kind is written with an escape counts, too"
 
 
 #: Expressions about ConfigMaps, which mostly hold, are false, or have no value; a policy has variables of these names.
