@@ -17,13 +17,15 @@ from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.reports.expansion import ordered, table, with_origin
-from jobspec.session.applied import AppliedFile, applied
+from jobspec.session.applied import AppliedFile
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import unbuilt
-from jobspec.session.inputs import load_run_context
+from jobspec.session.inputs import load_run_context, settings_of
+from jobspec.session.judging import Depth
 from jobspec.session.options import Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import is_terminal, takes_colour, width_of
+from jobspec.session.verdict import results_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,9 +80,9 @@ def run(options: Options) -> int:
 
         queues = queue_documents(options.queues)
         run_context = with_lookups(run_context, queues)
-    given = applied(options, run_context)
-    results = [*run_context.remarks, *given.results]
-    accepted = given.files if all(each.valid for each in results) else []
+    given = results_of(options, run_context, settings_of(options), Depth(False, documents=True), encrypted=False)
+    results = [*run_context.remarks, *given.files]
+    accepted = given.applied if all(each.valid for each in results) else []
     documents = [document for each in accepted for document in each.checked.documents]
     if accepted and not any(map(is_workload, documents)):
         kinds = " and no ".join(kind for _, kind in KINDS)

@@ -9,9 +9,9 @@ from jobspec.journey import rendering
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.inputs import load_run_context, project_among, require_workload, settings_of
+from jobspec.session.judging import check_files
 from jobspec.session.options import PROJECT_HERE, Option, Options, add_paths, declare, input_options, kind_options, outcome_option
 from jobspec.session.reading import reader
-from jobspec.session.verdict import check_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from jobspec.journey.rendering import text_of
 from jobspec.journey.steps import Checked
 from jobspec.lint.documents import Documents
 from jobspec.lint.linted import linted_job
-from jobspec.lint.linting import lint, seen
+from jobspec.lint.linting import seen
 from jobspec.operators.workloads import is_workload
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
 from jobspec.project.capacity import PriceList, capacity_of
@@ -36,14 +36,14 @@ from jobspec.session.chosen_rules import chosen
 from jobspec.session.comparing import prices_in, sides, tree_at
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
-from jobspec.session.inputs import Judging, RunContext, project_among, settings_of
+from jobspec.session.inputs import project_among, settings_of
+from jobspec.session.judging import Depth
 from jobspec.session.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
-from jobspec.session.processes import how_to_run
 from jobspec.session.progress import with_progress
 from jobspec.session.project import Plan, judged_variant, tree_before
 from jobspec.session.reading import reader
 from jobspec.session.terminal import is_terminal
-from jobspec.session.verdict import check_and_report
+from jobspec.session.verdict import chosen_results, context_for, results_of
 from jobspec.session.writing import write_whole
 from jobspec.world.world import Cluster
 
@@ -68,7 +68,7 @@ def run(options: Options) -> int:
     if options.page is None and is_terminal(sys.stdout):
         raise JobspecError("the page is HTML: write it to a file with `-o page.html`")
     paths, ref = _paths_and_ref(options.paths)
-    options = Options(**{**vars(options), "paths": paths, "write_baseline": None, "contract": (), "fix": False, "diff": False})
+    options = options.changed(paths=paths, write_baseline=None, contract=(), fix=False, diff=False)
     listed = prices_in(options.prices) if options.prices is not None else None
     if isinstance(listed, FileResult):
         deliver([listed], {}, Options(), sys.stderr, read=reader([Found(listed.path, named=True)]))
@@ -79,31 +79,27 @@ def run(options: Options) -> int:
     rules = chosen(settings)
     rows: list[PageRow] = []
 
-    def judge(files: Sequence[Checked], run_context: RunContext, _: object) -> list[FileResult]:
-        """The lint results of files, whose jobs become rows."""
-        results = lint(files, run_context.cluster, rules, run=how_to_run(files))
-        rows.extend(_jobs(files, results, run_context.cluster))
-        return results
-
     def judge_variants(planned: Plan) -> list[FileResult]:
-        """The diagnostics of the variants of a planned project, which become rows."""
+        """Return the results of the variants of a planned project, which become rows."""
         made = _variants(planned, rules) if planned.valid else []
         rows.extend(made)
         return [FileResult(planned.files.project.path, (), each.findings) for each in made]
 
-    def write(results: Sequence[FileResult], read: Sequence[Found], run_context: RunContext) -> None:
-        title = project or ", ".join(map(_shown_path, paths[:3])) or _shown_path(os.curdir)
-        noun = "variant" if project else "job"
-        releases = view.releases if view else run_context.cluster.releases
-        page = ReportPage(title, rows, results, noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
-        text = page_report(page, reader(read))
-        if options.page is None:
-            sys.stdout.write(text)
-        else:
-            write_whole(options.page, text)
-            sys.stdout.write(f"{options.page}: {page_summary(page)}\n")
-
-    return check_and_report(options, settings, Judging(judge, outcome=True, rules=rules, judge_variants=judge_variants), then=write)
+    context, depth = context_for(options, settings), Depth(rules=rules, judge_variants=judge_variants)
+    results = results_of(options, context, settings, depth)
+    files, fails = chosen_results(results, options, settings, depth)
+    rows = [*_jobs(results.judged, results.linted, context.cluster), *rows]
+    title = project or ", ".join(map(_shown_path, paths[:3])) or _shown_path(os.curdir)
+    releases = view.releases if view else context.cluster.releases
+    noun = "variant" if project else "job"
+    page = ReportPage(title, rows, [*context.remarks, *files], noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
+    text = page_report(page, reader(results.read))
+    if options.page is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(options.page, text)
+        sys.stdout.write(f"{options.page}: {page_summary(page)}\n")
+    return 1 if fails else 0
 
 
 def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
@@ -126,7 +122,7 @@ def _change(options: Options, ref: str, project: str | None, prices: PriceList |
         raise JobspecError(
             f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {PROJECT_FILE}"
         )
-    asked = Options(**{**vars(options), "project": project, "ref": ref})
+    asked = options.changed(project=project, ref=ref)
     try:
         then, before, after = sides(asked)
     except JobspecError as error:
@@ -157,8 +153,8 @@ def _variants(planned: Plan, rules: Sequence[Rule]) -> list[PageRow]:
 def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> PageRow:
     assert planned.project
     cluster = planned.met_by(variant)
-    objects, result = judged_variant(variant, cluster, rules)
-    findings = result.diagnostics
+    judged = judged_variant(variant, cluster, rules)
+    objects, findings = judged.objects, judged.result.diagnostics
     target = cluster.target
     stages = stages_of(variant, planned.project, cluster, known) if objects else ()
     texts = []

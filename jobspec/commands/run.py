@@ -24,10 +24,11 @@ from jobspec.session.delivery import deliver
 from jobspec.session.finding import unbuilt
 from jobspec.session.found import Found
 from jobspec.session.inputs import load_run_context, settings_of
-from jobspec.session.options import Option, Options, add_paths, declare, input_options, repository_options
+from jobspec.session.judging import Depth
+from jobspec.session.options import Option, Options, add_paths, declare, input_options, outcome_option, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour
-from jobspec.session.verdict import check_files, files_for
+from jobspec.session.verdict import results_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,7 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         ),
     ]
     kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s")
-    declare(add_paths(parser), [*input_options(), *repository_options(), command, arguments, *limits, kill], paths="PATH [PATH ...]")
+    declare(
+        add_paths(parser),
+        [*input_options(), *repository_options(), outcome_option(), command, arguments, *limits, kill],
+        paths="PATH [PATH ...]",
+    )
 
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
@@ -55,19 +60,22 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 def run(options: Options) -> int:
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
-    run_context = load_run_context(options)
-    found = files_for(options, run_context, settings_of(options), encrypted=False)
-    checked = check_files(found, run_context, skip_unknown=True)
-    results = [*run_context.remarks, *(run_context.wrong or [each.result for each in checked])]
-    if not all(each.valid for each in results):
-        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(found))
+    options = options.changed(skip_unknown=True)
+    context = load_run_context(options)
+    given = results_of(options, context, settings_of(options), Depth(options.outcome, documents=True), encrypted=False)
+    results = [*context.remarks, *given.files]
+    if not given.valid:
+        deliver(results, context.cluster.releases, options, sys.stderr, read=reader(given.read))
         return 1
-    documents = [document for each in checked for document in each.documents]
-    job = _job_among(documents, found)
-    expansion = expand(job, [*documents, *run_context.cluster.lookups], run_context.cluster.target)
-    results = [each.with_diagnostics(expansion.diagnostics if each.path == job.file else ()) for each in results]
+    documents = [document for each in given.applied for document in each.checked.documents]
+    job = _job_among(documents, given.found)
+    home = next(each for each in given.applied if any(job is one for one in each.checked.documents))
+    expansion = expand(job, home.context, home.cluster.target)
+    known = {(each.rule, str(each.mark)) for result in results for each in result.diagnostics}
+    further = [each for each in expansion.diagnostics if (each.rule, str(each.mark)) not in known]
+    results = [each.with_diagnostics(further if each.path == job.file else ()) for each in results]
     if any(each.diagnostics for each in results):
-        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(found))
+        deliver(results, context.cluster.releases, options, sys.stderr, read=reader(given.read))
     if not all(each.valid for each in results):
         return 1
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]

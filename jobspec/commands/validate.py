@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from jobspec.diagnostics.results import FileResult
-from jobspec.journey.steps import Checked
-from jobspec.session.inputs import Judging, RunContext, settings_of
+from jobspec.session.inputs import settings_of
+from jobspec.session.judging import Depth
 from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.session.verdict import check_and_report
 from jobspec.world.world import StoredObjects
@@ -14,7 +13,6 @@ from jobspec.world.world import StoredObjects
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Collection, Sequence
 
 
 def options() -> list[Option]:
@@ -33,11 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found, or what the settings say."""
-
-    def judge(files: Sequence[Checked], _: RunContext, __: Collection[str] | None) -> list[FileResult]:
-        return [each.result for each in files]
-
-    return check_and_report(options, settings_of(options), Judging(judge, outcome=options.outcome), stored=_stored(options))
+    return check_and_report(options, settings_of(options), Depth(options.outcome), stored=_stored(options))
 
 
 def _stored(options: Options) -> StoredObjects | None:

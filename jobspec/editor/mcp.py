@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,10 +29,12 @@ from jobspec.reports.diff import json_report as changes_report
 from jobspec.reports.queue import beyond
 from jobspec.reports.queue import json_report as workloads_report
 from jobspec.reports.text import message_of
+from jobspec.session.builds import WORK_PREFIX, kept_builds
 from jobspec.session.comparing import compared
+from jobspec.session.disk import Disk
 from jobspec.session.explaining import explained
 from jobspec.session.field_pages import place_of
-from jobspec.session.found import CONFINED_TO, Found
+from jobspec.session.found import Found
 from jobspec.session.options import Options
 from jobspec.session.queues import answers
 
@@ -92,9 +95,8 @@ class Tools:
     """What an agent can ask about the working folder."""
 
     def __init__(self) -> None:
-        self._files = Workspace(os.curdir, builds=False)
+        self._files = Workspace(os.curdir, is_confined=True)
         self._root = os.path.realpath(os.curdir)
-        CONFINED_TO[:] = [self._root]
 
     def check(self, path: str = "", text: str = "") -> dict[str, Any]:
         """What an API server, the operators' webhooks and the operators would say to manifests.
@@ -134,9 +136,9 @@ class Tools:
         cluster's file. Without a status of what runs, only `never` is certain.
         """
         name, manifest = self._manifest(path or ("" if text else "jobspec.yaml"), text)
-        given = Found(name, named=True, content=manifest.encode(errors="surrogatepass")) if text else None
+        given = Found(name, named=True, content=manifest.encode(errors="surrogatepass"), disk=Disk(None, self._root)) if text else None
         paths = [self._name(each) for each in queues or ([] if cluster else [os.curdir])]
-        options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None)
+        options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None, disk=Disk(None, self._root))
         made = _asked(lambda: answers(options, given))
         found = {"workloads": json.loads(workloads_report(made.asked))["workloads"], "together": list(beyond(made.asked, made.world))}
         bypassing = [f"{each.job.kind} {each.job.name}" for each in made.asked if not each.answer]
@@ -285,9 +287,11 @@ def _error(message: str) -> Exception:
 
 
 class _Confined:
-    """An audit hook that refuses what these tools never need: other files, writes, the network, other programs."""
+    """An audit hook that refuses what these tools never need: other files, writes, the network, programs that build nothing."""
 
     def __init__(self, root: str) -> None:
+        self._builds = (kept_builds(), os.path.join(tempfile.gettempdir(), WORK_PREFIX))
+        """Where builders of kustomizations work and what they build is kept: the only places that are written to."""
         ours = (shipped.path("overlays"), shipped.path("schemas"), package_path(), sys.prefix, sys.base_prefix, os.devnull)
         self._folders = tuple(dict.fromkeys(map(os.path.realpath, (root, *ours, *(each for each in sys.path if each)))))
 
@@ -296,16 +300,43 @@ class _Confined:
             path, mode, flags = arguments
             real = os.path.realpath(os.fsdecode(path))
             writes = any(each in (mode or "") for each in "wax+") or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-            if real != os.devnull and (writes or not any(real == each or real.startswith(f"{each}{os.sep}") for each in self._folders)):
+            is_read = not writes and any(real == each or real.startswith(f"{each}{os.sep}") for each in self._folders)
+            if real != os.devnull and not is_read and not self._is_of_builds(real):
                 raise PermissionError(13, "outside of the folder that this server reads", path)
-        elif event in _REFUSED or (event == "subprocess.Popen" and os.path.basename(str(arguments[1][0])) != "git"):
+        elif event in _CHANGES and all(map(self._is_of_builds, _places(event, arguments))):
+            return
+        elif event in _CHANGES or event in _REFUSED or (event == "subprocess.Popen" and not _builds(arguments[1])):
             raise PermissionError(13, f"this server does not do that: {event}")
 
+    def _is_of_builds(self, path: str) -> bool:
+        return any(
+            os.path.realpath(path).startswith(os.path.realpath(os.path.dirname(each)) + os.sep + os.path.basename(each))
+            for each in self._builds
+        )
 
+
+def _builds(command: Sequence[str]) -> bool:
+    """True if a program only reads Git, or builds a kustomization."""
+    return os.path.basename(str(command[0])) in ("git", "kustomize") or (os.path.basename(str(command[0])), *command[1:2]) == (
+        "kubectl",
+        "kustomize",
+    )
+
+
+def _places(event: str, arguments: tuple[Any, ...]) -> list[str]:
+    """The paths that a call of the system changes. A path below an open folder is found by the folder's descriptor."""
+    names = [each for each in arguments if isinstance(each, str | bytes)]
+    descriptors = [each for each in arguments if isinstance(each, int) and not isinstance(each, bool)]
+    folder = next((os.readlink(f"/proc/self/fd/{each}") for each in descriptors[-1:] if each >= 0 and event in _IN_OPEN_FOLDER), "")
+    return [os.path.join(folder, os.fsdecode(each)) for each in names]
+
+
+#: Events that change files; their arguments end with the descriptor of an open folder, or -1.
+_IN_OPEN_FOLDER = ("os.mkdir", "os.remove", "os.rmdir", "os.rename")
+_CHANGES = frozenset((*_IN_OPEN_FOLDER, "os.utime", "shutil.rmtree", "tempfile.mkdtemp"))
 _REFUSED = frozenset(
     (
-        *(f"os.{each}" for each in ("system", "exec", "posix_spawn", "remove", "rename", "rmdir", "mkdir", "truncate", "link", "symlink")),
-        *(f"os.{each}" for each in ("chmod", "chown", "utime")),
+        *(f"os.{each}" for each in ("system", "exec", "posix_spawn", "truncate", "link", "symlink", "chmod", "chown")),
         *("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request"),
     )
 )

@@ -27,20 +27,22 @@ from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
 from jobspec.lint.ignores import ReportFilter
-from jobspec.lint.linting import lint
 from jobspec.project.matrix import Spelling
 from jobspec.project.variants import PlannedVariant
 from jobspec.session.changes import referring
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.cluster import with_contracts
+from jobspec.session.disk import Disk
 from jobspec.session.finding import find_for
 from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files
-from jobspec.session.found import OPENED, Found
-from jobspec.session.inputs import Judging, RunContext, kept_schemas, load_run_context, settings_of
+from jobspec.session.found import Found
+from jobspec.session.found_file import FoundFile
+from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, settings_of
+from jobspec.session.judging import Depth, is_project, judge_files
 from jobspec.session.options import Options, judging_options, read
 from jobspec.session.project import Plan, judged_variant
 from jobspec.session.reading import reader
-from jobspec.session.verdict import is_project, verdict_on
+from jobspec.session.verdict import chosen_results
 from jobspec.world.world import Cluster
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
@@ -66,15 +68,19 @@ class Snapshot:
 class Workspace:
     """The files of a folder and the open texts, with what is known of them."""
 
-    def __init__(self, root: str, *, builds: bool = True) -> None:
-        """*root* is the working folder; empty where there is none, and each open file is judged alone. *builds*: kustomize may run."""
+    def __init__(self, root: str, *, is_confined: bool = False) -> None:
+        """*root* is the working folder; empty where there is none, and each open file is judged alone.
+
+        *is_confined*: no link may lead out of the folder.
+        """
         self.root = root and os.path.realpath(root)
         self.texts: Mapping[str, str] = {}
         """The open texts, by real path."""
         self.snapshot: Snapshot | None = None
         """What the last whole check found out; None before the first one."""
-        self.options = read([os.curdir, *(() if builds else ("--no-build",))], judging_options()) or Options()
+        self.options = read([os.curdir], judging_options()) or Options()
         """The command line that judges the folder."""
+        self._confined_to = self.root if is_confined else ""
         self._lock = Lock()
         self._wanted: object = object()
         self._read: object = None
@@ -133,16 +139,15 @@ class Workspace:
             found = [*self._found, *self._unsaved(texts)]
             known = _Known(self, found, is_cancelled, chosen(self._settings))
 
-            def judge(files: Sequence[Checked], context: RunContext, _: Collection[str] | None) -> list[FileResult]:
-                about = None if asked is None else self._about(files, asked)
-                results = [each.result for each in files]
-                if advice:
-                    results = lint(files, context.cluster, known.rules, run=known.one_by_one, only=about)
-                return results if about is None else [each for each in results if each.path in about]
-
-            how = Judging(judge, outcome=True)
-            how = how.changed(rules=known.rules, judge_variants=known.judged_variants) if advice else how
-            reported, _, _ = verdict_on(found, self.options, context, self._settings, how, kept=known.checked)
+            depth = Depth(
+                rules=known.rules if advice else None,
+                kept=known.checked,
+                about=None if asked is None else lambda files: self._about(files, asked),
+                lint_run=known.one_by_one,
+                judge_variants=known.judged_variants if advice else None,
+            )
+            judged = judge_files(found, self.options, context, depth)
+            reported, _ = chosen_results(judged, self.options, self._settings, depth)
             known.keep()
             checked = {(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}
             self.snapshot = Snapshot(context.cluster, list(checked.values()), known.plans)
@@ -161,13 +166,8 @@ class Workspace:
     def fixed(self, name: str, is_wanted: Callable[[Diagnostic], bool] = lambda _: True) -> tuple[str, str]:
         """The text of a file, and the same with the fixes of what *is_wanted*, as `--fix` makes them."""
         with self.reading() as (context, texts):
-            rules = chosen(self._settings)
-
-            def judge(files: Sequence[Checked], context: RunContext, about: Collection[str]) -> list[FileResult]:
-                return lint(files, context.cluster, rules, only=about)
-
             found = [*(files_to_fix(self.options, context, self._settings) if self._found else ()), *self._unsaved(texts)]
-            checker = CandidateChecker(found, context, judge, self.options)
+            checker = CandidateChecker(found, context, chosen(self._settings), self.options)
             fixed = fixed_files(found, checker, self._settings, lambda path, each: os.path.normpath(path) == name and is_wanted(each))
             before = text_of(self.place(name), texts)
         return before, next((each.after.text for each in fixed if os.path.normpath(each.found.path) == name), before)
@@ -180,15 +180,15 @@ class Workspace:
         """
         with self._lock:
             wanted, texts = self._wanted, self.texts  # in this order: a text that is not among these is looked for the next time
-            OPENED.update({path: text.encode(errors="surrogatepass") for path, text in texts.items()})
-            try:
-                if wanted is not self._read:
-                    self._found = self._find(self._run_context().cluster) if self.root else []
-                    self._read = wanted
-                assert self._context
-                yield self._context, texts
-            finally:
-                OPENED.clear()
+            opened = {path: text.encode(errors="surrogatepass") for path, text in texts.items()}
+            self.options = self.options.changed(disk=Disk(opened, self._confined_to))
+            if wanted is not self._read:
+                self._found = self._find(self._run_context().cluster) if self.root else []
+                self._read = wanted
+            else:
+                self._found = [each.changed(disk=self.options.disk) for each in self._found]
+            assert self._context
+            yield self._context, texts
 
     def _about(self, files: Sequence[Checked], asked: Collection[str]) -> set[str]:
         """The results that matter for some files: their own, those that may refer to them, and projects."""
@@ -201,7 +201,11 @@ class Workspace:
         """What files are checked with, by the settings as they are now."""
         self._settings = settings_of(self.options)
         rules = [each.name for each in chosen(self._settings)]
-        fingerprint = (rules, repr(self._settings and self._settings.contracts), [(each, _stamps(each)) for each in kept_schemas()])
+        fingerprint = (
+            rules,
+            repr(self._settings and self._settings.contracts),
+            [(each, _stamps(each, self.options.disk)) for each in kept_schemas()],
+        )
         if self._context is None or fingerprint != self._fingerprint:
             context = load_run_context(self.options)
             self._context = context.with_cluster(with_contracts(context.cluster, self._settings))
@@ -227,7 +231,8 @@ class Workspace:
             is_hidden = is_inside and any(part.startswith(".") for part in name.split(os.sep))
             if name in known or is_hidden or not real.endswith(MANIFEST_ENDINGS) or (is_inside and os.path.isfile(real)):
                 continue
-            new.append(Found(name, named=False, content=None if os.path.isfile(real) else text.encode(errors="surrogatepass")))
+            content = None if os.path.isfile(real) else text.encode(errors="surrogatepass")
+            new.append(Found(name, named=False, content=content, disk=self.options.disk))
         return new
 
 
@@ -241,19 +246,22 @@ class _Known:
         self.plans: dict[str, Plan] = {}
         plans = workspace.snapshot.plans.values() if workspace.snapshot else ()
         paths = {each.path for each in (*found, *(each for plan in plans for each in plan.read))}
-        self._stamps = {path: _stamp(path) for path in paths}  # before anything is read: what changes meanwhile is read the next time
+        self._stamps = {
+            path: _stamp(path, workspace.options.disk) for path in paths
+        }  # before anything is read: what changes meanwhile is read the next time
         self._files: dict[Any, tuple[Checked, Any]] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
-    def checked(self, file: Found, cluster: Cluster, check: Callable[[Found], Checked]) -> Checked:
+    def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
+        file = given.found
         held = (file.in_build, tuple(cluster.objects))
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
         key = (*where, id(held[0]), tuple(map(id, held[1])))
         known = self._workspace._files.get(key)
         if known is None:
             self._stop()
-            known = self._workspace._files[key] = (check(file), held)
+            known = self._workspace._files[key] = (check(given), held)
         self._files[key] = known
         return known[0]
 
@@ -276,7 +284,7 @@ class _Known:
         known = self._workspace._variants.get(key)
         if known is None:
             self._stop()
-            known = self._workspace._variants[key] = (judged_variant(variant, cluster, self.rules)[1], held)
+            known = self._workspace._variants[key] = (judged_variant(variant, cluster, self.rules).result, held)
         self._variants[key] = known
         return known[0]
 
@@ -321,10 +329,9 @@ def text_of(path: str, texts: Mapping[str, str]) -> str:
     return decoded if isinstance(decoded, str) else ""
 
 
-def _stamp(path: str) -> Any:
+def _stamp(path: str, disk: Disk) -> Any:
     """What changes with the content of a file: its open text, or when it was written on disk and its size."""
-    text = OPENED.get(os.path.realpath(path)) if OPENED else None
-    if text is not None:
+    if (text := disk.opened_text(path)) is not None:
         return text
     try:
         about = os.stat(path)
@@ -333,8 +340,8 @@ def _stamp(path: str) -> Any:
     return about.st_mtime_ns, about.st_size, about.st_ino
 
 
-def _stamps(folder: str) -> list[Any]:
-    return [(name, _stamp(os.path.join(here, name))) for here, _, names in os.walk(folder) for name in sorted(names)]
+def _stamps(folder: str, disk: Disk) -> list[Any]:
+    return [(name, _stamp(os.path.join(here, name), disk)) for here, _, names in os.walk(folder) for name in sorted(names)]
 
 
 def _of_engines(text: str) -> bool:

@@ -35,6 +35,8 @@ from jobspec.repository.origins import text_of
 from jobspec.repository.roles import Builds, Kustomization, kustomization_in
 
 _LIMIT = 60  # seconds for a build
+WORK_PREFIX = "jobspec-"
+"""The beginning of the names of temporary folders that builders work in."""
 _LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
 
@@ -227,13 +229,18 @@ def _builder() -> list[str] | None:
     return None
 
 
+def kept_builds() -> str:
+    """Return the folder in the user's cache that keeps what was built."""
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
+
+
 class BuildFailure(Exception):
     """Why a builder has built nothing."""
 
 
 def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str]) -> list[Output | BuildFailure]:
     """What a builder makes of each root. What was built before of the same files is kept in the user's cache."""
-    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
+    cache = kept_builds()
     known = functools.cache(_digest)  # builds share what they read
     fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
     kept = {path: os.path.join(cache, f"{each}.yaml") for path, each in fingerprints.items()}
@@ -243,7 +250,7 @@ def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str]) -> l
         import tempfile
         from concurrent.futures import ThreadPoolExecutor
 
-        with tempfile.TemporaryDirectory(prefix="jobspec-") as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with tempfile.TemporaryDirectory(prefix=WORK_PREFIX) as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(left))]
             answers = pool.map(lambda each, work: _output(each, work, kept[each.path], command, fingerprints[each.path]), left, places)
             made = dict(zip((each.path for each in left), answers, strict=True))

@@ -18,11 +18,12 @@ from jobspec.documents.reader import read
 from jobspec.journey.reading import may_ignore
 from jobspec.lint.catalogue import rules, stage_of
 from jobspec.lint.ignores import Ignores, ReportFilter, declared, ignores, require_known, without_ignored
+from jobspec.session.disk import Disk
 from jobspec.session.exclusions import Patterns
 from jobspec.session.folders import folders_above
-from jobspec.session.found import Found
+from jobspec.session.found import Found, disk_of
 from jobspec.session.options import Options
-from jobspec.session.reading import content_of, mentions, reader
+from jobspec.session.reading import reader
 from jobspec.session.writing import write_whole
 
 PYPROJECT = "pyproject.toml"
@@ -38,7 +39,7 @@ def settings_of(options: Options) -> ReportFilter:
         contracts=dict(map(_contract, options.contract)),
     )
     require_known(given, rules())
-    data, where = _in_folder()
+    data, where = _in_folder(options.disk)
     settings = given.over(data)
     require_known(settings, rules(), where)
     return settings
@@ -55,13 +56,13 @@ def _contract(text: str) -> tuple[str, str]:
     return image, path
 
 
-def _in_folder() -> tuple[Mapping[str, Any], str]:
+def _in_folder(disk: Disk) -> tuple[Mapping[str, Any], str]:
     """The settings of the nearest file that declares any: in the working folder, or in one above it in the repository."""
     for folder in (".", *folders_above(os.curdir)):
         for name, find in ((PROJECT_FILE, _of_project), (PYPROJECT, _of_python)):
             path = os.path.normpath(os.path.join(folder, name))
             if os.path.isfile(path):
-                data = find(content_of(Found(path, named=True)))
+                data = find(disk.read(path))
                 if data is not None:
                     return _from_here(declared(data, path), folder), path
     return {}, ""
@@ -149,7 +150,8 @@ def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[Fi
     """The files with comments for jobspec that projects name, each with the first such project, but for those with results of their own."""
     own = {os.path.normpath(each.path) for each in results}
     named = {each.path: project for project, files in list(read.items())[::-1] for each in files}
-    return {path: project for path, project in named.items() if path not in own and mentions(path, b"jobspec", b"Jobspec", b"JOBSPEC")}
+    disk = disk_of(each for files in read.values() for each in files)
+    return {path: project for path, project in named.items() if path not in own and disk.mentions(path, b"jobspec", b"Jobspec", b"JOBSPEC")}
 
 
 def _ignores(text: str, path: str) -> Ignores:

@@ -7,12 +7,12 @@ import os
 from jobspec.diagnostics.record import Record
 from jobspec.session.folders import folders_above, with_those_around
 from jobspec.session.found import skipped
-from jobspec.session.reading import read_beginning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobspec.session.disk import Disk
     from jobspec.session.found import Found
 
 
@@ -46,14 +46,14 @@ class Patterns(Record):
     lines: Sequence[str]
 
 
-def ignore_files(folders: Sequence[str]) -> list[Patterns]:
+def ignore_files(folders: Sequence[str], disk: Disk) -> list[Patterns]:
     """The patterns of the `.jobspecignore` in each of some folders and above them."""
     around = dict.fromkeys(os.path.normpath(os.path.join(each, up)) for each in folders for up in (os.curdir, *folders_above(each)))
     found = []
     for folder in (os.curdir, *around):
         path = os.path.join(folder, IGNORE_FILE)
         if os.path.isfile(path):
-            found.append(Patterns(folder, read_beginning(path).decode(errors="replace").splitlines()))
+            found.append(Patterns(folder, disk.read(path).decode(errors="replace").splitlines()))
     return found
 
 

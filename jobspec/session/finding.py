@@ -8,10 +8,11 @@ from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES
 from jobspec.journey.journey import one_by_one
+from jobspec.session.disk import DISK
 from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
 from jobspec.session.folders import folders_around, with_those_around
-from jobspec.session.found import CONFINED_TO, OPENED, STDIN, Found, is_judged_in_build, skipped
-from jobspec.session.reading import mentions, read_stdin
+from jobspec.session.found import STDIN, Found, disk_of, is_judged_in_build, skipped
+from jobspec.session.reading import read_stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.session.disk import Disk
     from jobspec.session.options import Options
 
 
@@ -34,13 +36,14 @@ def find(
     skip_unknown: bool = False,
     build: bool = False,
     encrypted: bool = False,
+    disk: Disk = DISK,
     run: Callable[..., list[Any]] = one_by_one,
 ) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped. *run*: how many files are read, as in `pipeline.check_files`.
+    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -50,14 +53,14 @@ def find(
     wrong = []
     for path in paths:
         if path == "-":
-            found.append(Found(STDIN, named=True, content=stdin))
+            found.append(Found(STDIN, named=True, content=stdin, disk=disk))
         elif os.path.isdir(path):
-            inside = list(_walk(path, (*MANIFEST_ENDINGS, *PAGES) if markdown else MANIFEST_ENDINGS))
+            inside = list(_walk(path, (*MANIFEST_ENDINGS, *PAGES) if markdown else MANIFEST_ENDINGS, disk))
             found += inside
             if not inside:
                 wrong.append(f"{path}: no *.yaml, *.yml or *.json file in this folder")
         elif os.path.exists(path):
-            found.append(Found(path, named=True))
+            found.append(Found(path, named=True, disk=disk))
         else:
             wrong.append(f"{path}: no such file or folder")
     if wrong:
@@ -66,8 +69,8 @@ def find(
     found = [each for each in found if each.named or each.path not in named]
     vendored = dict.fromkeys(filter(_is_vendored, found))
     found = with_roles([each for each in found if each not in vendored], skip_unknown=skip_unknown, build=build, run=run)
-    found += (skipped(each.path, "vendored file") for each in vendored)
-    return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
+    found += (skipped(each.path, "vendored file", disk) for each in vendored)
+    return found if encrypted else [skipped(each.path, "encrypted file", disk) if _is_encrypted(each) else each for each in found]
 
 
 def find_for(
@@ -86,18 +89,18 @@ def find_for(
     """
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
-    markdown, skip_unknown = options.markdown, options.skip_unknown
-    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, run=run)
+    markdown, skip_unknown, disk = options.markdown, options.skip_unknown, options.disk
+    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run)
     if walked := [each for each in paths if os.path.isdir(each)]:
-        excluded = [*(settings.exclude if settings else ()), *ignore_files(walked)]
+        excluded = [*(settings.exclude if settings else ()), *ignore_files(walked, disk)]
         found = without_excluded(without_ignored(found, walked), excluded)
-        found += left_out(walked)
+        found += left_out(walked, disk)
     if not options.helm:
         return found
     from jobspec.session.builds import rendered_charts
 
     charts = rendered_charts(options.helm, options.values, kubernetes)
-    return [*found, *(Found(path, named=False, in_build=each) for path, each in charts.items())]
+    return [*found, *(Found(path, named=False, in_build=each, disk=disk) for path, each in charts.items())]
 
 
 def with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Callable[..., list[Any]] = one_by_one) -> list[Found]:
@@ -109,18 +112,19 @@ def with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Call
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
     is_built = charts or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
     speaking = is_built or any(word in each.path for each in asked for word in _OF_ROLES)
-    if not speaking and not any(mentions(each.path, *ENGINES) for each in asked):
+    if not speaking and not any(each.disk.mentions(each.path, *ENGINES) for each in asked):
         return found
     from dataclasses import replace
 
     from jobspec.session.builds import in_builds
 
     known = in_builds([each.path for each in asked], charts, build=build, run=run)
-    if OPENED:  # the files on disk have what is known of their documents and kinds
+    disk = disk_of(found)
+    if disk.opened:  # the files on disk have what is known of their documents and kinds
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}
     ids = set(map(id, asked))
-    files = [Found(each.path, named=each.named, in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
-    return [*files, *(Found(path, named=False, in_build=each) for path, each in known.items())]
+    files = [each.changed(in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
+    return [*files, *(Found(path, named=False, in_build=each, disk=disk) for path, each in known.items())]
 
 
 def projects_around(found: Sequence[Found]) -> list[Found]:
@@ -128,16 +132,17 @@ def projects_around(found: Sequence[Found]) -> list[Found]:
     given = {os.path.normpath(each.path) for each in found}
     folders = dict.fromkeys(folder for each in found if each.named and each.content is None for folder in folders_around(each.path))
     paths = [os.path.normpath(os.path.join(folder, PROJECT_FILE)) for folder in folders]
-    return [Found(each, named=False) for each in paths if each not in given and os.path.isfile(each)]
+    disk = disk_of(found)
+    return [Found(each, named=False, disk=disk) for each in paths if each not in given and os.path.isfile(each)]
 
 
-def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
+def _walk(folder: str, endings: tuple[str, ...], disk: Disk) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = _below(here, name)
-            if name.lower().endswith(endings) and not name.startswith(".") and _is_there(path):
-                yield Found(path, named=False)
+            if name.lower().endswith(endings) and not name.startswith(".") and disk.has(path):
+                yield Found(path, named=False, disk=disk)
 
 
 def _is_vendored(found: Found) -> bool:
@@ -148,12 +153,8 @@ def _is_vendored(found: Found) -> bool:
 
 def _is_encrypted(found: Found) -> bool:
     """Whether SOPS has encrypted a file that nobody named."""
+    mentions = found.disk.mentions
     return not found.named and mentions(found.path, b"ENC[AES256_GCM,") and mentions(found.path, b"\nsops:", b'"sops":')
-
-
-def _is_there(path: str) -> bool:
-    """Whether a file exists; a link has to lead to one inside of the folder that is searched."""
-    return os.path.exists(path) and all(os.path.commonpath((os.path.realpath(path), each)) == each for each in CONFINED_TO)
 
 
 def _below(folder: str, name: str) -> str:
@@ -169,7 +170,7 @@ def unbuilt(found: Iterable[Found], command: str) -> str:
     return ""
 
 
-def left_out(paths: Iterable[str]) -> list[Found]:
+def left_out(paths: Iterable[str], disk: Disk = DISK) -> list[Found]:
     """The manifests in hidden folders below some folders, which are not checked, only counted as skipped."""
     found: list[Found] = []
     for path in paths:
@@ -178,7 +179,9 @@ def left_out(paths: Iterable[str]) -> list[Found]:
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
                 files = [_below(here, name) for name in sorted(names) if name.lower().endswith(MANIFEST_ENDINGS)]
-                found += [skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
+                found += [
+                    skipped(each, "hidden file") for each in files if disk.mentions(each, b"apiVersion") and disk.mentions(each, b"kind")
+                ]
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.rules import Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
 from jobspec.documents.decoding import decode
@@ -22,6 +22,7 @@ from jobspec.journey.steps import Checked, Source
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.tree import differences
 from jobspec.reports.text import visible
+from jobspec.session.advice import with_advice
 from jobspec.session.choosing import wanted
 from jobspec.session.finding import find_for
 from jobspec.session.fixes import FixedText, fix_texts
@@ -32,10 +33,6 @@ from jobspec.session.progress import with_progress
 from jobspec.session.project import plans_in
 from jobspec.session.reading import content_of
 from jobspec.session.writing import complete_earlier
-from jobspec.world.world import Cluster
-
-#: A function of all files, their run context, and the paths of some of them, that gives the results of these.
-Judge = Callable[[Sequence[Checked], RunContext, Collection[str]], Sequence[FileResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +44,11 @@ class FixedFile:
     after: FixedText
 
 
-def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
+def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, rules: Sequence[Rule] | None) -> bool:
     """Write the fixes of manifests, or show them (*diff*); whether any are shown, which are all that is printed then.
 
-    *judge* gives the results of some of the files; what *settings* and comments ignore is not fixed. Candidates are judged with what
-    becomes of accepted jobs where the command reports it.
+    What *settings* and comments ignore is not fixed. Candidates are linted by *rules* if there are any, and judged with what becomes of
+    accepted jobs if the command reports that.
     """
     if options.helm:
         raise JobspecError("--fix and --diff cannot be combined with --helm")
@@ -61,7 +58,7 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)
-    fixed = fixed_files(found, CandidateChecker(found, run_context, judge, options), settings)
+    fixed = fixed_files(found, CandidateChecker(found, run_context, rules, options), settings)
     changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:
@@ -150,10 +147,10 @@ def _in_diff(path: str) -> str:
 class CandidateChecker:
     """Judges files with the texts that they would have."""
 
-    def __init__(self, found: Sequence[Found], run_context: RunContext, judge: Judge, options: Options) -> None:
+    def __init__(self, found: Sequence[Found], run_context: RunContext, rules: Sequence[Rule] | None, options: Options) -> None:
         self._found = {each.path: each for each in found}
         self._run_context = run_context
-        self._judge = judge
+        self._rules = rules
         self._options = options
         self._checked: dict[tuple[str, str | bytes], Checked] = {}
 
@@ -171,7 +168,8 @@ class CandidateChecker:
             return [self._checked[key] for key in keys]
 
         resolved = travel(Journey(files, world, outcome=self._options.outcome, spread=run))
-        return {each.path: each.diagnostics for each in self._judge(resolved, self._run_context, about) if each.path in about}
+        results = with_advice(resolved, world, self._rules, about=about)
+        return {each.path: each.diagnostics for each in results if each.path in about}
 
     def _file(self, path: str, text: str) -> TextFile:
         return TextFile(Source(path, text, skip_unknown=self._options.skip_unknown or skips_unknown(self._found[path])))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import PAGES
+from jobspec.session.disk import DISK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from dataclasses import KW_ONLY
 
     from jobspec.repository.in_build import InBuild
+    from jobspec.session.disk import Disk
 
 
 STDIN = "<stdin>"
-#: The texts of the documents that are open in an editor, by their real paths: they stand for the files on disk.
-OPENED: dict[str, bytes] = {}
-#: The real path of the folder outside of which no file is found, where there is one: links that lead out of it are passed by.
-CONFINED_TO: list[str] = []
 
 
 class Found(Record):
@@ -30,6 +29,8 @@ class Found(Record):
     """What it holds, where that can be read only once."""
     in_build: InBuild | None = None
     """Its role in the builds of its repository; None where it is judged by itself."""
+    disk: Disk = DISK
+    """The files on disk that it is one of."""
     part: int = 0
     """The number of the part."""
     first_line: int = 0
@@ -43,13 +44,18 @@ def is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
     return found.content is None and (skip_unknown or not found.named)
 
 
-def skipped(path: str, why: str) -> Found:
+def skipped(path: str, why: str, disk: Disk = DISK) -> Found:
     """A file that is counted as skipped, and why."""
     from jobspec.repository.in_build import InBuild
 
-    return Found(path, named=False, in_build=InBuild(why))
+    return Found(path, named=False, in_build=InBuild(why), disk=disk)
 
 
 def skips_unknown(found: Found) -> bool:
     """Whether unknown documents in a file are always skipped: the user did not name the file, or it is a Markdown page."""
     return not found.named or found.path.endswith(PAGES)
+
+
+def disk_of(files: Iterable[Found]) -> Disk:
+    """Return the disk that files were found on."""
+    return next((each.disk for each in files), DISK)

@@ -18,42 +18,21 @@ from jobspec.kubernetes.problems import closest
 from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.session.folders import folders_above
 from jobspec.session.found import Found
-from jobspec.session.reading import content_of, mentions
+from jobspec.session.reading import content_of
 from jobspec.world.world import Cluster, StoredObjects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from dataclasses import KW_ONLY
-    from typing import Any
+    from collections.abc import Mapping, Sequence
 
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.diagnostic import Severity
-    from jobspec.diagnostics.rules import Rule
-    from jobspec.journey.steps import Checked
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.lint.ignores import ReportFilter
     from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
     from jobspec.session.cluster import PinnedCluster
+    from jobspec.session.disk import Disk
     from jobspec.session.options import Options
-
-    #: A function of a project's `Plan`, that gives a result for each of its variants.
-    JudgeVariants = Callable[[Any], Sequence[FileResult]]
-    #: A function of checked files, their run context, and the paths of some of them (None: all), that gives the results of these.
-    Judge = Callable[[Sequence[Checked], "RunContext", Collection[str] | None], list[FileResult]]
-
-
-class Judging(Record):
-    """How a command judges files, and the variants of projects that the user names."""
-
-    judge: Judge
-    _: KW_ONLY
-    outcome: bool
-    """Whether it is said what becomes of accepted jobs."""
-    rules: Sequence[Rule] | None = None
-    """Those of lint; None where lint is not asked."""
-    judge_variants: JudgeVariants | None = None
-    """Gives the results of a project's variants; None where outcomes and rules say all of them."""
 
 
 class RunContext(Record):
@@ -113,7 +92,7 @@ def pinned_cluster(options: Options) -> PinnedCluster | None:
     from jobspec.session.cluster import read_cluster
 
     path = options.cluster or ""
-    return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True))))
+    return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True, disk=options.disk))))
 
 
 def _placeholder_values(options: Options) -> dict[str, str]:
@@ -146,16 +125,21 @@ def _remark(operator: str, cluster: Cluster) -> FileResult:
 def settings_of(options: Options) -> ReportFilter | None:
     """What is to be reported; None where neither an option nor a settings file says anything of it."""
     given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
-    if not any(given) and options.baseline is None and not any(map(_has_settings, (os.curdir, *folders_above(os.curdir)))):
+    if (
+        not any(given)
+        and options.baseline is None
+        and not any(_has_settings(each, options.disk) for each in (os.curdir, *folders_above(os.curdir)))
+    ):
         return None
     from jobspec.session import choosing
 
     return choosing.settings_of(options)
 
 
-def _has_settings(folder: str) -> bool:
+def _has_settings(folder: str, disk: Disk) -> bool:
     """Whether a folder seems to have settings of the checks, in its project or its `pyproject.toml`."""
     python = os.path.join(folder, "pyproject.toml")
+    mentions = disk.mentions
     in_python = mentions(python, b"tool.jobspec") or (mentions(python, b"[tool]") and mentions(python, b"jobspec"))
     return in_python or mentions(os.path.join(folder, PROJECT_FILE), b"checks:")
 

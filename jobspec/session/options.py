@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from jobspec.session.disk import DISK
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from jobspec.journey.steps import Source
+    from jobspec.session.disk import Disk
 
 
 class Option:
@@ -97,9 +100,15 @@ class Options:
     fail_on: str | None = None
     baseline: str | None = None
     contract: Sequence[str] = ()
+    disk: Disk = DISK
+    """The files that are read."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
+
+    def changed(self, **values: Any) -> Options:
+        """Return the options with other values of some."""
+        return Options(**{**vars(self), **values})
 
     def __getattr__(self, name: str) -> Any:
         if name != "output":

@@ -20,8 +20,8 @@ from jobspec.operators.made import with_generated_names
 from jobspec.operators.workloads import is_workload, resumed
 from jobspec.session.finding import find
 from jobspec.session.inputs import load_run_context
+from jobspec.session.judging import check_files
 from jobspec.session.options import Options
-from jobspec.session.verdict import check_files
 from jobspec.world.world import Cluster
 
 

@@ -12,12 +12,14 @@ from jobspec.apis.kinds import PROJECT, PROJECT_FILE
 from jobspec.diagnostics.causes import deduplicated, joined
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.rules import Rule
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import read
+from jobspec.journey.journey import one_by_one
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.steps import Checked, Source
 from jobspec.kubernetes.problems import closest
@@ -30,6 +32,7 @@ from jobspec.project.tree import EngineTree, Files, VariantsTree, complete, engi
 from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
 from jobspec.session import merges
 from jobspec.session import trees as owned_trees
+from jobspec.session.applied import AppliedFile
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import projects_around
 from jobspec.session.found import Found, skipped
@@ -250,7 +253,7 @@ def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contr
     plans = {}
     for each in [*asked, *around]:
         if os.path.basename(each.path) == PROJECT_FILE and not (each.in_build and each.in_build.role) and _is_project(each):
-            planned = plan_with_contracts(options, ProjectFiles(each.path), given).with_variants()
+            planned = plan_with_contracts(options, ProjectFiles(each.path, each.disk), given).with_variants()
             if planned.valid and (each not in around or _is_about(planned, names)):
                 plans[each.path] = planned
     trees = tuple(map(_tree_of, plans.values()))
@@ -409,14 +412,25 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
     return FileResult(path, [row for each in results for row in each.documents], once)
 
 
-def judged_variants(planned: Plan, rules: Sequence[Rule], *, outcome: bool) -> list[FileResult]:
-    """Of each variant of a valid project the objects, and what is wrong with these, what becomes of them, and what *rules* of lint find."""
+class JudgedVariant(Record):
+    """A variant's result, and its objects."""
+
+    result: FileResult
+    objects: Mapping[str, Document]
+    """The objects by file; none if the variant has an error."""
+    applied: AppliedFile | None
+    """What a cluster gets of it; None if nobody asks for documents."""
+
+
+def judged_variants(planned: Plan, rules: Sequence[Rule], *, outcome: bool, documents: bool = False) -> list[JudgedVariant]:
+    """Judge each variant of a valid project: what is wrong with its objects, what becomes of them, and what *rules* of lint find."""
     variants = planned.variants if planned.valid else ()
 
-    def of_variant(variant: PlannedVariant) -> FileResult:
-        return judged_variant(variant, planned.met_by(variant), rules, outcome=outcome)[1]
+    def of_variant(variant: PlannedVariant) -> JudgedVariant:
+        judged = judged_variant(variant, planned.met_by(variant), rules, outcome=outcome)
+        return judged if documents else JudgedVariant(judged.result, {}, None)
 
-    return with_progress(variants, of_variant, done_to_each=("checked", "variant"))
+    return with_progress(variants, of_variant, run=one_by_one if documents else None, done_to_each=("checked", "variant"))
 
 
 def reported_once(variants: Iterable[FileResult], reported: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -430,16 +444,16 @@ def _place_of_diagnostic(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def judged_variant(
-    variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule], *, outcome: bool = True
-) -> tuple[Mapping[str, Document], FileResult]:
-    """A variant's objects by file, judged by themselves, with outcomes and lint findings; or no objects, with its errors."""
+def judged_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule], *, outcome: bool = True) -> JudgedVariant:
+    """Judge a variant's objects by themselves, foresee what becomes of them, and lint them."""
     checked, objects = documents_of(variant, cluster)
-    if not checked.result.valid:
-        return {}, checked.result
     accepted = Checked(checked.result, list(objects.values()), checked.objects)
-    (result,) = lint([foresee(accepted, cluster) if outcome else accepted], cluster, rules)
-    return objects, result.with_only([each for each in result.diagnostics if each.stage in ("outcome", "lint")], ignored=0)
+    if not checked.result.valid:
+        return JudgedVariant(checked.result, {}, AppliedFile(accepted, cluster, variant=variant.name))
+    accepted = foresee(accepted, cluster) if outcome else accepted
+    (result,) = lint([accepted], cluster, rules)
+    found = result.with_only([each for each in result.diagnostics if each.stage in ("outcome", "lint")], ignored=0)
+    return JudgedVariant(found, objects, AppliedFile(accepted, cluster, variant=variant.name))
 
 
 def write_project(options: Options, path: str) -> int:

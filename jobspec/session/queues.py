@@ -19,13 +19,13 @@ from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
-from jobspec.session.applied import AppliedFile, applied
 from jobspec.session.cluster import documents_in
 from jobspec.session.found import Found
-from jobspec.session.inputs import RunContext, load_run_context
+from jobspec.session.inputs import RunContext, load_run_context, settings_of
+from jobspec.session.judging import Depth, judge_files
 from jobspec.session.options import Options
 from jobspec.session.project import Plan
-from jobspec.session.verdict import check_files
+from jobspec.session.verdict import results_of
 from jobspec.world.world import Cluster
 
 
@@ -49,21 +49,19 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     run_context = load_run_context(options)
     queues = queue_documents(options.queues)
     run_context = with_lookups(run_context, queues)
+    depth = Depth(False, documents=True)
     if given:
-        checked = check_files([given], run_context, skip_unknown=options.skip_unknown)
-        files = [AppliedFile(each, run_context.cluster, checked) for each in checked]
-        results, read = run_context.wrong or [each.result for each in checked], [given]
+        found = judge_files([given], options, run_context, depth)
     else:
-        found = applied(options, run_context)
-        files, results, read = found.files, found.results, found.read
-    results = [*run_context.remarks, *results]
-    with_jobs = [each.cluster for each in files if any(job.group_kind in KINDS for job in each.checked.documents)]
+        found = results_of(options, run_context, settings_of(options), depth, encrypted=False)
+    read, results = found.read, [*run_context.remarks, *found.files]
+    with_jobs = [each.cluster for each in found.applied if any(job.group_kind in KINDS for job in each.checked.documents)]
     cluster = max(with_jobs or [run_context.cluster], key=lambda each: len(each.objects))  # a project's has those of other files, too
     if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
         raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
-    if not all(each.valid for each in results):
+    if not found.valid:
         return Answers(results, cluster, read)
-    jobs = [(job, file.context) for file in files for job in file.checked.documents]
+    jobs = [(job, file.context) for file in found.applied for job in file.checked.documents]
     world = world_for(queues, [document for document, _ in jobs], cluster)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")

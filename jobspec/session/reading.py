@@ -10,7 +10,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.decoding import MAX_FILE, decode
 from jobspec.documents.document import PAGES
 from jobspec.journey.steps import Source
-from jobspec.session.found import OPENED, skips_unknown
+from jobspec.session.found import disk_of, skips_unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 _PART_SIZE = 1 << 20  # characters
-_PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
 
 def read_stdin() -> bytes:
@@ -38,7 +37,7 @@ def content_of(found: Found) -> bytes:
     if found.span is None:
         return _whole(found)
     start, end = found.span
-    if found.content is not None or _opened(found.path) is not None or (found.in_build and found.in_build.build):
+    if found.content is not None or found.disk.opened_text(found.path) is not None or (found.in_build and found.in_build.build):
         return _whole(found)[start:end]
     with open(found.path, "rb") as file:
         file.seek(start)
@@ -51,7 +50,7 @@ def _whole(found: Found) -> bytes:
     if found.in_build and found.in_build.build:
         return found.in_build.build.content
     try:
-        return read_beginning(found.path)
+        return found.disk.read(found.path)
     except OSError as error:
         raise JobspecError(f"{found.path}: {error.strerror}") from None
 
@@ -145,45 +144,18 @@ def _yaml_of_page(found: Found) -> bytes:
     return yaml_of(text).encode() if isinstance(text, str) else content
 
 
-def mentions(path: str, *words: bytes) -> bool:
-    """Whether there is a file that has one of these words; what comes through a pipe cannot be read twice, and has none."""
-    try:
-        content = read_beginning(path) if os.path.isfile(path) else b""
-        return any(each in content for each in words)
-    except OSError:
-        return False
-
-
-def read_beginning(path: str) -> bytes:
-    """The first bytes of a file, by fewer calls of the system than a file object needs; or its text in an editor."""
-    if (text := _opened(path)) is not None:
-        return text
-    file = os.open(path, os.O_RDONLY)
-    try:
-        parts = []
-        left = MAX_FILE + 1
-        while left and (part := os.read(file, min(left, _PART))):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
-    finally:
-        os.close(file)
-
-
-def _opened(path: str) -> bytes | None:
-    return OPENED.get(os.path.realpath(path)) if OPENED else None
-
-
 def reader(files: Iterable[Found]) -> Callable[[str], str]:
     """What gives the text of a file by its name once more; empty where it cannot be read again, as what came through a pipe."""
+    files = list(files)
     kept = {each.path: each.content for each in files if each.content is not None}
+    disk = disk_of(files)
 
     def text(name: str) -> str:
         path = path_of_file(name)
         if name not in kept and not os.path.isfile(path):
             return ""
         try:
-            decoded = decode(kept[name] if name in kept else read_beginning(path), name)
+            decoded = decode(kept[name] if name in kept else disk.read(path), name)
         except OSError:
             return ""
         return decoded if isinstance(decoded, str) else ""

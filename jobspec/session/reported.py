@@ -9,15 +9,15 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
-from jobspec.session.found import is_judged_in_build
-from jobspec.session.reading import mentions, reader, values_for
+from jobspec.session.found import disk_of, is_judged_in_build
+from jobspec.session.reading import reader, values_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from jobspec.diagnostics.results import DocumentResult
-    from jobspec.session.found import Found
+    from jobspec.session.found import Found, disk_of
 
 
 _RENDERED = b"# Source: "  # a comment of what helm renders
@@ -88,7 +88,9 @@ def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> li
 
 def _with_templates(result: FileResult, content: bytes | None, found: Sequence[Found]) -> FileResult:
     """The result, with the templates of findings where helm rendered the file. *content*: what is not on disk."""
-    if not (_RENDERED in content if content is not None else os.path.isfile(result.path) and mentions(result.path, _RENDERED)):
+    if not (
+        _RENDERED in content if content is not None else os.path.isfile(result.path) and disk_of(found).mentions(result.path, _RENDERED)
+    ):
         return result
     from jobspec.repository.helm import with_templates
 

@@ -32,11 +32,11 @@ from jobspec.server.questions import PodQuestion, Question, Questions, pod_quest
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found, is_judged_in_build
 from jobspec.session.inputs import RunContext, load_run_context, require_workload, settings_of
+from jobspec.session.judging import files_for, plans_among
 from jobspec.session.options import Options
 from jobspec.session.project import Plan, reported_once
 from jobspec.session.reading import reader, source_of
 from jobspec.session.reported import reported
-from jobspec.session.verdict import files_for, plans_among
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

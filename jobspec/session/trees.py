@@ -15,6 +15,7 @@ from jobspec.project import tree
 from jobspec.project.project import Unreadable
 from jobspec.project.tree import Files, differences
 from jobspec.session import merges
+from jobspec.session.disk import DISK, Disk
 from jobspec.session.folders import folders_above
 from jobspec.session.found import Found
 from jobspec.session.git import git
@@ -159,9 +160,9 @@ def _is_true(*arguments: str, folder: str) -> bool:
 class ProjectFiles:
     """Reads what a project names, from its folder, and from nowhere outside of the repository."""
 
-    def __init__(self, project: str) -> None:
+    def __init__(self, project: str, disk: Disk = DISK) -> None:
         """Raises JobspecError where the project's file itself is a link that leads out."""
-        self.project = Found(project, named=True)
+        self.project = Found(project, named=True, disk=disk)
         """The project's own file."""
         self._folder = os.path.dirname(project)
         here = os.path.realpath(self._folder or os.curdir)
@@ -179,7 +180,7 @@ class ProjectFiles:
             raise Unreadable("it leads out of the repository")
         if not os.path.isfile(place):
             raise Unreadable("it is not a file" if os.path.exists(place) else "there is no such file")
-        found = Found(place, named=True)
+        found = Found(place, named=True, disk=self.project.disk)
         try:
             content = content_of(found)
         except JobspecError as error:

@@ -13,12 +13,13 @@ from jobspec.journey.steps import Checked
 from jobspec.migrate.files import File, migrate_project, to_release
 from jobspec.migrate.upgrade import JudgedJob, UpgradeState, needed_first
 from jobspec.operators.workloads import is_workload
-from jobspec.session.applied import applied
 from jobspec.session.found import Found
-from jobspec.session.inputs import load_run_context, project_among
+from jobspec.session.inputs import load_run_context, project_among, settings_of
+from jobspec.session.judging import Depth
 from jobspec.session.options import Options
 from jobspec.session.reading import source_of
 from jobspec.session.trees import ProjectFiles
+from jobspec.session.verdict import results_of
 from jobspec.world.world import Cluster
 
 
@@ -38,22 +39,22 @@ def judge(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -
     """The files at some paths, or the variants of a project, as judged by some releases, or else by those of the options' cluster."""
     project = project_among(paths)
     target = [f"{each}={release}" for each, release in releases.items()]
-    chosen = Options(**{**vars(options), "paths": paths, "target": target, "releases": releases})
+    chosen = options.changed(paths=paths, target=target, releases=releases)
     run_context = load_run_context(chosen)
-    given = applied(chosen, run_context, outcome=True)
+    given = results_of(chosen, run_context, settings_of(chosen), Depth(documents=True), encrypted=False)
     jobs = {}
-    for file in given.files:
+    for file in given.applied:
         status = {(row.index, row.kind, row.name): row.status for row in file.checked.result.documents}
         refused = [each for each in file.checked.documents if status.get((each.index, each.kind, each.name)) == "invalid"]
         for job in filter(is_workload, file.checked.documents):
             if status.get((job.index, job.kind, job.name)) == "valid":
                 name = "\0".join((file.checked.result.path, str(job.index), job.kind, file.variant or job.name))
                 jobs[name] = JudgedJob(name, job, [each for each in file.context if each not in refused], file.cluster.target)
-    said = [each for result in given.results for each in result.diagnostics]
-    documents = [each for file in given.files for each in file.checked.documents]
-    cluster = next((each.cluster for each in given.files if project and each.variant), run_context.cluster)
-    wrong = run_context.wrong or [each for each in given.results if each.path == project and not (each.valid or jobs)]
-    return JudgedManifests(UpgradeState(cluster, said, jobs, documents), given.results, given.read, given.checked, wrong)
+    said = [each for result in given.files for each in result.diagnostics]
+    documents = [each for file in given.applied for each in file.checked.documents]
+    cluster = next((each.cluster for each in given.applied if project and each.variant), run_context.cluster)
+    wrong = run_context.wrong or [each for each in given.files if each.path == project and not (each.valid or jobs)]
+    return JudgedManifests(UpgradeState(cluster, said, jobs, documents), given.files, given.read, given.checked, wrong)
 
 
 def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:

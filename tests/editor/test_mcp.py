@@ -176,3 +176,14 @@ def test_the_process_is_held_to_the_folder(attempt: str, tmp_path: Path) -> None
     )
     assert done.returncode == 1
     assert "PermissionError" in done.stderr
+
+
+def test_kustomizations_are_built_as_in_ci(tmp_path: Path) -> None:
+    overlay = "resources: [../../base]\nimages: [{name: example.com/train, newTag: latest}]\nnamespace: team\n"
+    files = {"base/job.yaml": JOB, "base/kustomization.yaml": "resources: [job.yaml]\n", "overlays/dev/kustomization.yaml": overlay}
+    write(tmp_path, files)
+    (found,) = _calls(tmp_path, ("lint", {}))
+    in_ci = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)
+    said = [(each["rule"], each["file"], each["line"]) for file in in_ci["files"] for each in file["diagnostics"]]
+    assert sorted((rule, file, line) for rule, file, line, _ in _places(found["findings"])) == sorted(said)
+    assert ("unpinned-image", "overlays/dev/kustomization.yaml") in [(rule, file) for rule, file, _ in said]

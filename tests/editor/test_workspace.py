@@ -14,6 +14,7 @@ import pytest
 
 from jobspec.editor import workspace
 from jobspec.editor.workspace import Cancelled, Workspace
+from jobspec.session.disk import Disk
 from tests.support.editor import editor, lsp
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
@@ -46,13 +47,12 @@ def _held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[Event, E
 def _at_texts(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Do something once, as soon as the texts for the next question are taken."""
 
-    class Opened(dict[str, bytes]):
-        def update(self, *arguments: Any, **named: Any) -> None:
-            super().update(*arguments, **named)
-            monkeypatch.undo()
-            act()
+    def taken(*arguments: Any) -> Disk:
+        monkeypatch.undo()
+        act()
+        return Disk(*arguments)
 
-    monkeypatch.setattr(workspace, "OPENED", Opened())
+    monkeypatch.setattr(workspace, "Disk", taken)
 
 
 @pytest.fixture(autouse=True)
@@ -375,7 +375,6 @@ def test_a_client_is_told_to_ask_again_where_files_have_changed_on_disk(tmp_path
 
 
 def test_tools_that_are_called_at_once_do_not_see_the_texts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp, "CONFINED_TO", [])
     write(tmp_path, {"job.yaml": JOB})
     tools = mcp.Tools()
     lint, expand = map(mcp._one_at_a_time, (tools.lint, tools.expand))
@@ -388,8 +387,7 @@ def test_tools_that_are_called_at_once_do_not_see_the_texts_of_others(tmp_path: 
         assert expanded.result()["names"] == ["Pod train-master-0", "Service train-master-0"]
 
 
-def test_a_text_of_an_earlier_question_is_not_a_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp, "CONFINED_TO", [])
+def test_a_text_of_an_earlier_question_is_not_a_files(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB})
     tools = mcp.Tools()
     tools.lint("job.yaml", JOB.replace("name: train", "name: other"))

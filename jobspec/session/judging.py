@@ -1,0 +1,218 @@
+"""Judge the files of a command line: find, build, check, lint, and judge the variants of projects among them."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.apis.kinds import PROJECT, PROJECT_FILE, group_kind
+from jobspec.diagnostics.diagnostic import has_error
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.documents.document import PAGES, result_of
+from jobspec.journey.journey import Journey, one_by_one, travel
+from jobspec.journey.parts import PART
+from jobspec.journey.steps import Checked
+from jobspec.session.advice import with_advice
+from jobspec.session.applied import AppliedFile
+from jobspec.session.finding import find_for, projects_around
+from jobspec.session.found import Found
+from jobspec.session.found_file import FoundFile
+from jobspec.session.inputs import RunContext, require_workload
+from jobspec.session.options import Options
+from jobspec.session.processes import spread_if_many
+from jobspec.session.progress import with_progress
+from jobspec.session.reading import parts_of
+from jobspec.session.reported import reported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from dataclasses import KW_ONLY
+    from typing import Any
+
+    from jobspec.diagnostics.rules import Rule
+    from jobspec.journey.journey import Kept
+    from jobspec.lint.ignores import ReportFilter
+    from jobspec.session.processes import Run
+    from jobspec.session.project import Plan
+
+    #: A function of a project's plan that gives a result for each of its variants.
+    JudgeVariants = Callable[[Plan], Sequence[FileResult]]
+
+
+class Depth(Record):
+    """How far files are judged, and which parts of the results come back."""
+
+    outcome: bool = True
+    """Whether it is foreseen what becomes of accepted jobs."""
+    rules: Sequence[Rule] | None = None
+    """The rules of lint; None if lint is not asked."""
+    _: KW_ONLY
+    documents: bool = False
+    """Whether the documents that a cluster gets come back, for views that show more than findings."""
+    kept: Kept | None = None
+    """Gives earlier results of files; None if there are none."""
+    about: Callable[[Sequence[Checked]], Collection[str]] | None = None
+    """Gives the paths of the files whose results are wanted; None if all are."""
+    lint_run: Run | None = None
+    """How files are linted one after the other; None for the usual way."""
+    judge_variants: JudgeVariants | None = None
+    """Judges the variants of a project; None for the usual way."""
+
+
+class RunResults(Record):
+    """What a run finds out about the files of a command line. Commands show parts of it."""
+
+    context: RunContext
+    """What the files were checked with."""
+    found: Sequence[Found]
+    """The files. Those that projects are rendered to are skipped."""
+    checked: Sequence[Checked]
+    """All files as they were checked, the bases of projects among them."""
+    judged: Sequence[Checked]
+    """The files that are judged by themselves: all but the bases of projects."""
+    linted: Sequence[FileResult]
+    """The results of these files by their own lines, before builds are reported at their sources."""
+    files: Sequence[FileResult]
+    """The results of all files, as they are reported unless something is ignored."""
+    projects: Mapping[str, Plan]
+    """The projects among the files, by path."""
+    applied: Sequence[AppliedFile]
+    """The files and variants that a cluster gets, each in its world; none unless documents were asked for."""
+
+    @property
+    def read(self) -> list[Found]:
+        """All files that were read, those of projects among them."""
+        return [*self.found, *(each for planned in self.projects.values() for each in planned.read)]
+
+    @property
+    def valid(self) -> bool:
+        """True if no file has an error."""
+        return all(each.valid for each in self.files)
+
+
+def judge_files(found: Sequence[Found], options: Options, context: RunContext, depth: Depth) -> RunResults:
+    """Judge files as the repository has them, with the variants of the projects among them: the journey of every command."""
+    skip_unknown = options.skip_unknown
+    found, plans, bases = plans_among(found, options, context)
+    documents = depth.documents or depth.rules is not None
+    checked = check_files(
+        found, context, skip_unknown=skip_unknown, outcome=depth.outcome, documents=documents, definitions=False, kept=depth.kept
+    )
+    unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(PART)[0]) in bases]
+    judged = [each for each in checked if each not in unjudged] if unjudged else checked
+    about = depth.about(judged) if depth.about else None
+    linted = with_advice(judged, context.cluster, depth.rules, about=about, run=depth.lint_run)
+    if about is not None:
+        linted = [each for each in linted if each.path in about]
+    files = context.wrong or reported(linted, found, skip_unknown=skip_unknown, values=context.values)
+    if context.overlays:
+        files = require_workload(context.overlays, files)
+    applied = [AppliedFile(each, context.cluster, judged) for each in judged] if depth.documents else []
+    files, projects, variants = _with_projects(files, options, found, context, checked, depth, plans)
+    files += [_unjudged(each.result) for each in unjudged]
+    return RunResults(context, found, checked, judged, linted, files, projects, [*applied, *variants])
+
+
+def plans_among(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan], set[str]]:
+    """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to.
+
+    The bases come last: their files, but for those that the user named, and not a hook.
+    """
+    by_hook = options.skip_unknown
+    candidates = [*found, *projects_around(found)] if by_hook else [each for each in found if not each.named]
+    if run_context.wrong or run_context.overlays or not any(os.path.basename(each.path) == PROJECT_FILE for each in candidates):
+        return found, {}, set()
+    from jobspec.session.project import plans_in
+
+    found, plans = plans_in(found, options, run_context.cluster.contracts)
+    named = set() if by_hook else {os.path.normpath(each.path) for each in found if each.named}
+    return found, plans, {base for planned in plans.values() for base in planned.bases} - named
+
+
+def _unjudged(base: FileResult) -> FileResult:
+    """The result of a base, of which only its variants are judged."""
+    return FileResult(base.path, [result_of(each, "skipped", reason="project base") for each in base.documents], ())
+
+
+def files_for(options: Options, run_context: RunContext, settings: ReportFilter | None, *, encrypted: bool = True) -> list[Found]:
+    """The files of a command line, with what is built of them unless they are compared with stored objects."""
+    build, kubernetes = options.build and not run_context.cluster.stored, run_context.cluster.target["kubernetes"]
+    return find_for(options, settings, build=build, kubernetes=kubernetes, encrypted=encrypted, run=spread_if_many)
+
+
+def is_project(document: DocumentResult) -> bool:
+    """Whether a document is a project that is valid by itself."""
+    return document.status == "valid" and group_kind(document.api_version, document.kind) == PROJECT
+
+
+def _with_projects(
+    results: Sequence[FileResult],
+    options: Options,
+    found: Sequence[Found],
+    context: RunContext,
+    checked: Sequence[Checked],
+    depth: Depth,
+    plans: Mapping[str, Plan],
+) -> tuple[list[FileResult], dict[str, Plan], list[AppliedFile]]:
+    """Add the variants of projects to the results. Return the results, the projects by path, and the variants that a cluster gets.
+
+    The variants of projects that the user names, and of *plans* in folders, are judged among the objects of the *checked* files.
+    """
+    projects: dict[str, Plan] = {}
+    named = {each.path for each in found if each.named}
+    earlier = [each for result in results for each in result.diagnostics]
+    answers: list[FileResult] = []
+    applied: list[AppliedFile] = []
+    for each in results:
+        if not any(map(is_project, each.documents)) or each.path.endswith(PAGES) or not os.path.isfile(each.path):
+            answers.append(each)
+            continue
+        from jobspec.session.project import mistakes_of, plan_with_contracts, reported_once
+        from jobspec.session.trees import ProjectFiles
+
+        contracts = context.cluster.contracts
+        planned = plans.get(each.path) or plan_with_contracts(options, ProjectFiles(each.path, options.disk), contracts).with_variants()
+        wrong = mistakes_of(planned, each.path, [one.path for one in found])
+        rows = [result_of(row, "invalid") if has_error(wrong) and is_project(row) else row for row in each.documents]
+        variants: Sequence[FileResult] = ()
+        if each.path in named or each.path in plans:
+            variants = _judge_variants(planned.among([one for file in checked for one in file.objects]), depth, applied)
+        rows += [row for one in variants for row in one.documents]
+        said = [*each.diagnostics, *wrong, *reported_once(variants, earlier)]
+        answers.append(FileResult(each.path, rows, said, ignored=each.ignored))
+        projects[each.path] = planned
+    return answers, projects, applied
+
+
+def _judge_variants(planned: Plan, depth: Depth, applied: list[AppliedFile]) -> Sequence[FileResult]:
+    """Judge the variants of a project, and add to *applied* what a cluster gets of them, if documents are asked for."""
+    if depth.judge_variants:
+        return depth.judge_variants(planned)
+    from jobspec.session.project import judged_variants
+
+    judged = judged_variants(planned, depth.rules or (), outcome=depth.outcome, documents=depth.documents)
+    applied += [each.applied for each in judged if each.applied]
+    return [each.result for each in judged]
+
+
+def check_files(
+    found: Sequence[Found],
+    run_context: RunContext,
+    *,
+    skip_unknown: bool,
+    outcome: bool = False,
+    documents: bool = True,
+    definitions: bool = True,
+    kept: Kept | None = None,
+) -> list[Checked]:
+    """Check files with each other, in several processes where they are many and their *documents* are not needed, and none are *kept*."""
+
+    def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
+        spreads = kept is None and (outcome or not documents)
+        return with_progress(items, work, run=None if spreads else one_by_one)
+
+    if run_context.wrong:
+        return []
+    files = [FoundFile(part, run_context, skip_unknown, kept is not None) for each in found for part in parts_of(each)]
+    return travel(Journey(files, run_context.cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept))
