@@ -48,7 +48,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
     add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
     add("--project", metavar="FILE", help="the project's file; by default the nearest jobspec.yaml above that renders it")
-    declare(parser, [*kind_options(), cluster_option(), Option("--output", "-o", choices=("text", "json"), what="output format")])
+    declare(
+        parser,
+        [*kind_options(), cluster_option(), Option("--output", "-o", dest="report_format", choices=("text", "json"), what="output format")],
+    )
 
 
 def run(options: Options) -> int:

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there"),
         *kind_options(),
         cluster_option(),
-        Option("--output", "-o", choices=DIFF_FORMATS, what="output format"),
+        Option("--output", "-o", dest="report_format", choices=DIFF_FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(parser, options)

@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     parser.add_argument("what", nargs="?", choices=list(_LISTS), help="only this list; by default all three")
     parser.add_argument("--project", default=PROJECT_FILE, metavar="FILE", help=f"the project; {PROJECT_FILE} by default")
-    declare(parser, [Option("--output", "-o", choices=("text", "json"), what="output format")])
+    declare(parser, [Option("--output", "-o", dest="report_format", choices=("text", "json"), what="output format")])
 
 
 def run(options: Options) -> int:

@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options = [
         target_option("the releases to migrate from and, with --to TrainJob, to"),
         cluster_option(),
-        Option("--output", "-o", choices=FORMATS, what="output format"),
+        Option("--output", "-o", dest="report_format", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(parser, options)

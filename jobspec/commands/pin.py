@@ -34,8 +34,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     options = [
         Option("--context", metavar="NAME", what="read the cluster of this context of your kubeconfig"),
-        Option("--output", "-o", metavar="FILE", what="write to this file, and CRDs into a folder beside it; else to standard output"),
-        Option("--check", metavar="FILE", what="write nothing, print what has changed since this file was written, exit with 1"),
+        Option(
+            "--output",
+            "-o",
+            dest="output_file",
+            metavar="FILE",
+            what="write to this file, and CRDs into a folder beside it; else to standard output",
+        ),
+        Option(
+            "--check",
+            dest="check_file",
+            metavar="FILE",
+            what="write nothing, print what has changed since this file was written, exit with 1",
+        ),
     ]
     what = "with --check: manifests, to report what the changes mean for them; by default the project here, jobspec.yaml"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=what)
@@ -46,14 +57,14 @@ def run(options: Options) -> int:
     """Read a cluster, and write it down or compare it with what was written down; 1 where that differs."""
     if options.context is None:
         raise JobspecError("--context is missing: name the context of the cluster, such as --context prod")
-    path = options.check if options.check is not None else options.output
+    path = options.check_file if options.check_file is not None else options.output_file
     pinned = _read_cluster(options.context, os.path.splitext(os.path.basename(path or ""))[0] or options.context)
-    if options.check is not None and os.path.isfile(options.check):
-        _keep_usage(pinned.data["spec"].get("objects", ()), content_of(Found(options.check, named=True)))
+    if options.check_file is not None and os.path.isfile(options.check_file):
+        _keep_usage(pinned.data["spec"].get("objects", ()), content_of(Found(options.check_file, named=True)))
     files = _files(pinned, path or "")
     for kind, why in pinned.data["spec"].get("unread", {}).items():
         sys.stderr.write(f"jobspec: {kind} could not be read: {why}\n")
-    if options.check is not None:
+    if options.check_file is not None:
         before = {name: content_of(Found(name, named=True)) for name in files if os.path.isfile(name)}
         if path not in before:
             raise JobspecError(f"--check {path}: there is no such file; `jobspec pin --context {options.context} -o {path}` writes it")

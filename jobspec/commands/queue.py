@@ -34,5 +34,5 @@ def run(options: Options) -> int:
         sys.stderr.write("jobspec: no queue is asked before these errors are fixed\n")
         return 1
     text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
-    sys.stdout.write(REPORTS[options.form or "text"](made.asked, made.world, text))
+    sys.stdout.write(REPORTS[options.form](made.asked, made.world, text))
     return 1 if any(each.answer and each.answer.verdict == "never" for each in made.asked) else 0

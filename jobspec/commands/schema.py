@@ -25,7 +25,7 @@ from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
 from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
-from jobspec.session.cluster import read_crds
+from jobspec.session.crds import read_crds
 from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas
 from jobspec.session.options import Options, declare, formatter, target_option
 from jobspec.session.writing import write_whole
@@ -42,7 +42,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     crd.add_argument("kinds", nargs="*", metavar="KIND", help="PyTorchJob, TrainJob and so on, in upper or lower case")
     crd.add_argument("--all", action="store_true", help="every kind of the operators")
     declare(crd, [target_option("the CRD of this release, not of the newest")])
-    crd.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind")
+    crd.add_argument(
+        "-o", "--output", dest="form", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind"
+    )
     listed = action("fields", "print a line for each field of a kind: its path, type and limits, and the releases that have it")
     listed.add_argument("path", metavar="KIND[.PATH]", help="such as TrainJob, or TrainJob.spec.trainer")
     declare(listed, [target_option("the facts of this release first, not of the newest")])
@@ -55,7 +57,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     check = action("check", "fail where a schema that was written differs from the models")
     check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own by default")
     kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
-    kubernetes.add_argument("releases", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source")
+    kubernetes.add_argument(
+        "release_folders", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source"
+    )
     common = action("common", "write the schemas of common projects' kinds, `schemas/common`, from clones of their releases")
     common.add_argument("clones", metavar="CLONES", help="a folder with clones such as argoproj/argo-cd@3.5.1")
     common.add_argument("folder", metavar="DIR", help="where to")
@@ -88,7 +92,7 @@ def crd(options: Options) -> int:
     if not names:
         raise JobspecError(f"schema crd: name a KIND, or --all: {', '.join(_OPERATORS)}")
     documents = [crds.crd(model, release) for model, release in _models(names, target)]
-    if options.output == "json":
+    if options.form == "json":
         sys.stdout.writelines(json.dumps(document, separators=(",", ":")) + "\n" for document in documents)
     else:
         sys.stdout.write(write(documents))
@@ -210,7 +214,7 @@ def _stored(top: str) -> list[str]:
 
 def write_kubernetes_kinds(options: Options) -> int:
     """Print the table `schemas/kubernetes.json` for `RELEASE=FOLDER` texts, oldest release first."""
-    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_release_and_folder, options.releases)}))
+    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_release_and_folder, options.release_folders)}))
     return 0
 
 

@@ -31,7 +31,9 @@ _FOR_PEOPLE = ("text", "concise", "markdown", "github")
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     options = [
-        Option("--to", metavar="OPERATOR=RELEASE", repeatable=True, what="the releases to upgrade to, separated by commas"),
+        Option(
+            "--to", dest="to_releases", metavar="OPERATOR=RELEASE", repeatable=True, what="the releases to upgrade to, separated by commas"
+        ),
         Option(
             "--from",
             dest="since",
@@ -43,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         *repository_options(),
         *kind_options(),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
-        Option("--output", "-o", choices=FORMATS, what="output format"),
+        Option("--output", "-o", dest="report_format", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options)
@@ -93,7 +95,7 @@ def _declared(projects: Sequence[str], options: Options) -> dict[str, str]:
 
 def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The releases of components before an upgrade and after it. Raises JobspecError for what is no upgrade."""
-    to, since = _parse_releases("--to", options.to), _parse_releases("--from", options.since)
+    to, since = _parse_releases("--to", options.to_releases), _parse_releases("--from", options.since)
     if not to:
         raise JobspecError("--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.37")
     before = {each: earlier for each, release in to.items() if (earlier := _one_before(each, release))} | dict(declared) | since

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
 from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.session.verdict import check_and_report
-from jobspec.world.world import StoredObjects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +16,7 @@ def options() -> list[Option]:
     """Its options."""
     return judging_options(
         Option("--from", dest="stored", metavar="PATH", exclusive=True, what="check as updates of the objects in this file or folder"),
-        Option("--from-ref", dest="ref", metavar="REF", exclusive=True, what="check as updates of the same files at this Git ref"),
+        Option("--from-ref", dest="stored_ref", metavar="REF", exclusive=True, what="check as updates of the same files at this Git ref"),
         outcome_option(),
     )
 
@@ -30,13 +27,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Check files, folders and standard input, and report; 1 where an error was found, or what the settings say."""
-    return check_and_report(options, settings_of(options), Depth(options.outcome), stored=_stored(options))
-
-
-def _stored(options: Options) -> StoredObjects | None:
-    if options.stored is None and options.ref is None:
-        return None
-    from jobspec.session.cluster import from_files, from_ref
-
-    return from_ref(options.ref, options.paths or [os.curdir]) if options.ref is not None else from_files(options.stored)
+    """Check files, folders and standard input, and report; 1 if an error was found, or what the settings say."""
+    return check_and_report(options, settings_of(options), Depth(options.outcome))

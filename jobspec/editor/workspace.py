@@ -31,7 +31,7 @@ from jobspec.project.matrix import Spelling
 from jobspec.project.variants import PlannedVariant
 from jobspec.session.changes import referring
 from jobspec.session.chosen_rules import chosen
-from jobspec.session.cluster import with_contracts
+from jobspec.session.contracts import with_contracts
 from jobspec.session.disk import Disk
 from jobspec.session.finding import find_for
 from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files

@@ -19,7 +19,7 @@ from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.session.folders import folders_above
 from jobspec.session.found import Found
 from jobspec.session.reading import content_of
-from jobspec.world.world import Cluster, StoredObjects
+from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.lint.ignores import ReportFilter
     from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
-    from jobspec.session.cluster import PinnedCluster
     from jobspec.session.disk import Disk
     from jobspec.session.options import Options
+    from jobspec.session.pinned import PinnedCluster
 
 
 class RunContext(Record):
@@ -54,7 +54,7 @@ class RunContext(Record):
         return self.changed(cluster=cluster)
 
 
-def load_run_context(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
+def load_run_context(options: Options, *, for_server: bool = False) -> RunContext:
     """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
 
     Raises JobspecError for what is not there and for unknown releases.
@@ -71,7 +71,6 @@ def load_run_context(options: Options, *, stored: StoredObjects | None = None, f
         target if wrong else asked,
         custom_kinds=kinds,
         objects=pinned.objects if pinned else (),
-        stored=stored,
         webhooks=options.admission,
         closed=options.closed_world,
         complete=pinned.complete if pinned else UNKNOWN,
@@ -89,7 +88,7 @@ def pinned_cluster(options: Options) -> PinnedCluster | None:
     if options.cluster is None and options.pinned is None:
         return None
     from jobspec.journey.steps import Source
-    from jobspec.session.cluster import read_cluster
+    from jobspec.session.pinned import read_cluster
 
     path = options.cluster or ""
     return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True, disk=options.disk))))
@@ -150,7 +149,7 @@ def _crds(
     paths = [*options.crd, *kept_schemas(), *pinned]
     if not paths:
         return [], []
-    from jobspec.session.cluster import find_crds, read_crds
+    from jobspec.session.crds import find_crds, read_crds
 
     crds, wrong = (read_crds if for_server else find_crds)(paths, target)
     return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
@@ -178,7 +177,7 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
 
     if not schema_locations:
         return CustomKinds(crds)
-    from jobspec.session.cluster import JSONSchemas
+    from jobspec.session.json_schemas import JSONSchemas
 
     return CustomKinds(crds, JSONSchemas(schema_locations))
 

@@ -136,9 +136,9 @@ def _unjudged(base: FileResult) -> FileResult:
 
 
 def files_for(options: Options, run_context: RunContext, settings: ReportFilter | None, *, encrypted: bool = True) -> list[Found]:
-    """The files of a command line, with what is built of them unless they are compared with stored objects."""
-    build, kubernetes = options.build and not run_context.cluster.stored, run_context.cluster.target["kubernetes"]
-    return find_for(options, settings, build=build, kubernetes=kubernetes, encrypted=encrypted, run=spread_if_many)
+    """Find the files of a command line, with what is built of them."""
+    kubernetes = run_context.cluster.target["kubernetes"]
+    return find_for(options, settings, build=options.build, kubernetes=kubernetes, encrypted=encrypted, run=spread_if_many)
 
 
 def is_project(document: DocumentResult) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.session.disk import DISK
 
 TYPE_CHECKING = False
@@ -62,58 +63,162 @@ class Option:
         return not self.choices or name in self.choices
 
 
-class Options:
-    """The values of a command line, as attributes. Those below are the defaults of commands without such an option."""
+class InputOptions:
+    """Which files are read, and how they become documents."""
 
     paths: Sequence[str] = ()
     overlay: Sequence[str] = ()
     set: Sequence[str] = ()
-    target: Sequence[str] = ()
-    cluster: str | None = None
-    pinned: Source | None = None
-    """The cluster's file where it was read already."""
-    releases: Mapping[str, str] = {}
-    """The releases of components that projects are judged by in place of their own."""
-    crd: Sequence[str] = ()
-    schema_location: Sequence[str] = ()
-    output: str
-    """The format of what goes to standard output, or else of the first report in a file."""
-    output_file: str | None = None
-    reports: Sequence[str] = ()
-    """Formats of reports; of those that go into files, FORMAT=FILE."""
-    statistics = False
-    fix_only = False
-    skip_unknown = False
-    admission = True
-    outcome = True
-    build = True
+    skip_unknown: bool = False
+    build: bool = True
     helm: Sequence[str] = ()
     values: Sequence[str] = ()
     substitute: Sequence[str] = ()
     set_env: Sequence[str] = ()
-    changed_since: str | None = None
-    within: str | None = None
-    closed_world = False
-    markdown = False
+    markdown: bool = False
+    project: str = PROJECT_FILE
+    """The path of a project."""
+    disk: Disk = DISK
+    """The files that are read."""
+
+
+class WorldOptions:
+    """What files are checked against."""
+
+    target: Sequence[str] = ()
+    cluster: str | None = None
+    pinned: Source | None = None
+    """The cluster's file, if it was read already."""
+    releases: Mapping[str, str] = {}
+    """The releases of components that projects are judged by in place of their own."""
+    crd: Sequence[str] = ()
+    schema_location: Sequence[str] = ()
+    admission: bool = True
+    closed_world: bool = False
+    outcome: bool = True
+    stored: str | None = None
+    """The file or folder of the objects that manifests update."""
+    stored_ref: str | None = None
+    """The Git ref at which the files were the objects that manifests update."""
+    queues: Sequence[str] = ()
+    """The files and folders of Kueue's queues."""
+    gang_scheduler: str | None = None
+
+
+class ChoiceOptions:
+    """Which findings are reported, and which of them fail."""
+
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
     fail_on: str | None = None
     baseline: str | None = None
+    write_baseline: str | None = None
     contract: Sequence[str] = ()
-    disk: Disk = DISK
-    """The files that are read."""
+    changed_since: str | None = None
+    within: str | None = None
+    fix: bool = False
+    fix_only: bool = False
+    diff: bool = False
+    """Whether a diff is shown in place of what would be written."""
+    show_fixes: bool = False
 
-    def __init__(self, **values: Any) -> None:
+
+class ReportOptions:
+    """How results are written."""
+
+    output_file: str | None = None
+    reports: Sequence[str] = ()
+    """Formats of reports; of those that go into files, FORMAT=FILE."""
+    statistics: bool = False
+    report_format: str | None = None
+    """The format of the report of a command that writes one report; None of commands that write several."""
+    form: str = "text"
+    """The format of what a command prints that is no report of findings."""
+
+    @property
+    def output(self) -> str:
+        """The format of what goes to standard output, or else of the first report in a file."""
+        if self.report_format is not None:
+            return self.report_format
+        return min(self.reports, key=lambda each: "=" in each, default="text").partition("=")[0]
+
+
+class CommandOptions:
+    """What single commands are given."""
+
+    # blame, diff, report
+    path: str = ""
+    field: str | None = None
+    ref: str = "HEAD"
+    prices: str | None = None
+    exit_code: bool = False
+    page: str | None = None
+    # dry-run, pin
+    context: str | None = None
+    envtest: bool = False
+    kubernetes: str = ""
+    recreate: bool = False
+    delete: bool = False
+    pods: bool = False
+    check_file: str | None = None
+    # expand, explain, list
+    defaults: bool = False
+    origin: bool = False
+    queued: bool = False
+    name: str = ""
+    recursive: bool = False
+    what: str | None = None
+    # import, init, migrate, render, upgrade
+    preview: bool = False
+    folder: str = "."
+    checks: bool = False
+    engine: str = ""
+    kind: str = ""
+    namespace: str = ""
+    repository: str = ""
+    to: str = ""
+    to_dir: str | None = None
+    to_releases: Sequence[str] = ()
+    since: Sequence[str] = ()
+    in_place: bool = False
+    strict: bool = False
+    only: Sequence[str] = ()
+    check: bool = False
+    # run
+    args: str | None = None
+    command: str | None = None
+    back_off: str | None = None
+    kill: Sequence[str] = ()
+    max_restarts: str | None = None
+    timeout: str | None = None
+    # completion, mcp, lsp, schema
+    shell: str = ""
+    root: str = "."
+    stdio: bool = False
+    action: str = ""
+    all: bool = False
+    kinds: Sequence[str] = ()
+    base: str | None = None
+    into: Sequence[str] = ()
+    clones: str = ""
+    release_folders: Sequence[str] = ()
+
+
+class Options(InputOptions, WorldOptions, ChoiceOptions, ReportOptions, CommandOptions):
+    """The values of a command line. A name that no group has is an error; values do not change."""
+
+    def __init__(self, **values: object) -> None:
+        for name in values:
+            if not hasattr(type(self), name):
+                raise TypeError(f"there is no option `{name}`")
         self.__dict__.update(values)
 
-    def changed(self, **values: Any) -> Options:
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"option `{name}` cannot be changed: `changed` gives others")
+
+    def changed(self, **values: object) -> Options:
         """Return the options with other values of some."""
         return Options(**{**vars(self), **values})
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "output":
-            raise AttributeError(name)
-        return min(self.reports, key=lambda each: "=" in each, default="text").partition("=")[0]
 
 
 def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:

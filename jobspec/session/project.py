@@ -232,7 +232,7 @@ def _no_cluster(named: MarkedTree, error: Unreadable) -> Diagnostic:
 
 def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
     """What `plan` gives, in clusters that know the contracts of images which the project declares, and those that are *given*."""
-    from jobspec.session.cluster import contracts_of
+    from jobspec.session.contracts import contracts_of
 
     planned = plan(options, files)
     if not planned.project or not (given or planned.project.contracts):

@@ -19,12 +19,12 @@ from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
-from jobspec.session.cluster import documents_in
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context, settings_of
 from jobspec.session.judging import Depth, judge_files
 from jobspec.session.options import Options
 from jobspec.session.project import Plan
+from jobspec.session.stored import documents_in
 from jobspec.session.verdict import results_of
 from jobspec.world.world import Cluster
 

@@ -14,7 +14,7 @@ from jobspec.session.inputs import RunContext, load_run_context
 from jobspec.session.judging import Depth, RunResults, files_for, judge_files
 from jobspec.session.options import Options
 from jobspec.session.reading import reader
-from jobspec.world.world import Cluster, StoredObjects, releases_of
+from jobspec.world.world import Cluster, releases_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from jobspec.session.project import Plan
 
 
-def check_and_report(options: Options, settings: ReportFilter | None, depth: Depth, *, stored: StoredObjects | None = None) -> int:
+def check_and_report(options: Options, settings: ReportFilter | None, depth: Depth) -> int:
     """Fix files if that is asked, or else judge them and report; 1 if an error was found, or what the settings say."""
-    context = context_for(options, settings, stored=stored)
+    context = context_for(options, settings)
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
 
@@ -41,14 +41,29 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     return 1 if fails else 0
 
 
-def context_for(options: Options, settings: ReportFilter | None, *, stored: StoredObjects | None = None) -> RunContext:
-    """Load what files are checked with, with the contracts of images that the settings declare."""
-    context = load_run_context(options, stored=stored)
+def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
+    """Load what files are checked with: the world, the objects that they update, and contracts of images."""
+    context = load_run_context(options)
+    if options.stored is not None or options.stored_ref is not None:
+        context = _with_stored(context, options)
     if not settings:
         return context
-    from jobspec.session.cluster import with_contracts
+    from jobspec.session.contracts import with_contracts
 
     return context.with_cluster(with_contracts(context.cluster, settings))
+
+
+def _with_stored(context: RunContext, options: Options) -> RunContext:
+    """Add the stored objects that manifests update."""
+    from jobspec.session.stored import from_files, from_ref
+
+    target, build = context.cluster.target, options.build
+    if options.stored_ref is not None:
+        found = from_ref(options.stored_ref, options.paths or [os.curdir], target, build=build)
+    else:
+        assert options.stored is not None
+        found = from_files(options.stored, target, build=build)
+    return context.changed(cluster=context.cluster.updating(found.objects), remarks=[*context.remarks, *found.remarks])
 
 
 def results_of(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth, *, encrypted: bool = True) -> RunResults:

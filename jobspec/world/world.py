@@ -37,12 +37,15 @@ class StoredObjects:
     def of(self, document: Document) -> Document | None:
         """The stored object that the document updates, None for a new object.
 
-        If only one of them names a namespace, the other is taken to be in it, unless several stored objects have the name.
+        If several stored objects have its name, as in several builds, the one of its own file counts. If only one of them names a
+        namespace, the other is taken to be in it, unless several stored objects have the name.
         """
         named = self._by_name.get((document.api_version, document.kind, document.name), [])
         exact = [each for each in named if each.namespace == document.namespace]
         loose = [each for each in named if not each.namespace or not document.namespace]
-        return exact[-1] if exact else loose[0] if len(loose) == 1 else None
+        if exact:
+            return next((each for each in exact if each.file == document.file), exact[-1])
+        return loose[0] if len(loose) == 1 else None
 
 
 class Cluster:

@@ -17,7 +17,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.custom_kinds import CustomKinds
-from jobspec.session.cluster import from_files
+from jobspec.session.stored import from_files
 from jobspec.world.world import Cluster
 from tests.hunt import operated
 from tests.support.checking import checked

@@ -9,7 +9,7 @@ import pytest
 
 from jobspec import cli
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.session.cluster import from_files
+from jobspec.session.stored import from_files
 from jobspec.world.world import Cluster
 from tests.hunt import updates
 from tests.hunt.finds import report
