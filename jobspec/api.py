@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jobspec.documents.manifest import Manifest
     from jobspec.overlays.load import LoadedOverlay, OverlayFile
     from jobspec.project.comparison import Comparison
+    from jobspec.session.options import Options
 
     #: Values by overlay and parameter: `{"gpu-nccl": {"gpus": 2}}`.
     Parameters = Mapping[str, Mapping[str, Any]]
@@ -233,11 +234,17 @@ def render_project(path: str = "jobspec.yaml") -> RenderedTree:
         JobspecError: the file cannot be read, or holds anything but a project.
 
     """
-    from jobspec.session import project
     from jobspec.session.options import Options
 
     _require_file(path, "path")
-    rendered = project.render_project(Options(), path, only=())
+    return rendered_tree(path, Options())
+
+
+def rendered_tree(path: str, options: Options) -> RenderedTree:
+    """Return what a project renders to, read from the disk of some options."""
+    from jobspec.session import project
+
+    rendered = project.render_project(options, path, only=())
     found = [each for result in rendered.results for each in result.diagnostics]
     if not rendered.valid:
         return RenderedTree({}, found)

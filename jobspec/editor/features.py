@@ -48,7 +48,6 @@ from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
 from jobspec.session.comparing import compared
 from jobspec.session.field_pages import place_of
-from jobspec.session.options import Options
 from jobspec.session.overlay_pages import described
 from jobspec.session.queues import asked_of, jobs_of, world_for
 from jobspec.world.world import Cluster
@@ -699,12 +698,12 @@ def ignoring(before: str, found: Diagnostic) -> tuple[int, str] | None:
 def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     """What a command of a lens shows: the name of a file to be, and its text. Raises JobspecError."""
     if command == RENDERED:
-        tree = api.render_project(name)
+        tree = api.rendered_tree(name, view.files.options)
         if not tree.valid:
             raise JobspecError(lines_of(each for each in tree.diagnostics if each.severity == "error"))
         return "rendered.yaml", "".join(f"# {path}\n---\n{content}" for path, content in tree.files.items())
     if command == DIFFERING:
-        return "diff.txt", changes_report(compared(Options(ref="HEAD", project=name)), colour=False, width=120)
+        return "diff.txt", changes_report(compared(view.files.options.changed(ref="HEAD", project=name)), colour=False, width=120)
     if command == QUEUED:
         world = _queues(view) or world_of(())
         how = TextOptions(120, view.snapshot.cluster.target.get("kueue", RELEASE), colour=False)

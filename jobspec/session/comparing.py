@@ -53,7 +53,7 @@ def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
     if not os.path.isfile(project):
         raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
     then = FilesAtRef(options.ref, project)
-    after = _side(options, ProjectFiles(project))
+    after = _side(options, ProjectFiles(project, options.disk))
     nothing = DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))  # of a ref that had no project
     return then, _side(options, then) if then.project.content is not None else nothing, after
 

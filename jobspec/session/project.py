@@ -304,7 +304,7 @@ def _run_context(releases: Mapping[str, str], options: Options, files: FilesArou
 
 def render_project(options: Options, path: str, *, only: Collection[str]) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
-    planned = plan_with_contracts(options, ProjectFiles(path))
+    planned = plan_with_contracts(options, ProjectFiles(path, options.disk))
     releases = planned.releases
     if not planned.valid:
         planned = planned.with_variants()  # what is wrong with them is reported at once

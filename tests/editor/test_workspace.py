@@ -14,6 +14,7 @@ import pytest
 
 from jobspec.editor import workspace
 from jobspec.editor.workspace import Cancelled, Workspace
+from jobspec.lint import linting
 from jobspec.session.disk import Disk
 from tests.support.editor import editor, lsp
 from tests.support.manifests import JOB, PROJECT_HEAD, write
@@ -116,14 +117,14 @@ def test_rules_that_settings_no_longer_ignore_are_found_in_variants(tmp_path: Pa
 
 def test_a_base_that_is_written_after_it_was_read_is_judged_in_the_next_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": PROJECT})
-    files, lint = Workspace("."), workspace.lint
+    files, lint = Workspace("."), linting.lint
 
     def late(*arguments: Any, **named: Any) -> Any:
         monkeypatch.undo()
         write(tmp_path, {"job.yaml": JOB.replace(":v1", "")})
         return lint(*arguments, **named)
 
-    monkeypatch.setattr(workspace, "lint", late)
+    monkeypatch.setattr(linting, "lint", late)
     assert "unpinned-image" not in _rules(files)
     files.look_again()
     assert "unpinned-image" in _rules(files)
@@ -378,7 +379,7 @@ def test_tools_that_are_called_at_once_do_not_see_the_texts_of_others(tmp_path: 
     write(tmp_path, {"job.yaml": JOB})
     tools = mcp.Tools()
     lint, expand = map(mcp._one_at_a_time, (tools.lint, tools.expand))
-    with ThreadPoolExecutor(2) as pool, _held(monkeypatch, "lint") as (begun, goes_on):
+    with ThreadPoolExecutor(2) as pool, _held(monkeypatch, "judge_files") as (begun, goes_on):
         linted = pool.submit(lint, "job.yaml", JOB.replace("name: train", "name: other"))
         assert begun.wait(60)
         expanded = pool.submit(expand, "job.yaml")
