@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import signal
 import sys
 from argparse import ArgumentParser
@@ -17,7 +15,6 @@ from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
 from jobspec.operators.workloads import CONTAINERS
-from jobspec.programs.command_lines import OF_PROCESSES, starts_python
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
 from jobspec.session.delivery import deliver
@@ -25,6 +22,7 @@ from jobspec.session.finding import unbuilt
 from jobspec.session.found import Found
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth
+from jobspec.session.local_pods import make_processes, parse_kill, read_limits
 from jobspec.session.options import Option, Options, add_paths, declare, input_options, outcome_option, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour
@@ -53,8 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-_BACK_OFF = 10.0  # seconds, of the kubelet
+
+
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -82,9 +80,9 @@ def run(options: Options) -> int:
     pods = local_pods(objects, job.group_kind, ObjectValues(documents))
     if not pods:
         raise JobspecError(f"the operator creates no pod of {job.kind} {job.name}: there is nothing to run")
-    processes = _processes(pods, options)
-    wanted = [_kill(each, pods) for each in options.kill]
-    limits = _limits_of_options(options)
+    processes = make_processes(pods, options)
+    wanted = [parse_kill(each, pods) for each in options.kill]
+    limits = read_limits(options)
     _say_what_is_left_out(pods)
     try:
         return asyncio.run(_until_signal(_run(processes, restart_rules(job, objects), wanted, limits)))
@@ -98,74 +96,6 @@ def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Documen
         names = ", ".join(f"{each.kind} {each.name}" for each in jobs) or "none" + unbuilt(found, "run")
         raise JobspecError(f"run takes one training job, and the files hold {names}")
     return jobs[0]
-
-
-def _shell_words(option: str, text: str | None) -> list[str] | None:
-    """The words of a command line, as a shell reads them. Raises JobspecError for an open quote."""
-    import shlex
-
-    try:
-        return None if text is None else shlex.split(text)
-    except ValueError as error:
-        raise JobspecError(f"{option} {text}: {str(error).lower()}") from None
-
-
-def _processes(pods: Sequence[LocalPod], options: Options) -> list[LocalProcess]:
-    """The processes of pods. Raises JobspecError for a program that is not on this machine."""
-    command, arguments = _shell_words("--command", options.command), _shell_words("--args", options.args)
-    ours = {
-        name: value for name, value in os.environ.items() if name not in OF_PROCESSES and not name.startswith(("PET_", "TORCHELASTIC_"))
-    }
-    found = []
-    for pod in pods:
-        words = [*(command or pod.command), *(pod.arguments if arguments is None else arguments)]
-        environment = {**ours, **pod.environment}
-        _require_program(pod, words, given=bool(command or pod.command), path=environment.get("PATH"))
-        found.append(LocalProcess(pod.name, pod.role, words, environment))
-    return found
-
-
-def _require_program(pod: LocalPod, words: Sequence[str], *, given: bool, path: str | None) -> None:
-    if not given:
-        raise JobspecError(f"{pod.name} runs the command of its image, which is not known here; give it as --command 'python train.py'")
-    if shutil.which(words[0], path=path) is None:
-        raise JobspecError(f"{pod.name} runs `{words[0]}`, which is not on this machine; give another as --command")
-    script = words[1] if len(words) > 1 else ""
-    if starts_python(words) and script.startswith("/") and not os.path.exists(script):
-        raise JobspecError(f"{pod.name} runs `{script}`, a file of its image that is not on this machine; give --command")
-
-
-def _kill(text: str, pods: Sequence[LocalPod]) -> tuple[str, float]:
-    """The pod and the seconds of `worker-1@30s`."""
-    name, _, after = text.partition("@")
-    known = [each.name for each in pods]
-    seconds = _seconds(after)
-    if name not in known or seconds is None:
-        raise JobspecError(f"--kill {text}: write POD@TIME, such as {known[-1]}@30s; the pods are {', '.join(known)}")
-    return name, seconds
-
-
-def _seconds(text: str) -> float | None:
-    """The seconds of `90s`, `10m`, `2h` or a plain number of them; None for another text."""
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
-    return float(number) * _UNITS[unit] if number.replace(".", "", 1).isdecimal() else None
-
-
-def _limits_of_options(options: Options) -> RunLimits:
-    """The limits that options set. Raises JobspecError for what is not a time or a number."""
-    seconds = None if options.timeout is None else _time("--timeout", options.timeout)
-    back_off = _BACK_OFF if options.back_off is None else _time("--back-off", options.back_off)
-    most = options.max_restarts
-    if most is not None and not most.isdecimal():
-        raise JobspecError(f"--max-restarts {most}: write a number")
-    return RunLimits(None if most is None else int(most), seconds, back_off)
-
-
-def _time(option: str, text: str) -> float:
-    seconds = _seconds(text)
-    if seconds is None:
-        raise JobspecError(f"{option} {text}: write a time, such as 90s or 10m")
-    return seconds
 
 
 def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:

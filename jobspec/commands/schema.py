@@ -8,7 +8,6 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from jobspec import models
 from jobspec.apis import shipped
@@ -28,6 +27,15 @@ from jobspec.schemas.upstream import table
 from jobspec.session.crds import read_crds
 from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas
 from jobspec.session.options import Options, declare, formatter, target_option
+from jobspec.session.schema_files import (
+    crds_of_projects,
+    fetch_openapi,
+    parse_openapi,
+    parse_release_folder,
+    read_openapi_documents,
+    read_written,
+    write_schema_files,
+)
 from jobspec.session.writing import write_whole
 
 
@@ -115,41 +123,12 @@ def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model],
 def kustomize(options: Options) -> int:
     """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
     try:
-        base = _fetched() if options.base is None else _parsed(Path(options.base).read_text(encoding="utf-8"), options.base)
+        base = fetch_openapi() if options.base is None else parse_openapi(Path(options.base).read_text(encoding="utf-8"), options.base)
     except OSError as error:
         raise JobspecError(f"{options.base}: {error.strerror}") from None
     document = json_schema.with_kinds(base, _models(_OPERATORS, choose(options.target)))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
-
-
-_FETCH = ["kubectl", "get", "--raw", "/openapi/v2"]
-
-
-def _fetched() -> dict[str, Any]:
-    """The OpenAPI document of the user's cluster, which `kustomize openapi fetch` gets, too."""
-    import subprocess
-
-    command = " ".join(_FETCH)
-    remedy = f"give the document that `{command}` prints where there is a cluster: --base FILE"
-    try:
-        done = subprocess.run(_FETCH, capture_output=True, check=False)  # noqa: S603 (the user's own kubectl, fixed arguments)
-    except FileNotFoundError:
-        raise JobspecError(f"kubectl is not installed; {remedy}") from None
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise JobspecError(f"`{command}` failed: {lines[-1] if lines else done.returncode}; {remedy}")
-    return _parsed(done.stdout.decode(errors="replace"), f"the reply to `{command}`")
-
-
-def _parsed(text: str, name: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or not isinstance(document.get("definitions"), dict):
-        raise JobspecError(f"{name}: not an OpenAPI v2 document in JSON; `{' '.join(_FETCH)}` prints one")
-    return document
 
 
 def add(options: Options) -> int:
@@ -169,20 +148,7 @@ def add(options: Options) -> int:
 
 def export(options: Options) -> int:
     """Write every schema that follows from the models into a folder."""
-    return _write_schemas(files(), options.folder)
-
-
-def _write_schemas(texts: Iterable[tuple[str, str]], folder: str) -> int:
-    try:
-        for name, text in texts:
-            path = os.path.join(folder, *name.split("/"))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            sys.stdout.write(f"{path}\n")
-    except OSError as error:
-        raise JobspecError(f"{error.filename}: {error.strerror}") from None
-    return 0
+    return write_schema_files(files(), options.folder)
 
 
 def check(options: Options) -> int:
@@ -197,58 +163,19 @@ def check(options: Options) -> int:
     stale = [name for name, text in fresh.items() if not (file := Path(top, name)).exists() or file.read_text(encoding="utf-8") != text]
     remedy = f"write it with `jobspec schema export {shown}`"
     sys.stdout.writelines(f"{shown}/{name} differs from the models; {remedy}\n" for name in stale)
-    needless = [name for name in _stored(top) if name not in fresh]
+    needless = [name for name in read_written(top) if name not in fresh]
     sys.stdout.writelines(f"{shown}/{name} is of an unknown kind or release; remove it\n" for name in needless)
     return 1 if stale or needless else 0
 
 
-def _stored(top: str) -> list[str]:
-    """The schemas in a folder that are made of models, as paths below it."""
-    paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) if folder != top for name in names]
-    stored = sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)
-    return [each for each in stored if not each.startswith(f"{common_kinds.FOLDER}/")]
-
-
-# `jobspec schema kubernetes`: the built-in kinds of Kubernetes releases, from the OpenAPI documents in upstream's source.
-
-
 def write_kubernetes_kinds(options: Options) -> int:
     """Print the table `schemas/kubernetes.json` for `RELEASE=FOLDER` texts, oldest release first."""
-    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_release_and_folder, options.release_folders)}))
+    sys.stdout.write(
+        table({release: read_openapi_documents(folder) for release, folder in map(parse_release_folder, options.release_folders)})
+    )
     return 0
-
-
-def _release_and_folder(text: str) -> tuple[str, str]:
-    release, equals, folder = text.partition("=")
-    if not equals or not os.path.isdir(folder):
-        raise JobspecError(f"schema kubernetes: {text}: write RELEASE=FOLDER with upstream's folder api/openapi-spec at this release")
-    return release, folder
-
-
-def _documents(folder: str) -> tuple[Any, list[Any]]:
-    """The document of version 2 in a folder, and those of version 3."""
-    newer = os.path.join(folder, "v3")
-    try:
-        whole = json.loads(Path(folder, "swagger.json").read_text(encoding="utf-8"))
-        return whole, [json.loads(Path(newer, name).read_text(encoding="utf-8")) for name in sorted(os.listdir(newer))]
-    except (OSError, ValueError) as error:
-        raise JobspecError(f"schema kubernetes: {error}") from None
-
-
-# `jobspec schema common`: the kinds of common projects, from the CRDs of their releases.
 
 
 def write_common_kinds(options: Options) -> int:
     """Write the files of the kinds of all common projects. Raises JobspecError for a release without a clone."""
-    return _write_schemas(common_kinds.files(_crds_of_projects(options.clones), load_metadata(choose([]))), options.folder)
-
-
-def _crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for project, releases in common_kinds.PROJECTS.items():
-        for release, place in releases:
-            clone = os.path.join(clones, *f"{project}@{release}".split("/"))
-            if not os.path.isdir(os.path.join(clone, place)):
-                command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
-                raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
-            found, _ = read_crds([os.path.join(clone, place)], choose([]))
-            yield from ((project, release, each.data) for each in sorted(found, key=lambda crd: crd.name))
+    return write_schema_files(common_kinds.files(crds_of_projects(options.clones), load_metadata(choose([]))), options.folder)

@@ -1,0 +1,107 @@
+"""Read the project, the cluster and the files that an import of manifests meets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.decoding import decode
+from jobspec.documents.reader import read as read_documents
+from jobspec.journey.steps import Checked
+from jobspec.operators.workloads import KINDS, is_workload, value_at
+from jobspec.project.import_overlays import Original, originals
+from jobspec.project.importing import Existing, Planned
+from jobspec.project.project import LoadedProject, Sources
+from jobspec.project.variants import combinations_of
+from jobspec.session.found import Found
+from jobspec.session.inputs import load_run_context
+from jobspec.session.options import Options
+from jobspec.session.project import read_project
+from jobspec.session.reading import content_of
+from jobspec.session.trees import ProjectFiles
+from jobspec.world.world import Cluster
+
+
+def read_existing_project(options: Options) -> LoadedProject | FileResult | None:
+    """The project that is there, what is wrong with it, or None for a new one."""
+    if not os.path.lexists(PROJECT_FILE):
+        return None
+    if options.target:
+        raise JobspecError(f"--target is for a new project: set `target` in {PROJECT_FILE}")
+    return read_project(Found(PROJECT_FILE, named=True))
+
+
+def import_cluster(options: Options, project: LoadedProject | None) -> Cluster:
+    """Return the cluster that imported manifests meet: of the project, or of the command line."""
+    if project is None:
+        return load_run_context(options).cluster
+    wrong = list(project.wrong_releases())
+    if wrong:
+        raise JobspecError(lines_of(wrong))
+    return Cluster(project.asked_releases)
+
+
+def existing_project(project: LoadedProject | None) -> Existing | None:
+    """Return what an existing project has; None if there is no project."""
+    if project is None:
+        return None
+    text = decode(content_of(Found(PROJECT_FILE, named=True)), PROJECT_FILE)
+    assert isinstance(text, str)  # the file has been read before
+    found, _ = combinations_of(project, Sources(ProjectFiles(PROJECT_FILE).read, Cluster(project.asked_releases)))
+    (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=PROJECT_FILE)[0]
+    return Existing(document, text, {each.name.lower() for each in found})
+
+
+def base_folder(to: str, output: str) -> str:
+    """The folder of the bases. Raises JobspecError for one that the project could not read, and for the rendered tree."""
+    folder = os.path.normpath(to)
+    here, place = os.path.realpath(os.curdir), os.path.realpath(folder)
+    if not to or os.path.commonpath((here, place)) != here or ".git" in os.path.relpath(place, here).split(os.sep):
+        raise JobspecError(f"--to {to}: choose a folder inside of the working folder, such as `base`")
+    if os.path.commonpath((os.path.realpath(output), place)) == os.path.realpath(output):
+        raise JobspecError(f"--to {to}: {output} holds what is rendered, and nothing else; choose another folder, such as `base`")
+    return folder.replace(os.sep, "/")
+
+
+def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
+    """What keeps a valid file from being imported: it was named and holds no job, or an object whose name the server makes."""
+    path = checked.result.path
+    jobs = [each for each in checked.documents if is_workload(each)]
+    if checked.result.valid and is_named and not jobs:
+        hint = f"put what belongs to a job into the job's file; the kinds of jobs are {', '.join(kind for _, kind in KINDS)}"
+        yield Diagnostic("no-workload", "no training job in the file to import", Mark(path), hint=hint)
+    for each in checked.documents if jobs else ():
+        if not each.name and value_at(each.data, ("metadata", "generateName")):
+            path_of_name = ("metadata", "generateName")
+            hint = "write `name` for it: a job of a project has one, and an object without is recreated in each sync"
+            yield each.problem("missing-name", "what is imported needs `metadata.name`", path_of_name, at_key=True, hint=hint)
+
+
+def read_originals(file: Found, checked: Checked, cluster: Cluster) -> list[Original]:
+    """Read the jobs of a checked file as originals of variants."""
+    text = decode(content_of(file), file.path)
+    assert isinstance(text, str)
+    return originals(file.path, text, checked.documents, cluster.target)
+
+
+def files_before(planned: Planned) -> dict[str, bytes]:
+    """What stands in the place of the files that are to be written."""
+    return {path: content_of(Found(path, named=True)) for path in planned.files if os.path.isfile(path)}
+
+
+def as_bytes(planned: Planned) -> dict[str, bytes]:
+    """Return the planned files as bytes, by path."""
+    return {path: text.encode() for path, text in planned.files.items()}
+
+
+def files_to_add(planned: Planned, existing: Existing | None) -> Mapping[str, bytes]:
+    """The files to write; a base that stands there as it would be written stays."""
+    before, after = files_before(planned), as_bytes(planned)
+    if before.get(PROJECT_FILE) != (existing.text.encode() if existing else None):
+        raise JobspecError(f"{PROJECT_FILE} was changed meanwhile; nothing was written, try again")
+    return {path: content for path, content in after.items() if content != before.get(path)}
