@@ -19,10 +19,10 @@ from pathlib import Path
 import yaml
 
 from jobspec.commands import COMMANDS
+from jobspec.lint.catalogue import rules, severity_of, stage_of
 from jobspec.lint.linting import TOPICS
 from jobspec.lint.pages import as_markdown
 from jobspec.reports.text import SITE
-from jobspec.lint.catalogue import rules, severity_of, stage_of
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
