@@ -242,7 +242,10 @@ def set_by(operator: Mark, data: Any) -> MarkedTree:
 
 
 def with_data(tree: MarkedTree | None, data: Any, by: Mark) -> MarkedTree:
-    """A tree with other data, of the same shape where both have some: what was null or not there has the place *by*."""
+    """A tree with other data, of the same shape where both have some: what was null or not there has the place *by*.
+
+    If a list has fewer items than before, they are found by name or path.
+    """
     if tree is None or (tree.value is None and data is not None):
         return set_by(by, data)
     if data is tree.data():
@@ -252,8 +255,19 @@ def with_data(tree: MarkedTree | None, data: Any, by: Mark) -> MarkedTree:
     if isinstance(data, dict):
         return tree.with_value({name: with_data(tree.value.get(name), each, by) for name, each in data.items()})
     if isinstance(data, list):
-        return tree.with_value([with_data(child, each, by) for child, each in zip(tree.value, data, strict=True)])
+        kept = tree.value if len(tree.value) == len(data) else _kept_items(tree.value, data)
+        return tree.with_value([with_data(child, each, by) for child, each in zip(kept, data, strict=True)])
     return tree.with_value(data)
+
+
+def _kept_items(before: list[MarkedTree], data: list[Any]) -> list[MarkedTree]:
+    """The items of a list that are still in its *data*: what is dropped from lists has names and paths, such as volumes and mounts."""
+    left = iter(before)
+    return [next(item for item in left if _name_and_path(item.data()) == _name_and_path(each)) for each in data]
+
+
+def _name_and_path(item: Any) -> list[Any]:
+    return [item.get(name) for name in ("name", "mountPath")] if isinstance(item, dict) else [item]
 
 
 def changed_tree(tree: MarkedTree, before: Any, after: Any, by: Mark) -> MarkedTree:

@@ -6,13 +6,11 @@ from jobspec.apis import kinds
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_missing
-from jobspec.go.quantities import quantity
+from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_data, with_missing
 from jobspec.go.values import decode_as_go, encode_as_go
-from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
-from jobspec.kubernetes.pods.resources import HUGE_PAGES, OF_PODS, is_of_pods
+from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
@@ -20,7 +18,7 @@ from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.schemas.shapes import Shape
@@ -123,29 +121,36 @@ _SECONDS = 300
 
 def pod_defaults(spec: MarkedTree, server: Mark, context: Sequence[Document], release: str) -> MarkedTree:
     """A pod's spec as the server stores it."""
-    on_host = "hostNetwork" in spec.value
+    spec = with_data(spec, filled_in(spec.data(), release), server)
     for name in CONTAINERS:
-        spec = each_item(spec, name, lambda container: _container_with_requests(container, on_host, server))
-    spec = with_pod_resources(spec, server, release)
+        spec = each_item(spec, name, lambda container: _with_copied_places(container, server))
+    spec = where_given(spec, "resources", lambda each: _amounts_in_place(each, server))
     spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server, release)
     return _with_tolerations(with_priority(with_service_account(spec, server), server, context), server)
 
 
-def _container_with_requests(container: MarkedTree, on_host: bool, server: Mark) -> MarkedTree:  # noqa: FBT001 (the pod's `hostNetwork`)
-    """A container that requests what it is limited to, and on the node's network listens on the node's ports."""
-    container = where_given(container, "resources", _with_requests)
-    if not on_host:
-        return container
-    return each_item(container, "ports", lambda port: with_missing(port, {"hostPort": port.value["containerPort"]}, server))
+def _with_copied_places(container: MarkedTree, server: Mark) -> MarkedTree:
+    """A container whose requests that the server copied from limits have their places, and ports of the host those of its own ports."""
+    container = where_given(container, "resources", lambda each: _amounts_in_place(each, server))
+    return each_item(container, "ports", lambda port: _field_in_place(port, "hostPort", "containerPort", server))
 
 
-def _with_requests(resources: MarkedTree) -> MarkedTree:
-    """Resources that request what they limit, where they say nothing else."""
-    limits = dict(resources.entries("limits"))
-    if not limits:
-        return resources
-    requests = resources.get("requests") or resources.value["limits"].with_value({})
-    return resources.with_value({**resources.value, "requests": requests.with_value({**limits, **requests.value})})
+def _amounts_in_place(resources: MarkedTree, server: Mark) -> MarkedTree:
+    return _field_in_place(_field_in_place(resources, "requests", "limits", server), "limits", "requests", server)
+
+
+def _field_in_place(tree: MarkedTree, field: str, source: str, server: Mark) -> MarkedTree:
+    """A mapping with the place of one field at those values of another that the server copied from there."""
+    return where_given(tree, field, lambda made: _in_place(made, tree.get(source), server))
+
+
+def _in_place(made: MarkedTree, source: MarkedTree | None, server: Mark) -> MarkedTree:
+    if source is None:
+        return made
+    if isinstance(made.value, dict):
+        inside = {name: _in_place(each, source.get(name), server) for name, each in made.value.items()}
+        return (source if made.mark is server else made).with_value(inside)
+    return source if made.mark is server and made.value == source.value else made
 
 
 def _with_tolerations(spec: MarkedTree, server: Mark) -> MarkedTree:
@@ -170,7 +175,7 @@ def _tolerates(toleration: MarkedTree, key: str) -> bool:
 
 def pod_spec_defaults(spec: MarkedTree, server: Mark, release: str) -> MarkedTree:
     """A pod's spec with the defaults of its type, and without the fields of features that are off."""
-    spec = as_stored(spec, completed(without_disabled(spec.data(), release)), server)
+    spec = with_data(spec, completed(without_disabled(spec.data(), release)), server)
 
     def container(each: MarkedTree) -> MarkedTree:
         return with_missing(each, {"imagePullPolicy": default_pull_policy(text(each, "image")), "resources": {}}, server)
@@ -184,47 +189,6 @@ def pod_spec_defaults(spec: MarkedTree, server: Mark, release: str) -> MarkedTre
     named = spec.get("serviceAccountName")
     account = named if named and named.value else spec.get("serviceAccount")  # the older name of the same
     return spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account}) if account else spec
-
-
-# The resources of a pod as a whole: what it requests follows from its containers and from its limits; huge pages, from theirs.
-#
-# Follows `defaultHugePagePodLimits` and `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.34 to 1.36, and
-# `DefaultPodLevelResources`, pkg/api/pod, 1.37.
-
-
-def with_pod_resources(spec: MarkedTree, server: Mark, release: str) -> MarkedTree:
-    """A pod's spec whose own resources, where they have limits, have requests, too; from 1.37 on, each of both brings the other."""
-    resources, with_limits = spec.get("resources"), is_at_least(release, "1.37")
-    limits = dict(resources.entries("limits")) if resources else {}
-    own = dict(resources.entries("requests")) if resources else {}
-    if resources is None or not is_at_least(release, "1.34") or not (limits or own):
-        return spec
-    pages = {name: each for name, each in of_containers(spec.data(), "limits", exact_amounts).items() if name.startswith(HUGE_PAGES)}
-    limits = {**{name: set_by(server, str(amount)) for name, amount in pages.items() if name not in own}, **limits}
-    if not limits and not with_limits:
-        return spec
-    summed = of_containers(spec.data(), "requests", exact_amounts)
-    requested = {name: set_by(server, str(amount)) for name, amount in summed.items() if name in OF_PODS}
-    of_limits = {name: each for name, each in limits.items() if is_of_pods(name)}
-    requests = {**of_limits, **requested, **own}
-    if with_limits:
-        limits = {**_limits_of_all(spec, requests, server), **limits}
-    filled = {
-        field: (resources.get(field) or resources).with_value(amounts)
-        for field, amounts in (("limits", limits), ("requests", requests))
-        if amounts
-    }
-    return spec.with_value({**spec.value, "resources": resources.with_value({**resources.value, **filled})})
-
-
-def _limits_of_all(spec: MarkedTree, requests: Mapping[str, MarkedTree], server: Mark) -> dict[str, MarkedTree]:
-    """The limits of the containers together, where all of them have one, or more than that where the pod requests more."""
-    own = [dict(each.get("resources", {}).get("limits", {})) for field in CONTAINERS for each in spec.data().get(field, ())]
-    total, made = of_containers(spec.data(), "limits", exact_amounts), {}
-    for name, request in requests.items():
-        if is_of_pods(name) and own and all(name in each for each in own):
-            made[name] = request if quantity(str(request.value)) > total[name] else set_by(server, str(total[name]))
-    return made
 
 
 # The priority of a pod, by its priority class: one that every cluster has, or one at hand. The value of any other remains open.
@@ -306,31 +270,6 @@ def _service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
 
 _CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
 _OF_AUTOSCALERS = {"minReplicas": 1, "metrics": [_CPU]}
-
-
-# Trees with values as the API server stores them.
-
-
-def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:
-    """The tree of a value as the server stores it, its *data*: values that were there before keep their places."""
-    if isinstance(data, dict):
-        own = {name: as_stored(child, data[name], server) for name, child in tree.value.items() if name in data}
-        new = {name: set_by(server, each) for name, each in data.items() if name not in tree.value}
-        return tree.with_value({**own, **new})
-    if isinstance(data, list):
-        kept = tree.value if len(tree.value) == len(data) else _kept_items(tree.value, data)
-        return tree.with_value([as_stored(child, each, server) for child, each in zip(kept, data, strict=True)])
-    return tree
-
-
-def _kept_items(items: list[MarkedTree], data: list[Any]) -> list[MarkedTree]:
-    """The items of a list that are in its *data*, where the server dropped others: volumes and mounts, which have names and paths."""
-    left = iter(items)
-    return [next(item for item in left if _keys_of_item(item.data()) == _keys_of_item(each)) for each in data]
-
-
-def _keys_of_item(item: Any) -> list[Any]:
-    return [item.get(name) for name in ("name", "mountPath")] if isinstance(item, dict) else [item]
 
 
 def where_given(tree: MarkedTree, field: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:

@@ -12,7 +12,7 @@ from jobspec.apis.releases import Target
 from jobspec.documents.document import Document
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
-from jobspec.kubernetes.pods.resources import needs_together
+from jobspec.kubernetes.pods.amounts import needs_together
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of

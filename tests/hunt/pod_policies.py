@@ -14,11 +14,11 @@ from typing import Any
 from jobspec.apis.kinds import CompleteKinds
 from jobspec.diagnostics.places import spell
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.pod_security import breaches, levels_of
 from jobspec.kubernetes.admission.review import PodReview, review_pod
 from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.kubernetes.pods.amounts import amounts
 from tests.hunt.finds import Find
 from tests.support import policy_growth, quick_yaml
 from tests.support.server import STRICT, Answer, Server, target

@@ -9,6 +9,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import set_by
 from jobspec.kubernetes.pods.defaults import tag_of
+from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.operators.api_defaults import with_api_defaults
 from tests.support import quick_yaml
 
@@ -43,12 +44,12 @@ def test_tags_of_images(image: str, tag: str) -> None:
     assert tag_of(image) == tag
 
 
-def _spec(spec: str, *classes: dict[str, Any]) -> Any:
+def _spec(spec: str, *classes: dict[str, Any], release: str = "") -> Any:
     """A pod's spec as the server stores it."""
     data = {"containers": [{"name": "a", "image": "a:1"}], **quick_yaml.load(spec)}
     pod = set_by(Mark("pod"), {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": data})
     context = [document_of(each, "classes.yaml") for each in classes]
-    return with_api_defaults([pod], context, choose([]))[0].data()["spec"]
+    return with_api_defaults([pod], context, choose([f"kubernetes={release}"] if release else []))[0].data()["spec"]
 
 
 def _holds(whole: Any, part: Any) -> bool:
@@ -102,11 +103,45 @@ def _holds(whole: Any, part: Any) -> bool:
             " {name: c, restartPolicy: Always, resources: {requests: {cpu: 250m}}}]}",
             "{resources: {requests: {cpu: 1500m, memory: 1Gi}}}",
         ),
+        ("{terminationGracePeriodSeconds: -3}", "{terminationGracePeriodSeconds: 1}"),
     ],
 )
 def test_pods(spec: str, filled: str) -> None:
     found = _spec(spec)
     assert _holds(found, quick_yaml.load(filled)), found
+
+
+#: Pods with resources as a whole, which rules and expansions have to see alike.
+AS_A_WHOLE = [
+    "{resources: {limits: {memory: 1Gi}}, containers: [{name: a, resources: {requests: {memory: 1Gi}}},"
+    " {name: b, resources: {requests: {memory: 1.5Gi}}}]}",
+    "{resources: {requests: {cpu: 2}}, containers: [{name: a, resources: {limits: {cpu: 1500m, hugepages-2Mi: 4Mi}}}]}",
+    "{resources: {requests: {cpu: 1}}, containers: [{name: a, resources: {limits: {cpu: 1500m}}}, {name: b}]}",
+    "{resources: {requests: {cpu: 1}}, containers: [{name: a, resources: {limits: {cpu: 100u}}},"
+    " {name: b, resources: {limits: {cpu: 100u}}}]}",
+    "{resources: {limits: {cpu: 1}}, containers: [{name: a, resources: {requests: {memory: 1e5000}}}]}",
+]
+
+
+@pytest.mark.parametrize("release", ["1.33", "1.34", "1.36", "1.37"])
+@pytest.mark.parametrize("spec", AS_A_WHOLE)
+def test_rules_see_the_resources_that_are_stored(spec: str, release: str) -> None:
+    stored, seen = _spec(spec, release=release), filled_in(quick_yaml.load(spec), release)
+    assert stored.get("resources") == seen.get("resources")
+    assert [each["resources"] for each in stored["containers"]] == [each.get("resources", {}) for each in seen["containers"]]
+
+
+@pytest.mark.parametrize(
+    ("spec", "release", "expected"),
+    [
+        (AS_A_WHOLE[0], "1.36", {"limits": {"memory": "1Gi"}, "requests": {"memory": "2560Mi"}}),
+        (AS_A_WHOLE[1], "1.36", {"limits": {"hugepages-2Mi": "4Mi"}, "requests": {"cpu": 2, "hugepages-2Mi": "4Mi"}}),
+        (AS_A_WHOLE[1], "1.37", {"limits": {"cpu": 2, "hugepages-2Mi": "4Mi"}, "requests": {"cpu": 2, "hugepages-2Mi": "4Mi"}}),
+        (AS_A_WHOLE[2], "1.37", {"requests": {"cpu": 1}}),
+    ],
+)
+def test_resources_of_pods_as_a_whole(spec: str, release: str, expected: dict[str, Any]) -> None:
+    assert filled_in(quick_yaml.load(spec), release)["resources"] == expected
 
 
 def test_fields_of_features_that_are_off_are_dropped() -> None:

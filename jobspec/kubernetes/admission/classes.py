@@ -9,8 +9,8 @@ from jobspec.apis.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_AC
 from jobspec.diagnostics.places import Data, Key
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import TRUE_WORDS, mapping
-from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
+from jobspec.kubernetes.pods.amounts import amounts
 from jobspec.kubernetes.pods.annotations import MIRROR
 from jobspec.kubernetes.pods.defaults import of_class
 from jobspec.kubernetes.pods.pod import priority_problems

@@ -12,10 +12,10 @@ from operator import gt, lt
 from jobspec.apis.kinds import LIMIT_RANGE
 from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
-from jobspec.kubernetes.pods.resources import OF_PODS, is_of_pods, needs_together, sum_of
+from jobspec.kubernetes.pods.amounts import NONE, OF_PODS, amounts, amounts_of_pod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.apis.releases import Target
-
-    Amounts = dict[str, Quantity]
+    from jobspec.kubernetes.pods.amounts import Amounts
 
 
 def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
@@ -60,7 +59,7 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problem
             given = {field: amounts(own.get(field)) for field in ("requests", "limits")}
             yield from _outside_bounds(f"the container `{container.get('name')}`", (*path, "resources"), given, name, item)
     for name, item in _items(objects, namespace, "Pod"):
-        given = {field: _of_pod(spec, field, OF_PODS.__contains__) for field in ("requests", "limits")}
+        given = {field: amounts_of_pod(spec, field, OF_PODS.__contains__) for field in ("requests", "limits")}
         yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
 
 
@@ -95,7 +94,6 @@ def _filled(container: Data, limits: Data, requests: Data) -> Data:
 _RULE = "outside-limit-range"
 _MILLI = 1_000_000
 _MOST_MILLIS = (2**63 - 1) // 1000
-NONE = Quantity(0, "decimal")
 
 
 #: Words for messages about requests and limits: that there is none, what to do then, and the start of what there is.
@@ -159,64 +157,3 @@ def _comparable(*several: Quantity | None) -> list[int]:
     found = [each or NONE for each in several]
     whole = [each.rounded_up() for each in found]
     return whole if max(whole) > _MOST_MILLIS else [-(-each.nanos // _MILLI) for each in found]
-
-
-# Amounts of resources by name, as pods, LimitRanges and quotas hold them; and what a pod requests as a whole.
-#
-# Follows `PodRequests` and `PodLimits`, k8s.io/component-helpers resource, and `SetDefaults_ResourceList`,
-# k8s.io/kubernetes pkg/apis/core/v1, 1.36.
-
-
-_MOST = (2**63 - 1) * 1_000_000_000
-"""The server counts no further, in billionths."""
-_LONGEST = 99
-"""The longest exponent that is written out."""
-
-
-def amounts(data: Any) -> Amounts:
-    """The amounts of a mapping of quantities, rounded up to thousandths as the server does when it decodes them."""
-    return {name: _rounded(each) for name, each in data.items() if each is not None} if isinstance(data, dict) else {}
-
-
-def _rounded(value: Any) -> Quantity:
-    text = str(value)
-    exponent = text.strip().lower().partition("e")[2]
-    if exponent.lstrip("+-").isdecimal() and int(exponent.lstrip("+-")) > _LONGEST:
-        is_none = set("123456789").isdisjoint(text.lower().partition("e")[0])
-        return Quantity(0 if is_none else _MILLI if exponent.startswith("-") else _MOST, "exponent")
-    found = quantity(text)
-    return Quantity(min(-(-found.nanos // _MILLI) * _MILLI, _MOST), found.format)
-
-
-def exact_amounts(data: Any) -> Amounts:
-    """The amounts of a mapping of quantities as they are written."""
-    return {name: quantity(str(each)) for name, each in data.items()} if isinstance(data, dict) else {}
-
-
-def of_containers(spec: Data, field: str, read: Callable[[Any], Amounts] = amounts) -> Amounts:
-    """What the containers request (*field*: `requests`) or are limited to (`limits`) together; *read*: how their amounts are read."""
-    return needs_together(spec, lambda container: read(mapping(container, "resources").get(field)))
-
-
-def says_pod_resources(spec: Data) -> bool:
-    """Whether the pod as a whole has resources of its own."""
-    own = mapping(spec, "resources")
-    return any(is_of_pods(name) for field in ("requests", "limits") for name in mapping(own, field))
-
-
-def _of_pod(spec: Data, field: str, is_counted: Callable[[str], bool], read: Callable[[Any], Amounts] = amounts) -> Amounts:
-    """What a pod requests or is limited to, without its overhead: what its containers do together, or what it says as a whole."""
-    own = read(mapping(spec, "resources").get(field))
-    return {**of_containers(spec, field, read), **{name: each for name, each in own.items() if is_counted(name)}}
-
-
-def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:
-    """What a pod requests of each resource: as a whole where it says so, else its containers together; and its overhead."""
-    return sum_of((_of_pod(spec, "requests", is_of_pods, read), read(spec.get("overhead"))))
-
-
-def pod_limits(spec: Data) -> Amounts:
-    """What a pod is limited to; its overhead counts where there is a limit."""
-    found = _of_pod(spec, "limits", is_of_pods)
-    overhead = {name: each for name, each in amounts(spec.get("overhead")).items() if name in found and found[name].nanos}
-    return sum_of((found, overhead))

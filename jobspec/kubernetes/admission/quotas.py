@@ -11,16 +11,16 @@ from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.limits import NONE, amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
-from jobspec.kubernetes.pods.resources import OF_CONTAINERS, OF_PODS, is_extended, is_native, sum_of
+from jobspec.kubernetes.pods.amounts import NONE, OF_PODS, amounts, pod_limits, pod_requests, says_pod_resources, sum_of
+from jobspec.kubernetes.pods.resources import OF_CONTAINERS, is_extended, is_native
 from jobspec.kubernetes.pods.scheduling import pod_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.kubernetes.admission.limits import Amounts
+    from jobspec.kubernetes.pods.amounts import Amounts
 
 
 _RULE = "over-quota"

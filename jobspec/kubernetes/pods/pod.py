@@ -16,6 +16,7 @@ from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods import containers, resources
+from jobspec.kubernetes.pods.amounts import OF_PODS
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, of_class, without_disabled
 from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
@@ -57,7 +58,7 @@ def _repeats(problem: Problem, pod: Data) -> bool:
 def _have_containers(resource: str, spec: Data) -> bool:
     """Whether a pod-level request is defaulted from the containers' requests, and not from the pod-level limit."""
     amounts = (each.get("resources", {}) for field in CONTAINERS for each in spec.get(field, ()))
-    return resource in resources.OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
+    return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
 
 def _new(pod: Data, release: str) -> Problems:

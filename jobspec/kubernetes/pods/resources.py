@@ -8,19 +8,15 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems, set_to
-from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
-from jobspec.go.values import structs
+from jobspec.go.quantities import amount_of, fits_pages, is_endless, is_whole
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, filled_in_containers
+from jobspec.kubernetes.pods.amounts import HUGE_PAGES, OF_PODS, amounts, exact_amounts, is_of_pods, of_containers, rounded
+from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in_containers
 from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeVar
-
-    Amounts = dict[str, int]
-    Amount = TypeVar("Amount", int, Quantity)
+    from collections.abc import Callable
 
 
 COUNTED = (
@@ -36,8 +32,8 @@ def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], 
     *bad_name* says why a name of a resource cannot be used there.
     """
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    for field, amounts in (("limits", limits), ("requests", requests)):
-        for name, text in amounts.items():
+    for field, given in (("limits", limits), ("requests", requests)):
+        for name, text in given.items():
             yield from _resource_amount_problems(name, text, (*path, field, Key(name)), bad_name)
     for name, text in requests.items():
         yield from _against_limit(name, text, limits, path)
@@ -111,8 +107,6 @@ def _claims(resources: Data, known: set[str], path: Path) -> Problems:
 
 
 OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
-OF_PODS = ("cpu", "memory")
-HUGE_PAGES = "hugepages-"
 
 
 def bad_container_resource(name: str) -> str:
@@ -134,11 +128,6 @@ def _bad_pod_resource(name: str) -> str:
     return "" if is_of_pods(name) else "a pod as a whole has `cpu`, `memory` and `hugepages-SIZE` alone"
 
 
-def is_of_pods(name: str) -> bool:
-    """Whether a pod as a whole can have the resource."""
-    return name in OF_PODS or name.startswith(HUGE_PAGES)
-
-
 def is_native(name: str) -> bool:
     """Whether a resource is a native one of Kubernetes."""
     return "/" not in name or "kubernetes.io/" in name
@@ -156,8 +145,7 @@ def allows_overcommit(name: str) -> bool:
 
 # The pod-level resources, against those of the containers.
 #
-# Follows `validatePodResources`, k8s.io/kubernetes pkg/apis/core/validation, `defaultPodRequests` and `defaultHugePagePodLimits`,
-# pkg/apis/core/v1, 1.34 to 1.36, and `DefaultPodLevelResources`, pkg/api/pod, 1.37.
+# Follows `validatePodResources`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
 def pod_resources_problems(spec: Data, path: Path) -> Problems:
@@ -193,11 +181,16 @@ def _consistency(spec: Data, resources: Data, path: Path) -> Problems:
                 yield excluded((*at, "resources", "limits", Key(name)), message, "raise that, or lower this one")
 
 
-def _total(spec: Data, field: str) -> Amounts:
+def _total(spec: Data, field: str) -> dict[str, int]:
     """The `requests` or `limits` of the containers together, in thousandths."""
-    return needs_together(
-        spec, lambda each: {name: amount_of(str(text)) for name, text in each.get("resources", {}).get(field, {}).items()}
-    )
+    return {name: amount_of(str(each)) for name, each in of_containers(spec, field).items()}
+
+
+# What the server fills in of the resources of a pod as a whole: what it requests follows from its containers and from its limits; from 1.37
+# on, its limits from those of all containers and from its requests; huge pages, from their limits.
+#
+# Follows `defaultHugePagePodLimits` and `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.34 to 1.36, and
+# `DefaultPodLevelResources`, pkg/api/pod, 1.37.
 
 
 def filled_in(spec: Data, release: str) -> Data:
@@ -211,32 +204,33 @@ def with_resources(spec: Data, release: str) -> Data:
     From 1.37 on, a server does so once plugins have changed the pod.
     """
     resources = spec.get("resources", {})
-    if not resources.get("limits") and not resources.get("requests"):
+    own, limits = resources.get("requests", {}), resources.get("limits", {})
+    if not (limits or own):
         return spec
-    requests = resources.get("requests", {})
-    pages = {name: each for name, each in _total(spec, "limits").items() if name.startswith(HUGE_PAGES) and name not in requests}
-    limits = {**_as_quantities(pages), **resources.get("limits", {})}
-    with_requests = is_at_least(release, "1.37")
-    if limits or with_requests:
-        shared = {name: each for name, each in _total(spec, "requests").items() if name in OF_PODS}
-        of_limits = {name: each for name, each in limits.items() if is_of_pods(name)}
-        requests = {**of_limits, **_as_quantities(shared), **requests}
-    if with_requests:
-        limits = {**_limits_of_all(spec, requests), **limits}
-    made = {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
-    return {**spec, "resources": made}
+    fills_limits = is_at_least(release, "1.37")
+    pages = {name: each for name, each in _together(spec, "limits", release).items() if name.startswith(HUGE_PAGES) and name not in own}
+    limits, requests = {**pages, **limits}, own
+    if limits or fills_limits:
+        shared = {name: each for name, each in _together(spec, "requests", release).items() if name in OF_PODS}
+        requests = {**{name: each for name, each in limits.items() if is_of_pods(name)}, **shared, **own}
+    if fills_limits:
+        limits = {**_limits_of_all(spec, requests, release), **limits}
+    filled = {"limits": limits, "requests": requests}
+    return {**spec, "resources": {**resources, **{field: each for field, each in filled.items() if each}}}
 
 
-def _limits_of_all(spec: Data, requests: dict[str, str]) -> dict[str, str]:
-    """The limits of the containers together, where all of them have one, or more than that where the pod requests more."""
-    own = [each.get("resources", {}).get("limits", {}) for field in ALL_CONTAINERS for each in spec.get(field, ())]
-    total = _total(spec, "limits")
-    shared = [name for name in requests if is_of_pods(name) and all(name in each for each in own)]
-    return _as_quantities({name: max(total.get(name, 0), amount_of(requests[name])) for name in shared})
+def _limits_of_all(spec: Data, requests: dict[str, str], release: str) -> dict[str, str]:
+    """The limits of the containers together, where all of them have one; the request of the pod where that is more."""
+    own = [each.get("resources", {}).get("limits", {}) for field in CONTAINERS for each in spec.get(field, ())]
+    limits = _together(spec, "limits", release)
+    shared = [name for name in requests if name in limits and is_of_pods(name) and all(name in each for each in own)]
+    return {name: requests[name] if amount_of(str(requests[name])) > amount_of(limits[name]) else limits[name] for name in shared}
 
 
-def _as_quantities(amounts: Amounts) -> dict[str, str]:
-    return {name: canonical_quantity(f"{amount}m") for name, amount in amounts.items()}
+def _together(spec: Data, field: str, release: str) -> dict[str, str]:
+    """The `requests` or `limits` of the containers together; from 1.37 on, of amounts that are rounded already."""
+    read = amounts if is_at_least(release, "1.37") else exact_amounts
+    return {name: str(each) for name, each in rounded(of_containers(spec, field, read)).items()}
 
 
 # The pod's claims of devices; which of them its containers use is judged with their resources.
@@ -269,41 +263,3 @@ def _resource_claim_problems(claim: Data, names: set[str], path: Path) -> Proble
         yield missing(_SOURCES[0], claim, path, f"name a ResourceClaim, or by `{_SOURCES[1]}` a template")
     for source in given:
         yield from named(claim[source], "an object", bad_subdomain, (*path, source))
-
-
-# The sum of what the containers of a pod need, for any type of amounts.
-#
-# Follows `AggregateContainerRequests` and `AggregateContainerLimits`, k8s.io/component-helpers resource, 1.36.
-
-
-def needs_together(spec: Data, needs: Callable[[Data], dict[str, Amount]]) -> dict[str, Amount]:
-    """What the containers of a *spec* need together, by resource; *needs* gives it for one container.
-
-    Those that run at once are added up; those that start before count where they need more.
-    """
-    running = sum_of(needs(each) for each in structs(spec, "containers"))
-    context: dict[str, Amount] = {}
-    peak: dict[str, Amount] = {}
-    for each in structs(spec, "initContainers"):
-        own = needs(each)
-        if each.get("restartPolicy") == "Always":
-            context = sum_of((context, own))
-            peak = most_of(peak, context)
-        else:
-            peak = most_of(peak, sum_of((context, own)))
-    return most_of(sum_of((running, context)), peak)
-
-
-def sum_of(several: Iterable[dict[str, Amount]]) -> dict[str, Amount]:
-    """The sum of the amounts of each resource."""
-    total: dict[str, Amount] = {}
-    for each in several:
-        for name, amount in each.items():
-            total[name] = total[name] + amount if name in total else amount
-    return total
-
-
-def most_of(one: dict[str, Amount], other: dict[str, Amount]) -> dict[str, Amount]:
-    """The larger of both amounts of each resource."""
-    larger = {name: each for name, each in other.items() if name not in one or each > one[name]}
-    return {**one, **larger}

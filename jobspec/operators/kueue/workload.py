@@ -22,7 +22,7 @@ from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import MarkedTree, as_document, marked, of_kind, set_by
 from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.classes import priority_of
-from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.versions import RELEASE

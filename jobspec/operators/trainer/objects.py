@@ -9,7 +9,7 @@ from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, of_kind, set_by, text, with_fields, with_mappings
 from jobspec.documents.writer import write
-from jobspec.kubernetes.pods.resources import sum_of
+from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests, sum_of
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import JOBSET, made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
@@ -316,8 +316,6 @@ def _volcano(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTr
 
 def _requests(sets: list[TrainerPodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
-    from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
-
     every = [(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     total = sum_of([{name: each.times(count) for name, each in amounts.items()} for amounts, count in every])
     return {name: str(amount) for name, amount in sorted(total.items())}

@@ -197,7 +197,7 @@ def _is_volcano(job: TrainingJob) -> bool:
 
 def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]) -> dict[str, str]:
     """What the first pods request together, those of the highest priority first; a container without requests counts with its limits."""
-    from jobspec.kubernetes.pods.resources import sum_of
+    from jobspec.kubernetes.pods.amounts import sum_of
 
     total: dict[str, Quantity] = {}
     left = members
