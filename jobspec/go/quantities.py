@@ -187,6 +187,14 @@ def fits_pages(size: str, text: str) -> bool:
     return page != 0 and _in_64_bits(text, 0) % page == 0
 
 
+def whole_number(text: str) -> int:
+    """The whole number of a quantity, rounded up, as `Value` gives it to operators; 0 for a text that Go does not parse.
+
+    Of what is too large for 64 bits, the last ones are left, or zero: `1e19` is none.
+    """
+    return _in_64_bits(text, 0) if is_parsed_quantity(text) else 0
+
+
 def _in_64_bits(text: str, power: int) -> int:
     """A quantity divided by a power of ten, 0 or -3, as a number of 64 bits, rounded away from zero.
 

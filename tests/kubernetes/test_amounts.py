@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.go.quantities import amount_of, fits_pages, is_whole
+from jobspec.go.quantities import amount_of, fits_pages, is_whole, whole_number
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,23 @@ def test_multiples_of_a_page(size: str, text: str) -> None:
 @pytest.mark.parametrize(("size", "text"), [("2Mi", "3Mi"), ("3", "1m"), ("", "0"), ("x", "0"), ("0", "0"), ("1.5", "0"), ("16E", "0")])
 def test_no_multiples_and_no_pages(size: str, text: str) -> None:
     assert not fits_pages(size, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1n", 1),
+        ("-1500m", -2),
+        ("9E", 9 * 10**18),
+        ("1e19", 0),
+        ("20000P", 0),
+        ("1e9999", 0),
+        ("8Ei", 2**63 - 1),
+        ("18446744073709551617", 1),
+        ("99999999999999999k", 7_766_279_631_452_240_920),
+        ("4 GPUs", 0),
+    ],
+)
+def test_whole_numbers_that_operators_read(text: str, number: int) -> None:
+    """What `Value` of k8s.io/apimachinery 0.36 returned for these."""
+    assert whole_number(text) == number

@@ -215,3 +215,19 @@ def test_whom_others_manage_gets_nothing_from_2_3_on() -> None:
     own = "managedBy: kueue.x-k8s.io/multikueue"
     assert _made("{}", own) == ([], ["`kueue.x-k8s.io/multikueue` manages the job: the trainer creates nothing for it here"])
     assert len(_made("{}", own, release="2.2.1")[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("resources", "slots"),
+    [
+        ("{requests: {nvidia.com/gpu: 4}}", 4),
+        ('{requests: {nvidia.com/gpu: "1e19"}}', 1),  # beyond 64 bits, where Go's count is 0
+        ('{requests: {nvidia.com/gpu: "10E"}, limits: {nvidia.com/gpu: 2}}', 2),
+        ("{limits: {nvidia.com/gpu: -2}}", 1),
+    ],
+)
+def test_gpus_are_counted_as_the_webhook_counts_them(resources: str, slots: int) -> None:
+    policy = "{mlPolicy: {mpi: {numProcPerNode: 1, mpiImplementation: OpenMPI, sshAuthMountPath: /root/.ssh}}}"
+    made = _made(policy, f"{{trainer: {{resourcesPerNode: {resources}}}}}")[0]
+    hosts = [each["data"]["hostfile"] for each in made if "hostfile" in each.get("data", {})]
+    assert hosts == [f"job-node-0-0.job slots={slots}\n"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, set_by, text, with_appended
 from jobspec.go.values import integer
 from jobspec.operators.made import RANDOM, with_items, with_variables
-from jobspec.operators.trainer.node_resources import gpus, processes_per_node, resources_per_node, whole
+from jobspec.operators.trainer.node_resources import gpus, processes_per_node, resources_per_node
 from jobspec.operators.trainer.pod_sets import LAUNCHER, TrainerPodSet, endpoints, first, with_nodes_of, with_training_container
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import PORT, JobOfTrainer, core_object
@@ -100,7 +100,7 @@ def command_of_torchtune(job: JobOfTrainer, sets: list[TrainerPodSet]) -> Marked
     if command is None or nodes is None or _training_container(sets) is None or job.policy("torch") is None:
         return command
     amount = gpus(resources_per_node(job, sets))
-    counts = (nodes.value, processes_per_node(job, sets).value, whole(amount) if amount else 0)
+    counts = (nodes.value, processes_per_node(job, sets).value, amount.value if amount else 0)
     recipe, suffix = _recipe(job, *counts)
     added = [f"--rdzv_endpoint={job.first_node}:{PORT}"] if _has_rendezvous(job, *counts) else []
     added += [recipe, "--config", f"{model_of(text(job.tree, 'spec', 'runtimeRef', 'name'))}{suffix}"]
@@ -161,7 +161,7 @@ def with_xgboost(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPo
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
     amount = gpus(resources_per_node(job, counted))
-    workers = nodes and nodes.with_value(str(nodes.value * (whole(amount) if amount else 1)))
+    workers = nodes and nodes.with_value(str(nodes.value * max(1, amount.value if amount else 1)))
     return _with_variables(counted, job, _variables(job, XGBOOST, (job.named(job.first_node), str(PORT), _RANK, workers)))
 
 
@@ -209,7 +209,7 @@ def slots_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
         return own.with_value(own.value if isinstance(own.value, int) else integer(own.value) or 0)
     slots = job.policy("mpi", "numProcPerNode") or MarkedTree(1, job.mark)
     amount = gpus(resources_per_node(job, sets)) if slots.value == 1 and job.is_at_least("2.1.0") else None
-    return amount.with_value(max(1, whole(amount))) if amount else slots
+    return amount.with_value(max(1, amount.value)) if amount else slots
 
 
 def _with_mounts(pod_set: TrainerPodSet, job: JobOfTrainer, slots: MarkedTree) -> TrainerPodSet:

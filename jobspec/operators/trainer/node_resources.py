@@ -7,16 +7,20 @@ Follows `ExtractResourcePerNodeFromRuntime` and `GetNumGPUPerNode`, github.com/k
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, text, with_fields
+from jobspec.documents.marked_tree import MarkedTree, with_fields
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.go.quantities import canonical_quantity, quantity
+from jobspec.go.quantities import amount_of, canonical_quantity, whole_number
+from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.strategic_merge import merged
 from jobspec.operators.trainer.pod_sets import is_configured
-from jobspec.operators.trainer.runtimes import merges_resources
-from jobspec.operators.workloads import NODE
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, merges_resources
+from jobspec.operators.workloads import NODE, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics.places import Data, Path
     from jobspec.operators.trainer.pod_sets import TrainerPodSet
     from jobspec.operators.trainer.train_job import JobOfTrainer
 
@@ -24,34 +28,68 @@ if TYPE_CHECKING:
 AMOUNTS = ("limits", "requests")
 
 
+# Read the resources that count for a node, on plain data: the webhook and the plugins do it alike.
+
+
+def counted_container(replicated: Sequence[Data]) -> Path | None:
+    """The path, among the replicated jobs of a runtime, of the first container that trains and has resources; None if there is none."""
+    for number, job in enumerate(replicated):
+        labels = mapping(job, "template", "metadata", "labels")
+        if job.get("name") == NODE or labels.get(ANCESTOR) == TRAINER:
+            for index, container in enumerate(structs(job, *TEMPLATE, "spec", "containers")):
+                if container.get("name") == NODE and container.get("resources") is not None:
+                    return number, *TEMPLATE, "spec", "containers", index
+    return None
+
+
+def gpus_in(resources: Data) -> tuple[Path, int] | None:
+    """The path of the amount by which the trainer counts GPUs, and their number: of requests before limits; None if there are none.
+
+    A resource counts if `gpu` is in its name.
+    """
+    for field, counts in (("requests", bool), ("limits", lambda number: number > 0)):
+        found = next((name for name in mapping(resources, field) if _counts_as_gpu(name)), None)
+        number = whole_number(str(resources[field][found])) if found else 0
+        if found and counts(number):
+            return (field, found), number
+    return None
+
+
+def _counts_as_gpu(resource: str) -> bool:
+    return "gpu" in resource.lower()
+
+
+def _cpus_in(resources: Data) -> tuple[Path, int] | None:
+    """The path of the amount of CPUs, and their number: of the requests if they are not zero, else of the limits."""
+    for field in ("requests", "limits"):
+        amount = str(mapping(resources, field).get("cpu", ""))
+        if is_parsed_quantity(amount) and amount_of(amount):
+            return (field, "cpu"), whole_number(amount)
+    return None
+
+
+# The same in marked trees: a number has the place of the amount that it was read from.
+
+
 def resources_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
     """The resources that count for a node: the job's, if it has any, else those of the runtime's container."""
     own = job.trainer("resourcesPerNode")
     if own:
         return own
-    containers = [container for each in sets if each.trains or each.name == NODE for container in each.containers()]
-    found = (container.get("resources") for container in containers if text(container, "name") == NODE)
-    return next(filter(None, found), None) or MarkedTree({}, job.mark)
+    found = counted_container([each.job.data() for each in sets])
+    number, index = (found[0], found[-1]) if found else (0, 0)
+    resources = sets[int(number)].containers()[int(index)].get("resources") if found else None
+    return resources or MarkedTree({}, job.mark)
 
 
 def gpus(resources: MarkedTree) -> MarkedTree | None:
-    """The amount of GPUs, of the requests before the limits; None where there are none."""
-    for name in ("requests", "limits"):
-        amounts = [amount for key, amount in resources.entries(name) if "gpu" in key.lower()]
-        if amounts and whole(amounts[0]):
-            return amounts[0]
-    return None
+    """The number of GPUs; None where there are none."""
+    return _at(resources, gpus_in(resources.data()))
 
 
-def cpus(resources: MarkedTree) -> MarkedTree | None:
-    """The amount of CPUs: the requests where they are not zero, else the limits; None where there is none."""
-    return next((amount for name in ("requests", "limits") if (amount := resources.get(name, "cpu")) and whole(amount)), None)
-
-
-def whole(amount: MarkedTree) -> int:
-    """A quantity as a whole number, rounded up; 0 for a text that Go does not parse, which a webhook refuses."""
-    text = str(amount.value)
-    return quantity(text).rounded_up() if is_parsed_quantity(text) else 0
+def _at(resources: MarkedTree, found: tuple[Path, int] | None) -> MarkedTree | None:
+    amount = resources.get(*map(str, found[0])) if found else None
+    return amount.with_value(found[1]) if found and amount else None
 
 
 def with_resources(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
@@ -96,7 +134,8 @@ def processes_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTr
     resources = resources_per_node(job, sets)
     is_cpu = wanted.value == "cpu" and not job.is_at_least("2.2.0")
     if is_cpu or (wanted.value == "auto" and gpus(resources) is None):
-        return _at_least_one(cpus(resources), job)
+        counted = _at(resources, _cpus_in(resources.data()))
+        return counted.with_value(max(1, counted.value)) if counted else MarkedTree(1, job.mark)
     return wanted
 
 
@@ -106,16 +145,13 @@ def _of_job(wanted: MarkedTree, resources: MarkedTree, job: JobOfTrainer) -> Mar
     for name in AMOUNTS:
         amounts = resources.get(name)
         if amounts is not None and _counts_cpus(wanted, amounts):
-            return _at_least_one(amounts.get("cpu"), job)
+            cpus = amounts.get("cpu")
+            return cpus.with_value(max(1, whole_number(str(cpus.value)))) if cpus else one
         found = one if amounts is None or wanted.value == "cpu" else wanted
     return found
 
 
 def _counts_cpus(wanted: MarkedTree, amounts: MarkedTree) -> bool:
     if wanted.value == "auto":
-        return not any("gpu" in name.lower() for name in amounts.value)
+        return not any(map(_counts_as_gpu, amounts.value))
     return wanted.value == "cpu" and "cpu" in amounts.value
-
-
-def _at_least_one(amount: MarkedTree | None, job: JobOfTrainer) -> MarkedTree:
-    return amount.with_value(max(1, whole(amount))) if amount else MarkedTree(1, job.mark)

@@ -8,16 +8,15 @@ from __future__ import annotations
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.go.formats import is_parsed_quantity
+from jobspec.operators.trainer.node_resources import counted_container, gpus_in
 from jobspec.operators.trainer.policies import NODES, SPEC_TRAINER
-from jobspec.operators.trainer.runtimes import TRAINER, RuntimeReference, ancestor
+from jobspec.operators.trainer.runtimes import RuntimeReference
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.workloads import Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 
 _ARGUMENTS: Path = (*SPEC_TRAINER, "args")
@@ -92,25 +91,14 @@ def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]
 
 
 def _gpus(workload: Workload) -> int:
-    """The number of GPUs of a node: the job's resources count where it has any, else the runtime's; requests before limits."""
+    """The number of GPUs of a node: the job's resources count where it has any, else the runtime's."""
     resources = value_at(workload.document.data, (*SPEC_TRAINER, "resourcesPerNode"))
     if resources is None:
-        nodes = [job for job in workload.roles if job.name == "node" or ancestor(job) == TRAINER]
-        containers = [each for job in nodes for _, each in job.items("containers") if each["name"] == "node"]
-        resources = (containers[0].get("resources") or {}) if containers else {}
-    return _gpus_in(resources.get("requests")) or _gpus_in(resources.get("limits"))
-
-
-def _gpus_in(resources: dict[str, Any] | None) -> int:
-    amounts = (_whole(str(amount)) for name, amount in (resources or {}).items() if "gpu" in name.lower() and amount is not None)
-    return next(amounts, 0)
-
-
-def _whole(text: str) -> int:
-    """A quantity rounded up to a whole number, as Kubernetes counts devices; 0 for what is no number of devices."""
-    from jobspec.go.quantities import exponent_of, quantity
-
-    return quantity(text).rounded_up() if is_parsed_quantity(text) and abs(exponent_of(text)) <= 18 else 0
+        replicated = [job.data for job in workload.roles]
+        at = counted_container(replicated)
+        resources = value_at(replicated, (*at, "resources")) if at else {}
+    found = gpus_in(resources)
+    return found[1] if found else 0
 
 
 TORCHTUNE_RULES = [
