@@ -62,9 +62,9 @@ def _counts_as_gpu(resource: str) -> bool:
 def _cpus_in(resources: Data) -> tuple[Path, int] | None:
     """The path of the amount of CPUs, and their number: of the requests if they are not zero, else of the limits."""
     for field in ("requests", "limits"):
-        amount = str(mapping(resources, field).get("cpu", ""))
-        if is_parsed_quantity(amount) and amount_of(amount):
-            return (field, "cpu"), whole_number(amount)
+        amount = mapping(resources, field).get("cpu")
+        if amount is not None and is_parsed_quantity(str(amount)) and amount_of(str(amount)):
+            return (field, "cpu"), whole_number(str(amount))
     return None
 
 
