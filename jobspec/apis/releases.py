@@ -50,6 +50,9 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
     "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }
 
+#: apiVersion -> the operator that serves it, its first release that no longer does, and the version to write; by its release notes.
+REMOVED_VERSIONS = {"kueue.x-k8s.io/v1beta1": ("kueue", "0.20", "kueue.x-k8s.io/v1beta2")}
+
 #: The operators that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
 OPERATORS = ("training-operator", "trainer", "jobset", "kueue")
 #: The operator that not every cluster of training jobs has. Only a target that names its release has its webhooks for jobs; its own

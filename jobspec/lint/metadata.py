@@ -10,10 +10,8 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import not_queued
-from jobspec.operators.workloads import PREFERRED_TOPOLOGY, QUEUE, REPLICATED_JOBS, REQUIRED_TOPOLOGY, is_workload, items_at, value_at
-
-_LONGEST = 20
-
+from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names
+from jobspec.operators.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, is_workload
 
 _OF_PODS = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -47,10 +45,9 @@ def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
     After: replicatedJobs: [{name: node}]
     Evidence: the release notes of trainer 2.4.0
     """
-    for path, job in items_at(document.given.data, REPLICATED_JOBS):
-        name = value_at(job, ("name",))
-        if isinstance(name, str) and len(name) > _LONGEST:
-            yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 accepts at most {_LONGEST}", "shorten it")
+    for path, name in long_names(document.given.data):
+        message = f"the name has {len(name)} characters; trainer {NAMES_LIMITED_SINCE} accepts at most {LONGEST_NAME}"
+        yield Finding(path, message, "shorten it")
 
 
 def repeated_object(document: LintedDocument) -> Iterator[Finding]:

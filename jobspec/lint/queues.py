@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jobspec.apis.kinds import CLUSTER, CLUSTER_QUEUE, QUEUE_KINDS, RESOURCE_FLAVOR
+from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
@@ -268,8 +269,9 @@ def deprecated_kueue_api(document: LintedDocument) -> Iterator[Finding]:
     After: apiVersion: kueue.x-k8s.io/v1beta2
     Evidence: the release notes of Kueue 0.20
     """
-    if document.given.api_version == "kueue.x-k8s.io/v1beta1":
-        yield Finding(("apiVersion",), "deprecated: Kueue 0.20 no longer serves this version", "write `kueue.x-k8s.io/v1beta2`")
+    operator, release, newer = REMOVED_VERSIONS.get(document.given.api_version, ("", "", ""))
+    if operator == QUEUES:
+        yield Finding(("apiVersion",), f"deprecated: Kueue {release} no longer serves this version", f"write `{newer}`")
 
 
 def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:

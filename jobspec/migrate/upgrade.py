@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
-from jobspec.apis.releases import RELEASES, Target, is_at_least
+from jobspec.apis.releases import RELEASES, REMOVED_VERSIONS, Target, is_at_least
 from jobspec.diagnostics.causes import joined
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.errors import JobspecError
@@ -20,8 +20,8 @@ from jobspec.documents.marked_tree import as_document, of_kind
 from jobspec.kubernetes.structural import filled
 from jobspec.migrate.facts import Difference, JobFacts, compared, job_facts, with_whole_items
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
-from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import REPLICATED_JOBS, is_workload, items_at, suspended, value_at
+from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names, runtime_of
+from jobspec.operators.workloads import is_workload, suspended, value_at
 from jobspec.schemas import shapes
 from jobspec.world.judging import judge
 from jobspec.world.world import Cluster, StoredObjects
@@ -198,18 +198,18 @@ def _filled(document: Document, target: Target) -> Document:
 _PATCHED_SINCE = {"kueue": "0.17", "trainer": "2.2"}
 """The releases from which Kueue writes `runtimePatches`, and the trainer has them."""
 _UNPATCHED = "Kueue writes `runtimePatches`, which an older trainer drops: every TrainJob stays suspended (kubernetes-sigs/kueue#11931)"
-_WITHOUT_V1BETA1 = "0.20"
-"""The release of Kueue that no longer serves the older version of its kinds; by its release notes."""
 #: What release notes say of a component's release: the one to pass through before it, if any, and what changes; not tried by us.
 _STEPS = (
     ("trainer", "2.4", "2.3", "2.3 has to be passed through on the way to 2.4"),
     ("trainer", "2.4", "", "a failed TrainJob stays failed from 2.4 on"),
-    ("kueue", _WITHOUT_V1BETA1, "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),
+    *(
+        (operator, since, "", f"`{old}` is not served from {since} on: write `{new.rpartition('/')[2]}`")
+        for old, (operator, since, new) in REMOVED_VERSIONS.items()
+    ),
 )
 _NODES = ("spec", "trainer", "numNodes")
+_NO_FEWER_THAN_0_SINCE = "2.4"
 _AS_READ = "(by its release notes)"
-_SHORT_NAMES = ("2.4", 20)
-"""The release of the trainer from which names of replicated jobs are limited, and the limit; by its release notes."""
 
 
 def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -240,22 +240,22 @@ def _passes(component: str, since: str, before: Mapping[str, str], after: Mappin
 def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
     """What a release that jobspec does not know will refuse, by its release notes and its main branch: of runtimes, jobs, Kueue's kinds."""
     documents = list(documents)
-    if _passes("kueue", _WITHOUT_V1BETA1, before, after):
-        for document in (each for each in documents if each.api_version == "kueue.x-k8s.io/v1beta1"):
-            message = f"`{document.api_version}` is not served from Kueue {_WITHOUT_V1BETA1} on {_AS_READ}"
-            hint = "write `kueue.x-k8s.io/v1beta2`, in which some fields have other names"
+    for document in (each for each in documents if each.api_version in REMOVED_VERSIONS):
+        operator, since, newer = REMOVED_VERSIONS[document.api_version]
+        if _passes(operator, since, before, after):
+            message = f"`{document.api_version}` is not served from {operator.capitalize()} {since} on {_AS_READ}"
+            hint = f"write `{newer}`, in which some fields have other names"
             yield document.problem("release-step", message, ("apiVersion",), hint=hint, severity="warning")
-    since, longest = _SHORT_NAMES
-    if not _passes("trainer", since, before, after):
-        return
-    for document in (each for each in documents if each.group_kind == TRAINJOB):
-        nodes = value_at(document.data, _NODES)
-        if isinstance(nodes, int) and nodes < 0:
-            message = f"`numNodes` is {nodes}, and trainer {since} accepts 0 or more (by its main branch)"
-            yield document.problem("release-step", message, _NODES, hint="write how many pods train", severity="warning")
-    for document in (each for each in documents if each.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)):
-        for path, job in items_at(document.data, REPLICATED_JOBS):
-            name = value_at(job, ("name",))
-            if isinstance(name, str) and len(name) > longest:
-                message = f"`{name}` has {len(name)} characters, and trainer {since} accepts at most {longest} {_AS_READ}"
-                yield document.problem("release-step", message, (*path, "name"), hint="shorten it", severity="warning")
+    if _passes("trainer", _NO_FEWER_THAN_0_SINCE, before, after):
+        for document in (each for each in documents if each.group_kind == TRAINJOB):
+            nodes = value_at(document.data, _NODES)
+            if isinstance(nodes, int) and nodes < 0:
+                message = f"`numNodes` is {nodes}, and trainer {_NO_FEWER_THAN_0_SINCE} accepts 0 or more (by its main branch)"
+                yield document.problem("release-step", message, _NODES, hint="write how many pods train", severity="warning")
+    if _passes("trainer", NAMES_LIMITED_SINCE, before, after):
+        for document in (each for each in documents if each.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)):
+            for path, name in long_names(document.data):
+                message = (
+                    f"`{name}` has {len(name)} characters, and trainer {NAMES_LIMITED_SINCE} accepts at most {LONGEST_NAME} {_AS_READ}"
+                )
+                yield document.problem("release-step", message, path, hint="shorten it", severity="warning")

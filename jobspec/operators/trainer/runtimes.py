@@ -10,13 +10,15 @@ from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, GroupKind
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.apis.shipped import load, package_path
 from jobspec.documents.document import Document, OnePlace
-from jobspec.operators.workloads import Role, roles_in, value_at
+from jobspec.operators.workloads import REPLICATED_JOBS, Role, items_at, roles_in, value_at
 from jobspec.programs.command_lines import OPEN_MPI, TORCH, XGBOOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
+
+    from jobspec.diagnostics.places import Path
 
 
 # Find the runtime of a TrainJob: in the job's file, in other files, or among those that the trainer's release ships.
@@ -108,6 +110,19 @@ def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
 
 
 # Differences between the trainer's releases that other rooms ask about; those in how a TrainJob ends are in `life`.
+
+
+NAMES_LIMITED_SINCE = "2.4"
+LONGEST_NAME = 20
+"""The most characters of the name of a replicated job in a runtime, in that release and later ones; by its release notes."""
+
+
+def long_names(runtime: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The names of replicated jobs that are longer than later releases accept, with their paths."""
+    for path, job in items_at(runtime, REPLICATED_JOBS):
+        name = value_at(job, ("name",))
+        if isinstance(name, str) and len(name) > LONGEST_NAME:
+            yield (*path, "name"), name
 
 
 def merges_resources(release: str) -> bool:
