@@ -22,7 +22,7 @@ from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
 from jobspec.project.project import OUTPUT, LoadedProject, Unreadable
 from jobspec.project.tree import complete, engine_tree, whole, with_inventory
-from jobspec.session.folders import folders_above
+from jobspec.session.folders import repository_root
 from jobspec.session.found import Found
 from jobspec.session.options import Options
 from jobspec.session.project import read_project
@@ -67,8 +67,8 @@ def _write_checks(folder: str) -> int:
     wanted = checks(os.path.normpath(project.output), os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT))
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
     code = _write_files(folder, {name: text for name, text in wanted.items() if name not in there})
-    if above := next((each for each in folders_above(folder) if os.path.exists(os.path.join(folder, each, ".git"))), ""):
-        root = os.path.normpath(os.path.join(folder, above))
+    if (root := repository_root(folder)) not in ("", os.path.abspath(folder)):
+        root = os.path.normpath(os.path.join(folder, os.path.relpath(root, folder)))
         note = f"hooks and workflows are read in the root of the repository alone: move them to {root}, and name {path} in them"
         sys.stderr.write(f"jobspec: {note}\n")
     for name, text in sorted(there.items()):

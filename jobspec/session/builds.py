@@ -33,6 +33,7 @@ from jobspec.repository.kustomizations import (
 )
 from jobspec.repository.origins import text_of
 from jobspec.repository.roles import Builds, Kustomization, kustomization_in
+from jobspec.session.folders import repository_root
 
 _LIMIT = 60  # seconds for a build
 WORK_PREFIX = "jobspec-"
@@ -206,11 +207,8 @@ def _place_of(name: str, text: str) -> tuple[int, int]:
 def _top_of(paths: Sequence[str]) -> str:
     """The folder of the repository that files are in, or else the working folder where it holds them, or the folder that all are in."""
     common = os.path.realpath(os.path.commonpath([os.path.abspath(os.path.dirname(each)) for each in paths]))
-    here = common
-    while here != os.path.dirname(here):
-        if os.path.exists(os.path.join(here, ".git")):
-            return here
-        here = os.path.dirname(here)
+    if root := repository_root(common):
+        return root
     around = os.getcwd()
     is_narrow = around not in (os.sep, os.path.expanduser("~"))
     return around if is_narrow and os.path.commonpath([around, common]) == around else common

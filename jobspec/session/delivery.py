@@ -40,7 +40,7 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
 
 def _in_repository() -> str:
     """The path of the working folder in its repository; empty at the root, and outside of any."""
-    from jobspec.session.folders import folders_above
+    from jobspec.session.folders import repository_root
 
-    above = [*folders_above(os.curdir)]
-    return os.path.relpath(os.curdir, above[-1]) if above else ""
+    root, here = repository_root(os.curdir), os.path.abspath(os.curdir)
+    return os.path.relpath(here, root) if root not in ("", here) else ""

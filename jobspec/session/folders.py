@@ -9,12 +9,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
+def holds_repository(folder: str) -> bool:
+    """True if a folder is the root of a repository of Git."""
+    return os.path.exists(os.path.join(folder, ".git"))
+
+
+def repository_root(folder: str) -> str:
+    """The root of the repository that a folder is in, absolute; empty where there is none."""
+    here = os.path.abspath(folder)
+    while not holds_repository(here):
+        if here == os.path.dirname(here):
+            return ""
+        here = os.path.dirname(here)
+    return here
+
+
 def folders_around(path: str) -> Iterator[str]:
     """The folders around a file or folder, from inside outwards, up to the one that holds the repository or the working folder."""
     here = os.path.dirname(path)
     while here not in ("", ".", os.sep):
         yield here
-        if os.path.exists(os.path.join(here, ".git")):
+        if holds_repository(here):
             return
         here = os.path.dirname(here)
     yield here
@@ -35,11 +50,7 @@ def with_those_around(folders: Iterable[str]) -> set[str]:
 
 def folders_above(folder: str) -> Iterator[str]:
     """The folders above one, from inside outwards, up to the root of its repository; none where there is no repository."""
-    above = []
-    here = os.path.abspath(folder)
-    while not os.path.exists(os.path.join(here, ".git")):
-        if here == os.path.dirname(here):
-            return
+    here, root = os.path.abspath(folder), repository_root(folder)
+    while root and here != root:
         here = os.path.dirname(here)
-        above.append(os.path.relpath(here, folder))
-    yield from above
+        yield os.path.relpath(here, folder)

@@ -16,7 +16,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.workloads import KINDS, is_workload
-from jobspec.session.folders import folders_above
+from jobspec.session.folders import folders_above, holds_repository
 from jobspec.session.found import Found
 from jobspec.session.reading import content_of
 from jobspec.world.world import Cluster
@@ -165,7 +165,7 @@ def kept_schemas() -> list[str]:
         path = os.path.join(here, KEPT_SCHEMAS)
         if os.path.isdir(path):
             return [path]
-        if os.path.exists(os.path.join(here, ".git")) or os.path.abspath(here or os.curdir) == os.sep:
+        if holds_repository(here) or os.path.abspath(here or os.curdir) == os.sep:
             return []
         here = os.path.join(here, os.pardir)
 

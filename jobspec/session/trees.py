@@ -16,7 +16,7 @@ from jobspec.project.project import Unreadable
 from jobspec.project.tree import Files, differences
 from jobspec.session import merges
 from jobspec.session.disk import DISK, Disk
-from jobspec.session.folders import folders_above
+from jobspec.session.folders import repository_root
 from jobspec.session.found import Found
 from jobspec.session.git import git
 from jobspec.session.merges import UnfinishedMerge
@@ -166,7 +166,7 @@ class ProjectFiles:
         """The project's own file."""
         self._folder = os.path.dirname(project)
         here = os.path.realpath(self._folder or os.curdir)
-        self._root = os.path.normpath(os.path.join(here, *[*folders_above(here)][-1:]))
+        self._root = repository_root(here) or here
         """The root of the Git repository around it; its folder where there is none."""
         if not _is_inside(os.path.realpath(project), self._root):
             raise JobspecError(f"{project} is a link that leads out of the repository: a project is the same on every machine")
