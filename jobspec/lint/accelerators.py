@@ -5,8 +5,9 @@ from __future__ import annotations
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.lint.container import OTHER_ACCELERATORS, LintedContainer, written
+from jobspec.lint.container import LintedContainer, written
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.accelerators import OTHER_ACCELERATORS
 from jobspec.programs import command_lines
 
 TYPE_CHECKING = False

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.quantities import quantity
+from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.programs import command_lines
 
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     Flag = tuple[str, str, MarkedTree]
 
 
-#: Parts of names of accelerators that the trainer does not count as GPUs.
-OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
-#: Parts of names of resources that count the memory or cores of a shared GPU.
-_PARTS = ("mem", "core", "percentage", "ratio")
 _ONE = 1_000_000_000
 
 
@@ -58,7 +55,7 @@ class LintedContainer:
     @property
     def other_accelerators(self) -> list[tuple[str, MarkedTree, int]]:
         """Accelerators that are no whole GPUs: name, place and number."""
-        named = [(name, tree) for name, tree in self.resources.items() if any(part in name.lower() for part in OTHER_ACCELERATORS)]
+        named = [(name, tree) for name, tree in self.resources.items() if is_other_accelerator(name)]
         return [(name, tree, amount(self.tree, name) // _ONE) for name, tree in named]
 
     @property
@@ -119,12 +116,6 @@ def written(*trees: MarkedTree | None) -> MarkedTree:
     last = trees[-1]
     assert last
     return next((each for each in trees if each and each.mark.line), last)
-
-
-def is_gpu(resource: str) -> bool:
-    """Whether a resource is a GPU as the trainer counts them, and no memory or cores of one, which are not counted in GPUs."""
-    name = resource.lower()
-    return "gpu" in name and "/" in name and not any(part in name.rpartition("/")[2] for part in _PARTS)
 
 
 def amount(container: MarkedTree, resource: str) -> int:

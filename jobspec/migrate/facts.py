@@ -21,6 +21,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, walk, with_marks
 from jobspec.kubernetes.metadata import LAST_APPLIED, selects
 from jobspec.operators import life
+from jobspec.operators.accelerators import SEEN_BY_TORCH
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
@@ -351,8 +352,6 @@ def _expression(tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
 
 
 THE_PORT = "<the operator's port>"
-#: GPUs that torch counts as such.
-_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +378,7 @@ def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Ke
     yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
     yield (*key, "program", "words"), Fact(line.program, mark)
     if line.how == LAUNCHER:
-        has_gpus = any(container.get("resources", "limits", each) for each in _GPUS)
+        has_gpus = any(container.get("resources", "limits", each) for each in SEEN_BY_TORCH)
         yield from _launcher_facts(line, variables, job, (*key, "launcher"), mark, has_gpus=has_gpus)
     for name, fact in variables.items():
         steers = name.startswith("PET_") and name[4:].lower() in SETTINGS

@@ -13,6 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
 from jobspec.kubernetes.pods.amounts import needs_together
+from jobspec.operators.accelerators import is_accelerator, is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
@@ -20,7 +21,6 @@ from jobspec.operators.training_operator import WAITING_CONTAINER
 from jobspec.operators.workloads import value_at
 
 Amounts = Mapping[str, Decimal]
-_DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,9 @@ class Capacity:
         return sum(each.most * each.gpus for each in self.pods)
 
 
-def is_accelerator(resource: str) -> bool:
-    """Whether a resource is a GPU, a slice of one, or another device that models are trained on."""
-    vendor, _, name = resource.lower().partition("/")
-    return name.startswith("gpu") or "/gpu" in name or f"{vendor}/{name}".startswith(_DEVICES)
-
-
 def accelerators(resources: Amounts) -> int:
-    """How many of these there are."""
-    return int(sum(amount for name, amount in resources.items() if is_accelerator(name)))
+    """How many GPUs and other accelerators there are; memory and cores of a shared GPU do not count."""
+    return int(sum(amount for name, amount in resources.items() if is_gpu(name) or is_other_accelerator(name)))
 
 
 def capacity_of(job: Document, context: Sequence[Document], target: Target) -> Capacity:

@@ -27,6 +27,7 @@ from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.journey import rendering
 from jobspec.journey.reading import read
 from jobspec.journey.steps import Source
+from jobspec.operators.accelerators import is_accelerator
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
 from jobspec.operators.workloads import is_workload
 from jobspec.overlays.apply import apply
@@ -80,7 +81,7 @@ def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay
     flags = {(flag, value) for each in excluded for flag, value in flags_set_by(each)}
     found = set(scalars_in(job.data))
     keys = {key for key, _ in found}
-    has_devices = bool(only) and any("/" in str(key) and ("gpu" in str(key) or "tpu" in str(key)) for key in keys)
+    has_devices = bool(only) and any(is_accelerator(str(key)) for key in keys)
     return bool(only & keys or flags & found or has_devices)
 
 

@@ -10,9 +10,10 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.journey import checking
 from jobspec.journey.steps import Source
+from jobspec.operators.accelerators import is_accelerator
 from jobspec.operators.expansion import expand
 from jobspec.operators.workloads import is_workload
-from jobspec.project.capacity import Capacity, PriceList, capacity_of, cost_of, is_accelerator
+from jobspec.project.capacity import Capacity, PriceList, accelerators, capacity_of, cost_of
 from jobspec.reports.diff import duration
 from jobspec.world.world import Cluster
 from tests.support import manifests, quick_yaml
@@ -173,20 +174,9 @@ def test_pods_that_outlive_the_deadline_are_noted(policy: str | None, release: s
     assert bool(found.notes) == is_noted
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-3g.20gb", "nvidia.com/gpu.shared", "gpu.intel.com/i915", "google.com/tpu"),
-        *("habana.ai/gaudi", "aws.amazon.com/neuroncore", "huawei.com/Ascend910", "tencent.com/gpu-core"),
-    ],
-)
-def test_devices_that_models_are_trained_on_are_gpus(name: str) -> None:
-    assert is_accelerator(name)
-
-
-@pytest.mark.parametrize("name", ["cpu", "memory", "ephemeral-storage", "rdma/hca", "example.com/fast-gpu-free", "hugepages-2Mi"])
-def test_other_resources_are_none(name: str) -> None:
-    assert not is_accelerator(name)
+@pytest.mark.parametrize(("name", "counted"), [("nvidia.com/gpu", 4), ("cambricon.com/mlu", 4), ("nvidia.com/gpumem", 0), ("cpu", 0)])
+def test_memory_of_shared_gpus_is_not_counted_in_gpus(name: str, counted: int) -> None:
+    assert accelerators({name: Decimal(4)}) == counted
 
 
 def _cost(text: str) -> Decimal | str:

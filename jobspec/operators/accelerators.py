@@ -1,0 +1,32 @@
+"""Resources that are accelerators, by their names: whole GPUs, shares of one, and others such as TPUs.
+
+These are what users call so. What the trainer counts as GPUs is in `trainer.node_resources`: it counts shares, too.
+"""
+
+from __future__ import annotations
+
+SEEN_BY_TORCH = ("nvidia.com/gpu", "amd.com/gpu")
+"""The GPUs for each of which torchrun starts a process by itself."""
+#: Parts of names of accelerators that are no whole GPUs.
+OTHER_ACCELERATORS = ("/mig-", "/tpu", "-tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+#: Parts of names of resources that count the memory or cores of a shared GPU.
+_SHARES = ("mem", "core", "percentage", "ratio")
+
+
+def is_accelerator(resource: str) -> bool:
+    """True if a resource is a device that models are trained on, or a share of one."""
+    return _names_gpu(resource) or is_other_accelerator(resource)
+
+
+def is_gpu(resource: str) -> bool:
+    """True if a resource is counted in whole GPUs, not in memory or cores of one."""
+    return _names_gpu(resource) and not any(part in resource.lower().rpartition("/")[2] for part in _SHARES)
+
+
+def is_other_accelerator(resource: str) -> bool:
+    """True if a resource is a slice of a GPU (MIG), a TPU, an NPU or the like."""
+    return any(part in resource.lower() for part in OTHER_ACCELERATORS)
+
+
+def _names_gpu(resource: str) -> bool:
+    return "/" in resource and "gpu" in resource.lower()
