@@ -1,6 +1,8 @@
-"""Merge a change into a value as Kubernetes merges patches: lists by the merge keys of their type.
+"""Merge a change into a value as Kubernetes merges patches: lists by the merge key of their type.
 
-An item that is new stands before all that the patch does not name, and those that it names stand in the patch's order.
+This is what operators do with the patches of jobs. Overlays merge in another way (`overlays.merge`), and so does a server-side apply
+(`admission.mutating`); all three read the keys of lists from the shapes. Here an item that is new stands before all that the patch does
+not name, and those that it names stand in the patch's order.
 
 Follows `StrategicMergePatch`, `mergeSlice` and `normalizeElementOrder`, k8s.io/apimachinery pkg/util/strategicpatch, 0.32 to 0.36.
 """
@@ -9,14 +11,6 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.schemas.shapes import Shape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
-
-#: Keys of a list type that are no merge keys of a patch.
-_NO_KEYS = ("protocol", "whenUnsatisfiable")
 
 
 def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> MarkedTree:
@@ -31,7 +25,7 @@ def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> M
 
 def _keyed(base: list[MarkedTree], patch: list[MarkedTree], shape: Shape) -> list[MarkedTree]:
     """The items of a list with those of a patch merged in, by the merge key of the list."""
-    (key,) = [name for name in shape.merge if name not in _NO_KEYS]
+    key = shape.merge[0]
     given = [item.with_value(item.value or {}) for item in patch]
     patch = [item if key in item.value else item.with_value({**item.value, key: item.with_value("")}) for item in given]  # as Go writes it
 

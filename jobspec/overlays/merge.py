@@ -3,7 +3,7 @@
 Merge keys belong to the field and hold on every release. A list without them is replaced whole; `{$append: [...]}`
 adds the items that are not there. In a list with merge keys, `{name: x, $remove: true}` removes the item with these keys.
 Items that overlays add to a list follow those of the base, in the order of the overlays' names, so that the order in which
-the overlays are applied does not matter.
+the overlays are applied does not matter. This is our own algorithm; Kubernetes' patches are in `kubernetes.strategic_merge`.
 """
 
 from __future__ import annotations

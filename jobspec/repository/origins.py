@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+from jobspec.apis.releases import choose
 from jobspec.diagnostics.places import Mark, Marks, Path
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
@@ -16,6 +17,8 @@ from jobspec.documents.marked_tree import each_inside
 from jobspec.documents.reader import read
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,10 @@ class TracedMarks:
         patches = [found for path in self.kustomizations for found in _patches_in(path, self.data)]
         whole = [(value, marks) for steps, value, marks in patches if not steps]
         parts = [each for each in patches if each[0]]
-        return self._marks(self.data, [*whole, *written[:1]], parts, ())
+        shape = shapes.load(str(self.data.get("apiVersion")), str(self.data.get("kind")), choose(()))
+        return self._marks(self.data, [*whole, *written[:1]], parts, (), shape)
 
-    def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path) -> Marks:
+    def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path, shape: Shape | None) -> Marks:
         if not isinstance(data, (dict, list)):
             first = reversed(sources) if path in _IDENTITY else sources
             found = next((marks for value, marks in first if value == data and type(value) is type(data)), None)
@@ -51,7 +55,8 @@ class TracedMarks:
         mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
 
         def inside(step: str | int, value: Any) -> Marks:
-            return self._marks(value, *_below(step, value, sources, parts, data), (*path, step))
+            keys = shape.merge if shape and shape.merge else _INFERRED_KEYS
+            return self._marks(value, *_below(step, value, sources, parts, data, keys), (*path, step), shape and shape.at((step,)))
 
         return Marks(mark, key, make=partial(each_inside, data, inside))
 
@@ -80,7 +85,8 @@ _SET_BY: dict[str, frozenset[str]] = {
     "configMapGenerator": frozenset(("data", "binaryData", "name")),
     "secretGenerator": frozenset(("data", "type", "name")),
 }
-_MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "ip", "key", "topologyKey")
+_INFERRED_KEYS = ("name",)
+"""By which items of a list without merge keys are known: `AssociativeSequenceKeys`, sigs.k8s.io/kustomize/kyaml yaml."""
 #: The fields by which a patch names its object, which the object itself wrote.
 _IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"))
 #: A part of a patch: the steps down to where it applies, the value there, and its marks.
@@ -88,27 +94,40 @@ _Part = tuple[tuple[str, ...], Any, Marks]
 
 
 def _below(
-    step: str | int, value: Any, sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part], around: dict[str, Any] | list[Any]
+    step: str | int,
+    value: Any,
+    sources: Sequence[tuple[Any, Marks]],
+    parts: Sequence[_Part],
+    around: dict[str, Any] | list[Any],
+    keys: Sequence[str],
 ) -> tuple[list[tuple[Any, Marks]], list[_Part]]:
-    """The sources and the parts of patches one step further down, to a value of the mapping or list *around* it."""
+    """The sources and the parts of patches one step further down, to a value of the mapping or list *around* it.
+
+    *keys*: by which a patch knows the items of a list.
+    """
     names = (str(step), "-") if isinstance(around, list) and step == len(around) - 1 else (str(step),)
     deeper = [(steps[1:], each, marks) for steps, each, marks in parts if steps[0] in names]
     found = [(each, marks) for steps, each, marks in deeper if not steps]
     for data, marks in sources:
-        at = step if isinstance(data, dict) else _index_of(value, int(step), data, around)
+        at = step if isinstance(data, dict) else _index_of(value, int(step), data, around, keys)
         child = None if at is None else marks.child(at)
         if child:
             found.append((data[at], child))
     return found, [each for each in deeper if each[0]]
 
 
-def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Collection[Any]) -> int | None:
+def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Collection[Any], keys: Sequence[str]) -> int | None:
     """The index in *data* of the item that is merged into an item of *siblings*."""
-    key = next((key for key in _MERGE_KEYS if isinstance(item, dict) and key in item), None)
-    for at, each in enumerate(data):
-        if each == item or (key and isinstance(each, dict) and each.get(key) == item[key]):
-            return at
-    return index if len(data) == len(siblings) else None
+    same = (at for at, each in enumerate(data) if each == item)
+    merged = (at for at, each in enumerate(data) if _is_same_item(each, item, keys))
+    return next(same, next(merged, index if len(data) == len(siblings) else None))
+
+
+def _is_same_item(one: Any, other: Any, keys: Sequence[str]) -> bool:
+    """True if two items of a list have the same first key, and the same further keys where both say them."""
+    if not isinstance(one, dict) or not isinstance(other, dict) or keys[0] not in one:
+        return False
+    return one[keys[0]] == other.get(keys[0]) and all(one.get(key, other.get(key)) == other.get(key, one.get(key)) for key in keys[1:])
 
 
 def documents_in(path: str) -> Sequence[Document]:

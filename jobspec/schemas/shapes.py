@@ -77,7 +77,7 @@ class Shape:
     unique: bool = False
     """Whether a list is a set, in which no item may stand twice."""
     merge: list[str] = []  # noqa: RUF012 (nobody changes it)
-    """The keys by which overlays merge the list's items."""
+    """The keys by which overlays merge the list's items; Kubernetes' patches know the first alone."""
     unset: str = ""
     """What Go writes for an absent field: `zero`, `null` or `nothing`; empty where `required` decides."""
     pointer: bool = False

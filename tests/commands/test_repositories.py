@@ -383,6 +383,29 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
 
 
 @builder
+def test_an_item_that_is_built_is_found_by_the_merge_key_of_its_list(tmp_path: Path) -> None:
+    """A volume that is mounted twice has one name and two paths."""
+    job = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: a
+          image: a:1
+          volumeMounts:
+            - {name: d, mountPath: /a}
+            - {name: d, mountPath: /b, subPath: ../b}  # reported: wrong-format
+      volumes: [{name: d}]
+"""
+    write(tmp_path, {"job.yaml": job, "kustomization.yaml": "resources: [job.yaml]\nnamePrefix: my-\n"})
+    assert _found(tmp_path, ".")[0] == _expected(tmp_path)
+
+
+@builder
 def test_what_is_built_of_a_file_that_changes_meanwhile_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = shutil.which("kustomize")
     command = f"{real} build" if real else f"{shutil.which('kubectl')} kustomize"
