@@ -17,6 +17,7 @@ from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
+from jobspec.operators.jobset_defaults import with_jobset_defaults
 from jobspec.operators.workloads import QUEUE, Workload
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -248,7 +249,8 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
     if document.group_kind in _OF_KUEUE:
         return False
     if document.group_kind == JOBSET:
-        return not is_at_least(target["jobset"], "0.12.0") or not _has_jobset_defaults(mapping(document.data, "spec"))
+        spec = mapping(document.data, "spec")
+        return not is_at_least(target["jobset"], "0.12.0") or with_jobset_defaults(spec) != spec
     shape = shapes.load(document.api_version, document.kind, target)
     patches = _patches(document, shape)
     before = {each.get("manager"): each for each in _patches(old, shape)} if old else {}
@@ -286,18 +288,6 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
 def queued_by_default(kind: GroupKind, release: str) -> bool:
     """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 no PyTorchJobs."""
     return kind != PYTORCHJOB or not is_at_least(release, "0.19.0")
-
-
-def _has_jobset_defaults(spec: dict[str, Any]) -> bool:
-    """Whether a JobSet has all the defaults of JobSet's webhook, which then changes nothing."""
-    jobs = [mapping(job, "template", "spec") for job in structs(spec, "replicatedJobs")]
-    return (
-        all(spec.get(policy) is not None for policy in ("successPolicy", "startupPolicy"))
-        and all(mapping(spec, "network").get(field) is not None for field in ("enableDNSHostnames", "publishNotReadyAddresses"))
-        and all(job.get("completionMode") is not None and mapping(job, "template", "spec").get("restartPolicy") for job in jobs)
-        and all(rule.get("name") for rule in structs(spec, "failurePolicy", "rules"))
-        and all(policy.get("retentionPolicy") is not None for policy in structs(spec, "volumeClaimPolicies"))
-    )
 
 
 def _without_empty_texts(value: Any, shape: Shape | None) -> Any:

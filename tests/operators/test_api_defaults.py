@@ -11,6 +11,9 @@ from jobspec.documents.marked_tree import set_by
 from jobspec.kubernetes.pods.defaults import tag_of
 from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.jobset.webhook import stored_jobset
+from jobspec.operators.jobset_defaults import with_jobset_defaults
+from jobspec.operators.webhooks import is_rewritten
 from tests.support import quick_yaml
 
 CLASSES = [
@@ -162,3 +165,20 @@ def test_a_container_that_mounts_its_own_token_gets_no_other() -> None:
     assert [each["name"] for each in found["volumes"]] == ["t"]
     found = _spec(f"{{containers: [{own}, {{name: b}}], volumes: [{{name: t}}]}}")
     assert [[mount["name"] for mount in each["volumeMounts"]] for each in found["containers"]] == [["t"], ["kube-api-access-<random>"]]
+
+
+@pytest.mark.parametrize(("said", "mode", "is_whole"), [({}, "Indexed", False), ({"completionMode": ""}, "", True)])
+def test_what_a_jobset_says_is_no_default_even_if_it_is_empty(said: dict[str, Any], mode: str, is_whole: bool) -> None:
+    """A field that is a pointer in Go is set by an empty text, so that the webhook has nothing to change."""
+    pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}}
+    spec = {
+        "successPolicy": {"operator": "All"},
+        "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+        "network": {"enableDNSHostnames": False, "publishNotReadyAddresses": True},
+        "replicatedJobs": [{"name": "j", "replicas": 1, "template": {"spec": {**said, "template": pod}}}],
+    }
+    jobset = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a"}, "spec": spec}
+    stored: Any = stored_jobset(set_by(Mark("jobset"), jobset), choose([])).data()
+    assert stored["spec"]["replicatedJobs"][0]["template"]["spec"]["completionMode"] == mode
+    assert (with_jobset_defaults(spec) == spec) is is_whole
+    assert is_rewritten(document_of(jobset, "a.yaml"), choose([]), old=None) is not is_whole

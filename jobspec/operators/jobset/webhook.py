@@ -10,7 +10,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
+from jobspec.documents.marked_tree import MarkedTree, changed, items, set_by, text, with_data, with_fields
 from jobspec.go.values import MAX_INT32, encode_as_go, mapping
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.problems import listed
@@ -18,6 +18,7 @@ from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
 from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
 from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, PREFIX
+from jobspec.operators.jobset_defaults import rule_name, with_job_defaults, with_jobset_defaults
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, misnamed, name_of, undecodable_value
 from jobspec.operators.workloads import JOB_INDEX, Role, Workload, items_at, value_at
@@ -91,8 +92,7 @@ def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
         last = replicas_of(job) - 1
         child = f"{name}-{job.name}-{last}"
         completions = value_at(job.data, ("template", "spec", "completions"))
-        indexed = value_at(job.data, ("template", "spec", "completionMode")) in (None, "Indexed")
-        longest = f"{child}-{completions - 1}-abcde" if indexed and completions is not None else child
+        longest = f"{child}-{completions - 1}-abcde" if _is_indexed(job) and completions is not None else child
         why = bad_dns1035_label(child) or bad_dns1035_label(longest)
         if why:
             message = f"`{longest}`, made for `{job.name}`, is not a valid name: {why}"
@@ -125,6 +125,11 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
         pod["metadata"] = {key: value for key, value in mapping(pod, "metadata").items() if key not in ("labels", "annotations")}
         pod["spec"] = {key: value for key, value in mapping(pod, "spec").items() if key not in CHANGEABLE_OF_PODS}
     return {**job, "template": {**template, "spec": {**mapping(template, "spec"), "template": pod}}}
+
+
+def _is_indexed(job: Role) -> bool:
+    """True if the pods of a replicated job have numbers, as they have by default."""
+    return mapping(with_job_defaults(job.data), "template", "spec").get("completionMode") == "Indexed"
 
 
 def replicas_of(job: Role) -> int:
@@ -163,7 +168,7 @@ def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """
     first: dict[str, int] = {}
     for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES)):
-        name = rule.get("name") or f"failurePolicyRule{number}"
+        name = rule_name(rule, number)
         if not (len(name) <= 128 and name[0].isalpha() and name[-1] in _WORD and _WORD.issuperset(name.replace(",", "").replace(":", ""))):
             message = f"`{name}` cannot be the name of a rule: use letters, digits, `_`, `,` and `:`, starting with a letter"
             yield Finding((*path, "name"), message)
@@ -206,7 +211,7 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
     number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
     if not 0 <= number < replicas_of(job):
         yield Finding((*place, "jobIndex"), f"no Job {number} of `{job.name}`: its Jobs are 0 to {replicas_of(job) - 1}")
-    elif completions is None or value_at(job.data, ("template", "spec", "completionMode")) not in (None, "Indexed"):
+    elif completions is None or not _is_indexed(job):
         yield Finding((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
     elif not 0 <= pod < completions:
         yield Finding((*place, "podIndex"), f"no pod {pod} of `{job.name}`: its pods are 0 to {completions - 1}")
@@ -285,8 +290,8 @@ UPDATE_RULES = [*_DECODING_RULES, Rule(jobset_frozen)]
 
 # What JobSet's webhooks change: the defaults of a JobSet, and in the pods of its Jobs a label for their priority and their topology.
 #
-# Follows `jobSetWebhook.Default` and `podWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0. A pod that follows the first
-# one of its Job waits until that is on a node, and goes where that is; which topology that will be, nobody knows before.
+# Follows `podWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0; of JobSets see `jobset_defaults`. A pod that follows the
+# first one of its Job waits until that is on a node, and goes where that is; which topology that will be, nobody knows before.
 
 
 _PRIORITY = f"{PREFIX}/priority"
@@ -296,29 +301,8 @@ _JOB = f"{PREFIX}/job-key"
 def stored_jobset(tree: MarkedTree, target: Target) -> MarkedTree:
     """A JobSet with all that the server and the webhook fill in."""
     whole = with_crd_defaults(tree, shapes.part(*JOBSET, target), Mark("the CRD of JobSet"))
-    return changed(whole, ("spec",), lambda spec: _defaulted(spec, operator_mark("jobset", target["jobset"])))
-
-
-def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
-    """The spec of a JobSet with the webhook's defaults."""
-    spec = _missing(spec, webhook, {"successPolicy": {"operator": "All"}, "startupPolicy": {"startupPolicyOrder": "AnyOrder"}})
-    spec = each_item(spec, "replicatedJobs", lambda each: changed(each, ("template", "spec"), lambda job: _job(job, webhook)))
-    network = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
-    spec = changed(_missing(spec, webhook, {"network": network}), ("network",), lambda each: _missing(each, webhook, network))
-    if rules := spec.get("failurePolicy", "rules"):
-        named = [_missing(rule, webhook, {"name": f"failurePolicyRule{number}"}) for number, rule in enumerate(items(rules))]
-        spec = changed(spec, ("failurePolicy",), lambda policy: with_fields(policy, {"rules": rules.with_value(named)}))
-    kept = {"retentionPolicy": {"whenDeleted": "Delete"}}
-    return each_item(spec, "volumeClaimPolicies", lambda policy: _missing(policy, webhook, kept))
-
-
-def _job(job: MarkedTree, webhook: Mark) -> MarkedTree:
-    job = _missing(job, webhook, {"completionMode": "Indexed"})
-    return changed(job, ("template", "spec"), lambda pod: _missing(pod, webhook, {"restartPolicy": "OnFailure"}))
-
-
-def _missing(tree: MarkedTree, mark: Mark, defaults: dict[str, Any]) -> MarkedTree:
-    return with_missing(tree, defaults, mark, fill_empty=True)
+    webhook = operator_mark("jobset", target["jobset"])
+    return changed(whole, ("spec",), lambda spec: with_data(spec, with_jobset_defaults(spec.data()), webhook))
 
 
 def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> MarkedTree:
