@@ -12,7 +12,7 @@ from typing import Any
 
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic, has_error
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.places import Mark, marks_at
+from jobspec.diagnostics.places import Mark, marks_at, value_at
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
@@ -20,7 +20,7 @@ from jobspec.documents.writer import write
 from jobspec.journey.checking import apply
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import LoadedFile, Manifests
-from jobspec.operators.workloads import is_workload, value_at
+from jobspec.operators.workloads import is_workload
 from jobspec.session.inputs import no_workload
 from jobspec.session.krm_config import FIELDS, KrmConfig
 from jobspec.session.options import Options

@@ -56,6 +56,23 @@ def spell(path: Path) -> str:
     return text
 
 
+def value_at(data: Any, path: Path) -> Any:
+    """The value at *path*, None where there is none."""
+    for step in path:
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
+    """The items of the list at *path* with the path of each, none where there is no list."""
+    return [((*path, index), item) for index, item in enumerate(value_at(data, path) or ())]
+
+
 class Marks:
     """The place of a value and, in a tree of the data's shape, of all values inside it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.places import Key, Path, value_at
 from jobspec.diagnostics.wording import as_text
 
 _FIELD = re.compile(r"\.?([^.\[]+)")
@@ -26,14 +26,8 @@ def path_of(field: str, data: Any) -> Path:
         if step is None:
             break
         path.append(step)
-        data = _inside(data, step)
+        data = value_at(data, (step,))
     return tuple(path)
-
-
-def _inside(data: Any, step: str | int) -> Any:
-    if isinstance(data, list):
-        return data[step] if isinstance(step, int) and step < len(data) else None
-    return data.get(step) if isinstance(data, dict) else None
 
 
 def _next(rest: str, data: Any) -> tuple[str | int | None, str]:

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
-from jobspec.diagnostics.places import Mark, Path
+from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.documents.document import Document, OnePlace
 from jobspec.documents.reader import read
 
@@ -30,34 +30,26 @@ def wrapped_in(document: Document, text: str) -> list[Document]:
         return [part for path, field in lists for part in _parts(document, path, field)]
     if kind == "Experiment":
         path: Path = ("spec", "trialTemplate", "trialSpec")
-        spec = _at(data, path)
+        spec = value_at(data, path)
         return [document.part(spec, path).with_metadata({"name": "trial"})] if isinstance(spec, dict) else []
     if kind in _ARGO and group == "argoproj.io":
         places = [("spec", "workflowSpec", "templates") if kind == "CronWorkflow" else ("spec", "templates")]
-        whole = [(*at, "resource") for at in _indices(data, places[0]) if _at(data, (*at, "resource", "action")) not in _PARTIAL_ACTIONS]
+        resources = [(*at, "resource") for at in _indices(data, places[0])]
+        whole = [at for at in resources if value_at(data, (*at, "action")) not in _PARTIAL_ACTIONS]
         return [each for at in whole for each in _in_text(document, (*at, "manifest"), text)]
     held = data.get("data") if kind == "ConfigMap" else None
     names = [name for name in held if str(name).endswith(MANIFEST_ENDINGS)] if isinstance(held, dict) else []
     return [each for name in names for each in _in_text(document, ("data", name), text, is_held=True) if each.kind and each.api_version]
 
 
-def _at(data: Any, path: Path) -> Any:
-    for step in path:
-        is_there = isinstance(data, dict) and step in data if isinstance(step, str) else isinstance(data, list) and step < len(data)
-        if not is_there:
-            return None
-        data = data[step]
-    return data
-
-
 def _indices(data: Any, path: Path) -> list[Path]:
-    found = _at(data, path)
+    found = value_at(data, path)
     return [(*path, index) for index in range(len(found))] if isinstance(found, list) else []
 
 
 def _parts(document: Document, path: Path, field: str) -> Iterator[Document]:
     for at in _indices(document.data, path):
-        found = _at(document.data, (*at, field))
+        found = value_at(document.data, (*at, field))
         if isinstance(found, dict):
             yield document.part(found, (*at, field))
 
@@ -73,7 +65,7 @@ def documents_in_text(document: Document, path: Path, text: str) -> list[Documen
 
     In a literal block they are at their own lines, else at the place of the text.
     """
-    value = _at(document.data, path)
+    value = value_at(document.data, path)
     if not isinstance(value, str):
         return []
     if not text:

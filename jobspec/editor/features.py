@@ -17,7 +17,7 @@ from jobspec.apis.releases import release_of
 from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.explanations import DECODING
-from jobspec.diagnostics.places import Key, Mark, Marks, Path, spell
+from jobspec.diagnostics.places import Key, Mark, Marks, Path, spell, value_at
 from jobspec.diagnostics.wording import as_text, counted
 from jobspec.documents.decoding import decode, is_json
 from jobspec.documents.document import Document
@@ -34,7 +34,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
-from jobspec.operators.workloads import QUEUE, is_workload, value_at
+from jobspec.operators.workloads import QUEUE, is_workload
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of

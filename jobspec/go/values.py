@@ -6,7 +6,7 @@ the zero value of the type, and so is an item of a wrong type, so that the other
 
 from __future__ import annotations
 
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, value_at
 from jobspec.go.formats import is_parsed_quantity, is_quantity
 from jobspec.schemas.shapes import BITS, TYPES, Shape, is_of_type
 
@@ -220,24 +220,14 @@ def without_nulls(value: Any) -> Any:
 
 def mapping(data: Any, *steps: str) -> dict[str, Any]:
     """The mapping at the end of some steps through mappings; an empty one where there is none."""
-    found = at(data, steps)
+    found = value_at(data, steps)
     return found if isinstance(found, dict) else {}
 
 
 def items(data: Any, *steps: str) -> list[Any]:
     """The items of the list at the end of some steps through mappings; none where there is no list."""
-    found = at(data, steps)
+    found = value_at(data, steps)
     return found if isinstance(found, list) else []
-
-
-def at(data: Any, steps: Path) -> Any:
-    """The value at the end of some steps through mappings and lists; None where there is none."""
-    for step in steps:
-        if isinstance(data, dict):
-            data = data.get(step)
-        else:
-            data = data[step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else None
-    return data
 
 
 def structs(data: Any, *steps: str) -> list[dict[str, Any]]:

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from importlib import import_module
 from itertools import chain, pairwise
-from operator import getitem
 
 from jobspec.apis import kinds
 from jobspec.apis.kinds import COMPONENTS, Kind
 from jobspec.apis.releases import RELEASES, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Data, Mark
+from jobspec.diagnostics.places import Data, Mark, value_at
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kubernetes import structural
@@ -172,7 +170,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     known = {release: shape for release, root in roots.items() if root and (shape := root.at(problem.path))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
-    value = reduce(getitem, problem.path, data)
+    value = value_at(data, problem.path)
     problems_at = structural.typed_problems_at if component == "kubernetes" else structural.schema_problems_at
     accepting = [release for release, shape in known.items() if not problems_at(value, shape, problem.path)]
     if not accepting or problem.hint:
@@ -217,7 +215,7 @@ def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | N
     empty: dict[int, list[str]] = {}  # the keys without a value, by the mapping around them
     for problem in found:
         if problem.rule in ("unknown-field", "wrong-type") and problem.path and isinstance(problem.path[-1], str):
-            name, around = str(problem.path[-1]), reduce(getitem, problem.path[:-1], data)
+            name, around = str(problem.path[-1]), value_at(data, problem.path[:-1])
             if id(around) not in empty:
                 empty[id(around)] = [key for key, value in around.items() if value is None]
             parent = empty[id(around)] and _parent_above(name, around, empty[id(around)], root.at(problem.path[:-1]), problem.rule)

@@ -9,10 +9,10 @@ requests other than `storage`, a storage class in an annotation, names of data s
 from __future__ import annotations
 
 from jobspec.apis.releases import is_at_least
-from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.problems import Problem, Problems, set_to
 from jobspec.go.quantities import comparable, exponent_of, is_endless
-from jobspec.go.values import at, mapping
+from jobspec.go.values import mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import closest, describe, excluded, fixed, listed, missing, named
 from jobspec.kubernetes.suggestions import chosen, did_you_mean
@@ -131,7 +131,7 @@ def _slow_quantities(data: Data) -> Problems:
     The server writes out all digits of small quantities to round them, and those of large ones to compare them with zero.
     """
     for path in _QUANTITIES:
-        for name, quantity in mapping(at(data, path)).items():
+        for name, quantity in mapping(value_at(data, path)).items():
             is_compared = (path, name) == (_REQUESTS, "storage")
             if isinstance(quantity, str) and is_endless(quantity) and (is_compared or exponent_of(quantity) < 0):
                 message = f"the exponent of {describe(quantity)} is so large that the API server hangs"

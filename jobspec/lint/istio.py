@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import NAMESPACE
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
-from jobspec.operators.workloads import value_at
 
 _PROFILE = ("kubeflow.org", "Profile")
 _KEY = "sidecar.istio.io/inject"

@@ -6,13 +6,13 @@ from jobspec.apis import kinds
 from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.places import marks_at
+from jobspec.diagnostics.places import marks_at, value_at
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import is_workload, released, value_at
+from jobspec.operators.workloads import is_workload, released
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ Follows the semantics of networking.k8s.io/v1 NetworkPolicy, https://kubernetes.
 
 from __future__ import annotations
 
+from jobspec.diagnostics.places import items_at, value_at
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kubernetes.metadata import selects
-from jobspec.operators.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

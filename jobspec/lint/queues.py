@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jobspec.apis.kinds import CLUSTER, CLUSTER_QUEUE, QUEUE_KINDS, RESOURCE_FLAVOR
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
+from jobspec.diagnostics.places import items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
@@ -13,12 +14,7 @@ from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.operators.workloads import (
-    QUEUE,
-    items_at,
-    suspend_of,
-    value_at,
-)
+from jobspec.operators.workloads import QUEUE, suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import TRAINING_RUNTIME
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
@@ -12,7 +12,7 @@ from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
-from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in, value_at
+from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

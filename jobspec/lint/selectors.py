@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, value_at
 from jobspec.documents.document import Document
-from jobspec.operators.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM
 from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
@@ -13,7 +14,6 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer, amount, bytes_of, volumes_of, written
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
-from jobspec.operators.workloads import value_at
 
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobspec.diagnostics.places import items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.lint.linted import LintedJob
-from jobspec.operators.workloads import (
-    HOSTNAME,
-    PREFERRED_TOPOLOGY,
-    REQUIRED_TOPOLOGY,
-    SLICE_TOPOLOGY,
-    items_at,
-    value_at,
-)
+from jobspec.operators.workloads import HOSTNAME, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

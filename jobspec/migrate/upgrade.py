@@ -14,14 +14,14 @@ from jobspec.diagnostics.causes import joined
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.places import Mark, value_at
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import as_document, of_kind
 from jobspec.kubernetes.structural import filled
 from jobspec.migrate.facts import Difference, JobFacts, compared, job_facts, with_whole_items
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names, runtime_of
-from jobspec.operators.workloads import is_workload, suspended, value_at
+from jobspec.operators.workloads import is_workload, suspended
 from jobspec.schemas import shapes
 from jobspec.world.judging import judge
 from jobspec.world.world import Cluster, StoredObjects

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import is_at_least
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
-from jobspec.operators.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of, value_at
+from jobspec.operators.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

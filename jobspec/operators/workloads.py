@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.apis import kinds
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.places import Key, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import with_value_at
@@ -184,23 +184,6 @@ def _held_without(job: Document, *fields: str) -> Document:
     held = value_at(job.data, place) or {}
     kept = {name: value for name, value in held.items() if name not in fields}
     return job.changed(with_value_at(job.data, place, kept)) if len(kept) < len(held) else job
-
-
-def value_at(data: Any, path: Path) -> Any:
-    """The value at *path*, None where there is none."""
-    for step in path:
-        if isinstance(data, dict):
-            data = data.get(step)
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]
-        else:
-            return None
-    return data
-
-
-def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
-    """The items of the list at *path* with the path of each, none where there is no list."""
-    return [((*path, index), item) for index, item in enumerate(value_at(data, path) or ())]
 
 
 #: The label of a JobSet's Job and its pods that names their replicated job.

@@ -6,7 +6,7 @@ from jobspec.apis.kinds import TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic, Reasons, has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.places import Mark, Path
+from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.diagnostics.problems import Change, Problem
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
@@ -15,7 +15,6 @@ from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import value_at
 from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
 from jobspec.outcome.endings import complete_without_training, restarts_forever
 from jobspec.outcome.refusals import REFUSED, decided, lost_objects, policy_outcomes, refused_by_policies, unschedulable

@@ -15,13 +15,14 @@ from __future__ import annotations
 from jobspec.apis.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.record import Record
 from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, POLICIES_OF_PODS, PORT, PORT_NUMBER, WAITING
 from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.operators.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension, value_at
+from jobspec.operators.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension
 from jobspec.programs import command_lines
 from jobspec.schemas import shapes
 

@@ -6,7 +6,7 @@ from jobspec.apis.kinds import QUEUE_KINDS, VALIDATING_POLICY, CompleteKinds
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
-from jobspec.diagnostics.places import Key, Mark, Path
+from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.problems import Problem
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
@@ -14,7 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import JOB_INDEX, QUEUE, value_at
+from jobspec.operators.workloads import JOB_INDEX, QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

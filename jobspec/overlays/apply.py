@@ -11,13 +11,13 @@ from functools import cached_property
 from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Key, Path, spell
+from jobspec.diagnostics.places import Key, Path, spell, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, items, with_marks
 from jobspec.operators import workloads
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
-from jobspec.operators.workloads import TrainingRole, value_at
+from jobspec.operators.workloads import TrainingRole
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.load import TRAINING, LoadedOverlay, Substitution
 from jobspec.overlays.merge import APPEND, EntryMerge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals

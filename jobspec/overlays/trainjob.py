@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Key, Path, spell
+from jobspec.diagnostics.places import Key, Path, spell, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
@@ -24,7 +24,7 @@ from jobspec.operators.trainer.runtimes import (
     shares_with_launcher,
     training_jobs,
 )
-from jobspec.operators.workloads import CONTAINERS, PATCHED_JOBS, REPLICATED_JOBS, TEMPLATE, roles_in, value_at
+from jobspec.operators.workloads import CONTAINERS, PATCHED_JOBS, REPLICATED_JOBS, TEMPLATE, roles_in
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

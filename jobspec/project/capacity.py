@@ -9,6 +9,7 @@ from typing import Any
 
 from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.apis.releases import Target
+from jobspec.diagnostics.places import value_at
 from jobspec.documents.document import Document
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
@@ -18,7 +19,6 @@ from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.operators.training_operator import WAITING_CONTAINER
-from jobspec.operators.workloads import value_at
 
 Amounts = Mapping[str, Decimal]
 

@@ -11,12 +11,13 @@ from typing import Literal
 
 from jobspec.apis.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
-from jobspec.operators.workloads import is_workload, value_at
+from jobspec.operators.workloads import is_workload
 from jobspec.project.engines.replacement import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of

@@ -12,7 +12,7 @@ from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered
-from jobspec.diagnostics.places import Mark, Path, marks_at, spell
+from jobspec.diagnostics.places import Mark, Path, marks_at, spell, value_at
 from jobspec.documents.comments import lost
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, with_marks
@@ -22,7 +22,7 @@ from jobspec.documents.writer import is_plain
 from jobspec.journey import reading
 from jobspec.journey.rendering import as_stored
 from jobspec.journey.steps import Source
-from jobspec.operators.workloads import KINDS, is_workload, value_at
+from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, object_key, shipped_overlays

@@ -9,14 +9,14 @@ from typing import Any
 
 from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.places import Mark, value_at
 from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.scalars import resolve
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.trainer.runtimes import nodes_of
-from jobspec.operators.workloads import roles_in, value_at
+from jobspec.operators.workloads import roles_in
 from jobspec.overlays.load import pieces
 
 #: A matrix's values of one combination by name: text as it is spelt, or a boolean.

@@ -10,7 +10,7 @@ from jobspec.apis import kinds
 from jobspec.apis.kinds import GroupKind, is_cluster_scoped
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
-from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.diagnostics.places import Mark, Marks, Path, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.marked_tree import MarkedTree
@@ -21,7 +21,7 @@ from jobspec.journey.references import resolve
 from jobspec.journey.steps import Checked, Manifests
 from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import is_workload, value_at
+from jobspec.operators.workloads import is_workload
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.programs.command_lines import FLAGS

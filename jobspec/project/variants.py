@@ -7,11 +7,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
-from jobspec.operators.workloads import KINDS, QUEUE, is_workload, value_at
+from jobspec.operators.workloads import KINDS, QUEUE, is_workload
 from jobspec.overlays.apply import Applied
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (

@@ -17,7 +17,7 @@ from jobspec.apis.kinds import OVERLAY
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.places import Mark, Path, span_of
+from jobspec.diagnostics.places import Mark, Path, span_of, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document, result_of, with_value_at
@@ -25,7 +25,6 @@ from jobspec.documents.fields import path_of
 from jobspec.documents.marked_tree import each_inside
 from jobspec.documents.scalars import resolve
 from jobspec.go.values import mapping
-from jobspec.operators.workloads import value_at
 from jobspec.repository.in_build import InBuild
 from jobspec.repository.origins import is_patched_in
 from jobspec.schemas import shapes

@@ -10,7 +10,7 @@ from typing import Any
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.syntax import cut
@@ -19,7 +19,7 @@ from jobspec.journey.steps import Checked, Manifests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import is_workload, resumed, value_at
+from jobspec.operators.workloads import is_workload, resumed
 
 #: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")

@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 
 from jobspec.apis import kinds
 from jobspec.apis.kinds import GroupKind, group_kind, is_cluster_scoped
-from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.documents.document import with_value_at
-from jobspec.go.values import at, mapping
+from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
 from jobspec.kubernetes.cel.cost import largest_in, most_for
 from jobspec.kubernetes.cel.paths import without_literals
@@ -794,7 +794,7 @@ class Evaluation:
         """The path in the object that an expression reads: the common part of several, the failing item of a list."""
         path = _common({names[1:] for names in self._reads(text) if names[0] == "object"})
         expression = self._expressions.compiled(text)
-        found = at(self._inputs.request.object, path)
+        found = value_at(self._inputs.request.object, path)
         if isinstance(expression, str) or not isinstance(found, list):
             return path
         loop = next((loop for source, loop in _loops(expression.program) if source == ("object", *path)), None)
@@ -827,7 +827,7 @@ class Evaluation:
         expression = self._expressions.compiled(false)
         seen = {each: self.value(each, values) for each in sides if sides[1:] and not re.fullmatch(_PLAIN_LITERAL, each)}
         read = () if isinstance(expression, str) else expression.reads
-        seen |= {".".join(names): at(values.data, names) for names in read}
+        seen |= {".".join(names): value_at(values.data, names) for names in read}
         shown = [f"`{in_one_line(name)}` is {_shown(value)}" for name, value in seen.items() if isinstance(value, str | int | float)]
         return f"this is false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
 

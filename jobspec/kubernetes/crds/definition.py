@@ -12,10 +12,10 @@ from hashlib import sha256
 from typing import Any
 
 from jobspec.apis.releases import is_at_least
-from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.text_formats import CHECKS, is_uri
-from jobspec.go.values import at, mapping, structs, text, texts
+from jobspec.go.values import mapping, structs, text, texts
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
 from jobspec.kubernetes.crds.structural import (
     are_alike,
@@ -351,7 +351,7 @@ def conversion_problems(conversion: Data | None, path: Path) -> Problems:
 
 def bundle_problems(conversion: Any, path: Path) -> Problems:
     """A `caBundle` that cannot be decoded from base64."""
-    value = at(conversion, ("webhook", "clientConfig", "caBundle"))
+    value = value_at(conversion, ("webhook", "clientConfig", "caBundle"))
     if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
         yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle`: expected a base64 string")
 
@@ -420,14 +420,14 @@ _BUNDLE: Path = ("spec", "conversion", "webhook", "clientConfig", "caBundle")
 def update_problems(data: Data, old: Data) -> Problems:
     """The problems of an update of *old* that a new definition does not have."""
     conditions = [each for each in structs(old, "status", "conditions") if each.get("type") == "Established"]
-    is_established = [each.get("status") for each in conditions] == ["True"] or not at(old, ("status",))
+    is_established = [each.get("status") for each in conditions] == ["True"] or not value_at(old, ("status",))
     for path in (*_ALWAYS, *(_WHEN_ESTABLISHED if is_established else ())):
-        value, before = at(data, path), at(old, path)
+        value, before = value_at(data, path), value_at(old, path)
         if value and before and value != before:
             message = f"`{path[-1]}` cannot change from {describe(before)} to {describe(value)}"
             yield Problem("immutable-field", path, message, "delete the definition, and with it its objects, or define another kind")
     yield from _stored(data, old)
-    bundle, before = at(data, _BUNDLE), at(old, _BUNDLE)
+    bundle, before = value_at(data, _BUNDLE), value_at(old, _BUNDLE)
     if is_established and bundle and not _is_bundle(bundle) and (not before or _is_bundle(before)):
         yield invalid(_BUNDLE, "`caBundle` holds no certificate: expected PEM certificates in base64")
 

@@ -10,7 +10,7 @@ ports that the server fills in; they read all other defaults by functions in `de
 from __future__ import annotations
 
 from jobspec.apis.releases import is_at_least
-from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
@@ -24,7 +24,6 @@ from jobspec.schemas.shapes import Shape
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
 
 _SPEC: Path = ("spec",)
@@ -49,10 +48,7 @@ def _repeats(problem: Problem, pod: Data) -> bool:
         return False
     if problem.path[1] == "resources" and _have_containers(str(problem.path[-1]), pod.get("spec", {})):
         return False
-    given: Any = pod
-    for step in problem.path[:-1]:
-        given = given.get(step, {}) if isinstance(given, dict) else given[step]
-    return problem.path[-1] not in given
+    return problem.path[-1] not in (value_at(pod, problem.path[:-1]) or {})
 
 
 def _have_containers(resource: str, spec: Data) -> bool:

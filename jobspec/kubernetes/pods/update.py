@@ -7,10 +7,9 @@ stored state with a `uid` comes from the cluster: what the cluster gave to the p
 
 from __future__ import annotations
 
-from jobspec.diagnostics.places import Data, Key, Path, spell
+from jobspec.diagnostics.places import Data, Key, Path, spell, value_at
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import comparable
-from jobspec.go.values import at
 from jobspec.kubernetes.pods.annotations import APP_ARMOR, MIRROR
 from jobspec.kubernetes.pods.defaults import (
     CONTAINERS,
@@ -169,7 +168,7 @@ def _without_seconds(toleration: Data) -> Data:
 
 def _described_change(path: Path, now: Data, was: Data) -> str:
     """What changed at a path of the spec, in words."""
-    name, after, before = f"`{spell(path)}`", at(now, path), at(was, path)
+    name, after, before = f"`{spell(path)}`", value_at(now, path), value_at(was, path)
     if before is None and after is not None:
         return f"{name} cannot be added to an existing pod"
     value = "" if before is None or isinstance(before, dict | list) else f", and was {describe(before)}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
-from jobspec.diagnostics.places import Mark, Path
+from jobspec.diagnostics.places import Mark, Path, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, items, set_by, text, with_data, with_fields
@@ -21,7 +21,7 @@ from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, P
 from jobspec.operators.jobset_defaults import rule_name, with_job_defaults, with_jobset_defaults
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, misnamed, name_of, undecodable_value
-from jobspec.operators.workloads import JOB_INDEX, Role, Workload, items_at, value_at
+from jobspec.operators.workloads import JOB_INDEX, Role, Workload
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

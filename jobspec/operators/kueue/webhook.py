@@ -14,7 +14,7 @@ from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.places import Data, Key, Path, items_at, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
@@ -32,17 +32,7 @@ from jobspec.kubernetes.structural import filled
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
-from jobspec.operators.workloads import (
-    PATCHED_JOBS,
-    PREFERRED_TOPOLOGY,
-    QUEUE,
-    REQUIRED_TOPOLOGY,
-    SLICE_TOPOLOGY,
-    TEMPLATE,
-    Workload,
-    items_at,
-    value_at,
-)
+from jobspec.operators.workloads import PATCHED_JOBS, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, TEMPLATE, Workload
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

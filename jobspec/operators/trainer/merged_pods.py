@@ -10,9 +10,9 @@ Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), 
 from __future__ import annotations
 
 from jobspec.apis.releases import Target, is_at_least
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, items_at, value_at
 from jobspec.diagnostics.record import Record
-from jobspec.operators.workloads import PATCHED_JOBS, TEMPLATE, Workload, items_at, value_at
+from jobspec.operators.workloads import PATCHED_JOBS, TEMPLATE, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 from __future__ import annotations
 
 from jobspec.apis.releases import Target, is_at_least
-from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.places import Key, Path, items_at, value_at
 from jobspec.diagnostics.problems import remove
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.operators.trainer.merged_pods import PATCHES, pods_of
 from jobspec.operators.trainer.runtimes import RESERVED
-from jobspec.operators.workloads import Workload, items_at, value_at
+from jobspec.operators.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, GroupKind
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.apis.shipped import load, package_path
+from jobspec.diagnostics.places import items_at, value_at
 from jobspec.documents.document import Document, OnePlace
-from jobspec.operators.workloads import REPLICATED_JOBS, Role, items_at, roles_in, value_at
+from jobspec.operators.workloads import REPLICATED_JOBS, Role, roles_in
 from jobspec.programs.command_lines import OPEN_MPI, TORCH, XGBOOST
 
 TYPE_CHECKING = False

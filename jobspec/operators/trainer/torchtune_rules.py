@@ -6,13 +6,13 @@ Follows `validateTorchTune`, github.com/kubeflow/trainer pkg/runtime/framework/p
 from __future__ import annotations
 
 from jobspec.apis.releases import Target, is_at_least
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.operators.trainer.node_resources import counted_container, gpus_in
 from jobspec.operators.trainer.policies import NODES, SPEC_TRAINER
 from jobspec.operators.trainer.runtimes import RuntimeReference
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
-from jobspec.operators.workloads import Workload, items_at, value_at
+from jobspec.operators.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
 from jobspec.apis.releases import Target, is_at_least
-from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.places import Key, Path, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
@@ -18,7 +18,7 @@ from jobspec.operators.trainer.merged_pods import PATCHES, changes, pods_of
 from jobspec.operators.trainer.policies import POLICY_RULES, is_reviewed_by_torch
 from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
-from jobspec.operators.workloads import Workload, items_at, roles_in, value_at
+from jobspec.operators.workloads import Workload, roles_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Key, Mark, Path
+from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
@@ -16,7 +16,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
 from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, PORT, PORT_NUMBER, REPLICA_TYPES, webhook
 from jobspec.operators.webhooks import job_name, undecodable_value
-from jobspec.operators.workloads import CONTAINERS, REPLICA_SPECS, Workload, roles_in, suspension, value_at
+from jobspec.operators.workloads import CONTAINERS, REPLICA_SPECS, Workload, roles_in, suspension
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jobspec.apis.kinds import is_cluster_scoped
-from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.places import Mark, value_at
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping
-from jobspec.operators.workloads import QUEUE, is_workload, suspend_of, value_at
+from jobspec.operators.workloads import QUEUE, is_workload, suspend_of
 from jobspec.project.engines.replacement import SPEC_HASH
 
 
