@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.places import Mark, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import KINDS, is_workload, value_at
+from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Existing, Planned
 from jobspec.project.project import LoadedProject, Sources
