@@ -343,17 +343,17 @@ def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) 
     """Each of the later settings that conflicts with an earlier one, with that; of those inside of one earlier setting, the first."""
     exact = gathered((each.address, each) for each in earlier)
     inside = gathered((each.address[:length], each) for each in earlier for length in range(len(each.address)))
-    reported: set[OverlayValue] = set()
+    reported: set[int] = set()
     for setting in later:
         address = setting.address
         around = [other for length in range(len(address)) for other in exact.get(address[:length], ()) if other.value != _OPEN]
         here = [other for other in exact.get(address, ()) if other.value != setting.value]
         deeper = inside.get(address, ()) if setting.value != _OPEN else ()
         for other in (*around, *here, *deeper):
-            if other not in reported:
+            if id(other) not in reported:
                 yield other, setting
             if other in around:
-                reported.add(other)
+                reported.add(id(other))
             break
 
 

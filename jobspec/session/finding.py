@@ -67,8 +67,10 @@ def find(
         raise JobspecError("\n".join(wrong))
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
-    vendored = dict.fromkeys(filter(_is_vendored, found))
-    found = with_roles([each for each in found if each not in vendored], skip_unknown=skip_unknown, build=build, run=run)
+    own, vendored = list[Found](), list[Found]()
+    for each in found:
+        (vendored if _is_vendored(each) else own).append(each)
+    found = with_roles(own, skip_unknown=skip_unknown, build=build, run=run)
     found += (skipped(each.path, "vendored file", disk) for each in vendored)
     return found if encrypted else [skipped(each.path, "encrypted file", disk) if _is_encrypted(each) else each for each in found]
 

@@ -100,7 +100,8 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
         found, context, skip_unknown=skip_unknown, outcome=depth.outcome, documents=documents, definitions=False, kept=depth.kept
     )
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(PART)[0]) in bases]
-    judged = [each for each in checked if each not in unjudged] if unjudged else checked
+    left_out = set(map(id, unjudged))
+    judged = [each for each in checked if id(each) not in left_out]
     about = depth.about(judged) if depth.about else None
     linted = with_advice(judged, context.cluster, depth.rules, about=about, run=depth.lint_run)
     if about is not None:
