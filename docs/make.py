@@ -129,7 +129,7 @@ def command_pages() -> dict[str, str]:
     """The page of each command by its path: its own help."""
     return {
         f"commands/{name}.md": f"# jobspec {name}\n\n{does[:1].upper()}{does[1:]}.\n\n```text\n{_help(name)}```\n"
-        for name, (does, _) in COMMANDS.items()
+        for name, does in COMMANDS.items()
     }
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 
 from jobspec import __version__
-from jobspec.commands import COMMANDS
+from jobspec.commands import COMMANDS, module_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.session.options import Options, parser_for, read
 
@@ -87,12 +87,10 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
         _tell_commands(arguments)
-    module = f"jobspec.{COMMANDS[command][1]}"
-    __import__(module)  # importlib takes a millisecond to load
-    line = sys.modules[module]
+    line = module_of(command)
     if hasattr(line, "options") and (options := read(arguments[1:], line.options())):
         return line.run, options
-    parser = parser_for(f"jobspec {command}", COMMANDS[command][0])
+    parser = parser_for(f"jobspec {command}", COMMANDS[command])
     line.add_arguments(parser)
     mixed = command != "schema" and "--" not in arguments  # argparse cannot mix paths and options beside these
     return line.run, Options(**vars((parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:])))
@@ -101,7 +99,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:
     """Print the help or the version, or refuse what is no command."""
     what = "check Kubernetes training jobs offline as the API server would, and render them from bases and overlays"
-    commands = "".join(f"  {name:12}{does}\n" for name, (does, _) in COMMANDS.items())
+    commands = "".join(f"  {name:12}{does}\n" for name, does in COMMANDS.items())
     parser = parser_for("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
     parser.add_argument("command", metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` lists its options")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from importlib import import_module
 
 import shtab
 
-from jobspec.commands import COMMANDS
+from jobspec.commands import COMMANDS, module_of
 from jobspec.diagnostics.diagnostic import SEVERITIES
 from jobspec.session.options import Options, parser_for
 
@@ -23,8 +22,8 @@ def run(options: Options) -> int:
     """Print the script for a shell, by the parser of the whole command line."""
     whole = parser_for("jobspec", "")
     commands = whole.add_subparsers()
-    for name, (what, module) in COMMANDS.items():
-        import_module(f"jobspec.{module}").add_arguments(commands.add_parser(name, help=what))
+    for name, what in COMMANDS.items():
+        module_of(name).add_arguments(commands.add_parser(name, help=what))
     _name_values(whole)
     sys.stdout.write(f"{shtab.complete(whole, shell=options.shell).rstrip()}\n")
     return 0

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import chain, pairwise
 
 from jobspec.apis import kinds
@@ -16,6 +15,7 @@ from jobspec.diagnostics.places import Data, Mark, value_at
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kubernetes import structural
+from jobspec.kubernetes.kind_rules import rules_of, whole_rules_of
 from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import merged
 from jobspec.schemas import shapes
@@ -23,10 +23,9 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.apis.kinds import GroupKind
     from jobspec.apis.releases import Target
 
 
@@ -49,8 +48,8 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=checks_prefix)
     if is_judged(known, api_version):
-        if name in _UNTYPED:
-            found = _function(_UNTYPED[name])(data, found, shape, old, release)
+        if rules := whole_rules_of(name):
+            found = rules(data, found, shape, old, release)
         else:
             found = merged(found, _of_go_code(data, known, shape, old, release, encoded=encoded))
     meta = data.get("metadata")
@@ -79,7 +78,7 @@ def _signer(data: Any) -> str:
 def is_judged(kind: Kind, api_version: str) -> bool:
     """Whether the verdict on objects of a kind is complete, since we follow the server's Go code for it."""
     name = (kind.group, kind.name)
-    return (name in _UNTYPED or name in _RULES) and (api_version, kind.name) != _OLD_AUTOSCALER
+    return bool(whole_rules_of(name) or rules_of(name)) and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
 def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *, encoded: bool) -> Problems:
@@ -89,59 +88,15 @@ def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *
 
         return changed_pod_problems(data, old, shape, release)
     typed, before = data if encoded else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
-    rules = _RULES[known.group, known.name]
-    found: Problems = _function(rules)(typed, before, release) if rules else iter(())
+    rules = rules_of((known.group, known.name))
+    assert rules, known.name
+    found = rules(typed, before, release)
     is_taken = old is None and known.name in _TAKES_GENERATION
     return chain(generation_problems(typed.get("metadata")), found) if is_taken else found
 
 
-def _function(name: str) -> Callable[..., Any]:
-    """A function of `jobspec.kubernetes` by the name of its module and its own; the module is loaded for objects of its kind alone."""
-    module, _, own = name.rpartition(".")
-    found: Callable[..., Any] = getattr(import_module(f"jobspec.kubernetes.{module}"), own)
-    return found
-
-
 #: A kind in a version that is not judged, since v1 has metrics in annotations.
 _OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
-#: The kinds whose Go code is followed on data that is not decoded: the function that gives all problems of an object besides its metadata.
-#: It takes the data, the problems of its structure, its shape, the stored object and the release.
-_UNTYPED: dict[GroupKind, str] = {
-    kinds.PERSISTENT_VOLUME_CLAIM: "persistentvolumeclaims.claim_problems",
-    kinds.CUSTOM_RESOURCE_DEFINITION: "crds.definition.definition_problems",
-}
-#: The other kinds whose Go code is followed: the function of `jobspec.kubernetes` with their rules, besides those of metadata. It takes
-#: a decoded object, the stored one that it is an update of, or None, and the release. A ServiceAccount has no such rules.
-_RULES: dict[GroupKind, str] = {
-    kinds.POD: "pods.pod.new_pod_problems",
-    kinds.POD_TEMPLATE: "pods.pod.pod_template_problems",
-    ("batch", "CronJob"): "workloads.cronjobs.cronjob_problems",
-    kinds.JOB: "workloads.jobs.job_problems",
-    ("apps", "DaemonSet"): "workloads.deployments.lasting_problems",
-    ("apps", "Deployment"): "workloads.deployments.lasting_problems",
-    ("apps", "ReplicaSet"): "workloads.deployments.lasting_problems",
-    ("apps", "StatefulSet"): "workloads.deployments.stateful_set_problems",
-    ("", "ReplicationController"): "workloads.deployments.replication_controller_problems",
-    kinds.SERVICE: "workloads.services.service_problems",
-    kinds.CONFIG_MAP: "objects.configmaps.configmap_problems",
-    kinds.LIMIT_RANGE: "objects.limitranges.limitrange_problems",
-    kinds.NAMESPACE: "objects.namespaces.namespace_problems",
-    kinds.RESOURCE_QUOTA: "objects.resourcequotas.resourcequota_problems",
-    kinds.SECRET: "objects.secrets.secret_problems",
-    kinds.SERVICE_ACCOUNT: "",
-    ("rbac.authorization.k8s.io", "ClusterRole"): "objects.roles.role_problems",
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): "objects.rolebindings.rolebinding_problems",
-    ("rbac.authorization.k8s.io", "Role"): "objects.roles.role_problems",
-    ("rbac.authorization.k8s.io", "RoleBinding"): "objects.rolebindings.rolebinding_problems",
-    ("autoscaling", "HorizontalPodAutoscaler"): "autoscalers.autoscaler_problems",
-    kinds.NETWORK_POLICY: "objects.networkpolicies.networkpolicy_problems",
-    kinds.POD_DISRUPTION_BUDGET: "objects.poddisruptionbudgets.poddisruptionbudget_problems",
-    kinds.PRIORITY_CLASS: "objects.priorityclasses.priorityclass_problems",
-    kinds.VALIDATING_POLICY: "policy_kinds.policy_problems",
-    kinds.VALIDATING_POLICY_BINDING: "policy_kinds.binding_problems",
-    kinds.MUTATING_POLICY: "policy_kinds.policy_problems",
-    kinds.MUTATING_POLICY_BINDING: "policy_kinds.binding_problems",
-}
 #: The kinds of which the server takes `metadata.generation` from whoever creates them.
 _TAKES_GENERATION = (
     *("ClusterRole", "ClusterRoleBinding", "ConfigMap", "HorizontalPodAutoscaler", "LimitRange", "Namespace", "ResourceQuota"),

@@ -13,7 +13,6 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from importlib import import_module
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -197,17 +196,6 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
 # express: its model is the whole of its structure.
 
 
-#: The models that describe a definition of upstream's, wherever it stands; inside of one, they describe what their fields refer to.
-_MODELS = {
-    "io.k8s.apimachinery.pkg.apis.meta.v1.Condition": "meta.Condition",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector": "meta.LabelSelector",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": "meta.ObjectMeta",
-    "io.k8s.api.core.v1.PersistentVolumeClaim": "pod.volume.PersistentVolumeClaim",
-    "io.k8s.api.core.v1.Pod": "pod.pod.Pod",
-    "io.k8s.api.core.v1.PodSpec": "pod.spec.PodSpec",
-    "io.k8s.api.core.v1.PodTemplate": "pod.pod.PodTemplate",
-    "io.k8s.api.core.v1.PodTemplateSpec": "pod.spec.PodTemplateSpec",
-}
 _WORDS = ("description", "merge", "one_of", "pointer")
 _INNER = ("items", "values")
 
@@ -258,7 +246,25 @@ def _fields(rows: dict[str, int], words: dict[str, Structure]) -> dict[str, Stru
 @cache
 def _descriptions(definition: str) -> Structure:
     """The descriptions of a definition from its model; empty without one."""
-    if definition not in _MODELS:
-        return {}
-    module, _, name = _MODELS[definition].rpartition(".")
-    return structure_of_part(getattr(import_module(f"jobspec.models.{module}"), name))
+    model = _models().get(definition)
+    return structure_of_part(model) if model else {}
+
+
+@cache
+def _models() -> dict[str, type[base.Model]]:
+    """The models that describe definitions of upstream's, wherever these stand; inside, they describe what their fields refer to."""
+    from jobspec.models.meta import Condition, LabelSelector, ObjectMeta
+    from jobspec.models.pod.pod import Pod, PodTemplate
+    from jobspec.models.pod.spec import PodSpec, PodTemplateSpec
+    from jobspec.models.pod.volume import PersistentVolumeClaim
+
+    return {
+        "io.k8s.apimachinery.pkg.apis.meta.v1.Condition": Condition,
+        "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector": LabelSelector,
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": ObjectMeta,
+        "io.k8s.api.core.v1.PersistentVolumeClaim": PersistentVolumeClaim,
+        "io.k8s.api.core.v1.Pod": Pod,
+        "io.k8s.api.core.v1.PodSpec": PodSpec,
+        "io.k8s.api.core.v1.PodTemplate": PodTemplate,
+        "io.k8s.api.core.v1.PodTemplateSpec": PodTemplateSpec,
+    }

@@ -156,6 +156,12 @@ def test_nothing_imports_in_a_circle(folder: str) -> None:
     assert left == {}
 
 
+def test_modules_are_imported_by_statements_that_tools_can_follow() -> None:
+    """A table of functions by name hides what uses what; two packages load what they offer when it is asked for, and name it for tools."""
+    found = {module for module, path in _modules() for node in _nodes(path) if _dotted(node) in ("import_module", "__import__")}
+    assert found == {"jobspec", "jobspec.models"}
+
+
 def test_only_commands_print_read_the_environment_or_exit() -> None:
     allowed = ("jobspec.cli", "jobspec.commands", "jobspec.session", "jobspec.__main__")
     touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
