@@ -11,6 +11,7 @@ from jobspec.lint.container import LintedContainer, written
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
 from jobspec.programs import command_lines
+from jobspec.programs.torchrun import SAME_RUN, STATIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,16 +164,58 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://docs.pytorch.org/docs/stable/elastic/run.html
     """
     for container in job.training_containers:
-        count = container.role.count
+        program = container.program
+        settings = program.settings if program.is_torchrun else None
         for name, value, place in container.torchrun_flags:
-            if name == "--standalone" and job.training_pods > 1 and not _is_reported(container):
-                yield Finding(place, f"`--standalone`: each of the {job.training_pods} pods trains alone", "remove the flag")
+            if name == "--standalone" and job.training_pods > 1 and settings is None:
+                yield Finding(place, f"`--standalone`: the {job.training_pods} pods do not train together", "remove the flag")
             elif name == "--nnodes":
                 wanted = text(container.variable(command_lines.NNODES), "value")
-                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_reported(container)):
+                is_told = value == "1" and settings is not None
+                if value.isdigit() and wanted.isdigit() and value != wanted and not is_told:
                     yield Finding(place, f"torchrun gets {value} as the number of nodes, the job has {wanted}", "remove the flag")
-            elif name == "--node-rank" and value.isdigit() and count > 1:
-                yield Finding(place, f"all {count} pods get node rank {value}", "remove the flag: the operator sets the rank")
+            elif name == "--node-rank" and value.isdigit() and container.role.count > 1 and not (settings and settings.backend != STATIC):
+                message = f"all {container.role.count} pods get node rank {value}"
+                yield Finding(place, message, "remove the flag: the operator sets the rank")
+
+
+def ignored_by_static(job: LintedJob) -> Iterator[Finding]:
+    """Torchrun has a range of nodes or a timeout that its static rendezvous ignores.
+
+    Why: the static rendezvous, which is the default, waits for the most nodes of a range, and reads `timeout` alone of `--rdzv-conf`. The
+    job does not begin with fewer nodes, nor go on without one that is lost.
+    Instead: a fixed number of nodes; or `--rdzv-backend=c10d` with `--rdzv-endpoint`, which is elastic.
+    Before: "command: [torchrun, '--nnodes=1:2', train.py]"
+    After: "command: [torchrun, '--nnodes=1:2', --rdzv-backend=c10d, '--rdzv-endpoint=job-node-0-0.job:29400', train.py]"
+    Evidence: `StaticTCPRendezvous` of torch.distributed.elastic.rendezvous, 2.15
+    """
+    for container in job.training_containers:
+        settings = container.program.settings if container.program.is_torchrun else None
+        setting = settings.ignored_by_static if settings else ""
+        if settings and setting == "nnodes":
+            message = f"the static rendezvous ignores the minimum of `{settings.value(setting)}` nodes: all have to be there"
+            yield Finding(container.program.place_of(setting), message, "give `--rdzv-backend=c10d` and `--rdzv-endpoint`, or one number")
+        elif settings and setting:
+            message = f"the static rendezvous reads `timeout` alone, not `{settings.value(setting)}`"
+            yield Finding(container.program.place_of(setting), message, "write `timeout=SECONDS`, or use `--rdzv-backend=c10d`")
+
+
+def shared_run_id(job: LintedJob) -> Iterator[Finding]:
+    """The rendezvous at an etcd server has no run id of its own.
+
+    Why: without an id, every job at that server is the run `none`. A rendezvous that one of them has closed stays closed at the server: the
+    next job ends with `RendezvousClosedError`, and two at once join each other. With c10d, the rendezvous ends with its job.
+    Instead: an id for each run: `rdzvId` of the elastic policy, `--rdzv-id` of torchrun.
+    Before: elasticPolicy: {rdzvBackend: etcd-v2, rdzvHost: etcd.infra}
+    After: elasticPolicy: {rdzvBackend: etcd-v2, rdzvHost: etcd.infra, rdzvId: tune-1}
+    Evidence: pytorch/pytorch#82160, kubeflow/trainer#1638
+    """
+    for container in job.training_containers:
+        settings = container.program.settings if container.program.is_torchrun else None
+        if settings and settings.shares_its_run:
+            place = container.program.place_of("rdzv_backend")
+            hint = "set `rdzvId`" if job.is_pytorchjob else "give torchrun `--rdzv-id`"
+            yield Finding(place, f"`{settings.backend}` without a run id: every job at that server is the run `{SAME_RUN}`", hint)
 
 
 def elastic_with_master(job: LintedJob) -> Iterator[Finding]:
@@ -266,13 +309,6 @@ def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
     return (is_attached and card.startswith("eth")) or (not is_whole and "eth0".startswith(card))
 
 
-def _is_reported(container: LintedContainer) -> bool:
-    """Whether an outcome reports already that the pods of a container train alone."""
-    from jobspec.outcome.training_program import TrainingProgram
-
-    return TrainingProgram(container.tree).is_torchrun
-
-
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
     """The addresses that a file writes by hand, and their places."""
     for name, each in container.variables:
@@ -315,6 +351,8 @@ RULES = (
     Rule(pinned_interface, "warning", reads=_INTERFACES),
     Rule(rdma_without_network, "info", reads=["rdma/"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
+    Rule(ignored_by_static, "info", reads=command_lines.NAMES),
+    Rule(shared_run_id, "warning", reads=["etcd"]),
     Rule(elastic_with_master, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
     Rule(elastic_range, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
     Rule(blocked_by_policy, "warning", sees="job", kinds=[NETWORK_POLICY]),

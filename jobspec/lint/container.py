@@ -8,6 +8,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.quantities import quantity
 from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
+from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs import command_lines
 
 TYPE_CHECKING = False
@@ -46,6 +47,11 @@ class LintedContainer:
         given = [(str(each.value), each) for each in words if isinstance(each.value, (str, int, float))]
         is_in_shell = given and command_lines.is_shell(given[0][0])
         return [(word, each) for said, each in given for word in _in_shell(said)] if is_in_shell else given
+
+    @cached_property
+    def program(self) -> TrainingProgram:
+        """The program that it starts."""
+        return TrainingProgram(self.tree)
 
     @property
     def gpu_place(self) -> MarkedTree:

@@ -25,7 +25,20 @@ _ENDS = "and exits with 2"
 
 def wrong_torchrun_options(started: Sequence[Started]) -> Iterator[Finding]:
     """Report options that torchrun does not take, and values that it does not take for them."""
-    return (each for _, program in started if program.is_torchrun for each in _torchrun_options(program))
+    for _, program in started:
+        if program.is_torchrun:
+            yield from _torchrun_options(program)
+            yield from _torchrun_variables(program)
+
+
+def _torchrun_variables(program: TrainingProgram) -> Iterator[Finding]:
+    """Report variables that are defaults of torchrun's options, and do not have their types."""
+    settings = program.settings
+    for name, taken, code in settings.refused_variables():
+        said = settings.variables[name] or "an empty text"
+        message = f"torchrun accepts {taken} in `{name}`, not {f'`{said}`' if settings.variables[name] else said}, and exits with {code}"
+        place = program.place_of(name.removeprefix("PET_").lower())
+        yield Finding(place, message, f"write {taken}, or remove the variable", rule="wrong-flag-value")
 
 
 def wrong_flags(started: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:

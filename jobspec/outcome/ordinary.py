@@ -288,11 +288,23 @@ def _trains(spec: Data) -> bool:
     processes = "auto" if given is None else str(given)
     nodes, has_master = sum(counts) if all(counts) else 0, "Master" in roles
     meets, has_ranks = has_master or policy is not None, has_master and processes in ("1", *command_lines.PROCESS_WORDS)
-    containers = map(_training_container, roles.values())
+    containers = [_training_container(each) for each in roles.values()]
+    if (policy is not None and not _meets_at_first_worker(policy)) or any(map(_sets_torchrun, containers)):
+        return False
     return all(
         find_each_other(_words(each), nodes, processes, launchers_meet=meets, has_ranks=has_ranks or (not has_master and nodes == 1))
         for each in containers
     )
+
+
+def _meets_at_first_worker(policy: Data) -> bool:
+    """Whether the nodes of an elastic job meet as the operator arranges it."""
+    return not policy.get("standalone") and policy.get("rdzvBackend") in (None, "", "c10d") and not policy.get("rdzvHost")
+
+
+def _sets_torchrun(container: Data) -> bool:
+    """Whether variables of a container may be settings of torchrun."""
+    return any((each.get("name") or "").startswith("PET_") for each in container.get("env") or ())
 
 
 # TrainJobs without patches, of runtimes that train with torchrun in one replicated job.
@@ -353,13 +365,19 @@ def _template(job: Document, runtime: Document) -> Data | None:
 
 def _jobset_trains(job: Document, runtime: Document, template: Data, nodes: int) -> bool:
     """Whether the programs of a TrainJob with accepted objects and a `trainer` find each other."""
-    words = _words(next(each for each in template["spec"]["containers"] if each["name"] == NODE))
+    container = next(each for each in template["spec"]["containers"] if each["name"] == NODE)
+    words = _words(container)
     said = (value_at(job.data, ("spec", "trainer", _PROCESSES)), value_at(runtime.data, ("spec", "mlPolicy", "torch", _PROCESSES)))
     processes = next((str(each) for each in said if each is not None), "auto")
-    return bool(words) and words[0] != "tune" and find_each_other(words, nodes, processes, launchers_meet=True, has_ranks=nodes == 1)
+    is_usual = bool(words) and words[0] != "tune" and not _sets_torchrun(container)
+    return is_usual and find_each_other(words, nodes, processes, launchers_meet=True, has_ranks=nodes == 1)
 
 
 # Programs: those that find each other, and as many as they wait for, by the variables that the operators set.
+
+
+#: The options that say where the nodes meet.
+_MEETING = ("--standalone", "--rdzv-backend", "--rdzv-endpoint", "--master-addr")
 
 
 def _words(container: Data) -> list[str]:
@@ -377,13 +395,17 @@ def find_each_other(words: Sequence[str], pods: int, processes: str, *, launcher
         return has_ranks
     start = command_lines.length_of_start(words)
     if not start:
-        return True
+        return not (words and command_lines.is_shell(words[0]) and any(each in word for word in words for each in command_lines.NAMES))
     options = list(command_lines.options_of(words[start:]))
     return (
         (launchers_meet or pods == 1)
         and command_lines.is_process_count(processes)
         and not any(each.option in ("", command_lines.OF_LAUNCH) or command_lines.TORCHRUN.refuses(each) for each in options)
-        and not any(
-            each.option == "--standalone" or (each.option == "--nnodes" and each.value in command_lines.ONE_NODE) for each in options
-        )
+        and not any(each.option == "--nnodes" and (pods == 1 or not _is_several(each.value)) for each in options)
+        and (pods == 1 or not any(each.option in _MEETING for each in options))
     )
+
+
+def _is_several(nodes: str | None) -> bool:
+    """Whether a number of nodes is surely two or more."""
+    return nodes is not None and nodes.isdecimal() and int(nodes) > 1

@@ -9,46 +9,80 @@ from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.kubernetes.problems import listed
 from jobspec.outcome.endings import runtime_reference
 from jobspec.programs import command_lines
-from jobspec.programs.command_lines import INDEX, ONE_NODE, PROCESS_WORDS, RANKS_OF_LAUNCHERS
+from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS
+from jobspec.programs.torchrun import STATIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
-    from jobspec.outcome.training_program import Started
+    from jobspec.outcome.training_program import Started, TrainingProgram
 
 
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """Nothing says where the pods meet: each waits at its own address for the others, forever."""
+    """The pods do not meet: each waits at its own address for the others, until its timeout."""
     for role, program in started:
-        several = text(program.variables.get(command_lines.NNODES), "value") not in ("", *ONE_NODE)
-        if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
+        settings = program.settings if program.is_torchrun else None
+        if settings is None or settings.nodes is None or settings.nodes[0] < len("ab") or not settings.meets_itself:
             continue
-        message = f"torchrun in {role.name} waits forever: no rendezvous address, each pod uses its own"
-        hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
-        yield Finding(program.words[0], message, hint, rule="no-rendezvous")
+        where = "at its own address"
+        if settings.is_standalone:
+            place, why, hint = program.place_of("standalone"), "`--standalone`", "remove `--standalone`"
+        elif settings.endpoint and program.gives("rdzv_endpoint", "master_addr"):
+            if text(role.pod_tree, "spec", "hostNetwork") == "True":
+                continue
+            setting = "rdzv_endpoint" if settings.value("rdzv_endpoint") else "master_addr"
+            place, why = program.place_of(setting), f"the endpoint is `{settings.endpoint}`"
+            hint, where = "leave the address to the operator, or write that of the first pod", "at itself"
+        elif settings.backend != STATIC:
+            place, why = program.place_of("rdzv_backend"), f"the backend {settings.backend} has no endpoint"
+            hint = "remove `--rdzv-backend`, or add `--rdzv-endpoint` with the address of the first pod"
+        else:
+            place, why = program.start, "no rendezvous address"
+            is_pytorchjob = job.job.group_kind == PYTORCHJOB
+            hint = "add a `Master`, or an `elasticPolicy`" if is_pytorchjob else "label the replicated job as the trainer's"
+        message = f"torchrun in {role.name} never starts: {why}, each pod waits {where} for {settings.nodes[0]} nodes"
+        yield Finding(place, message, hint, rule="no-rendezvous")
 
 
 def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """The program reads no rank, or nothing sets one: all pods do the same work, each by itself."""
+    """The pods do not train together: the program reads no rank, or nothing sets one, or torchrun counts one node."""
     pods = _number_of_pods(job)
     for role, program in started:
         if pods == 1:
             continue
-        nodes = program.option("--nnodes")
-        option = program.option("--standalone") or (nodes if nodes and nodes[1] in ONE_NODE else None)
-        if program.is_torchrun and role.count > 1 and not nodes and command_lines.NNODES not in program.variables:
-            message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
-            yield Finding(*_why_no_variables(job, program.words[0], message), rule="trains-alone", severity="warning")
-        elif program.is_torchrun and option:
-            word, _ = option
-            message = f"`{word.value}` has each of the {pods} pods train alone: {job.operator} sets torchrun's variables for all of them"
-            yield Finding(word, message, f"remove `{word.value}`", rule="trains-alone", severity="warning")
+        if program.is_torchrun:
+            yield from _with_one_node(job, role, program, pods)
         elif program.is_plain_python and not RANKS_OF_LAUNCHERS & program.variables.keys() and not program.mentions("PET_", INDEX):
             sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
             message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
             yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
+
+
+def _with_one_node(job: ExpandedJob, role: ExpandedRole, program: TrainingProgram, pods: int) -> Iterator[Finding]:
+    """What becomes of several pods whose torchrun trains with one node, by where they meet and whether their ranks differ."""
+    settings = program.settings
+    least, most = settings.nodes or (0, 0)
+    if not program.gives("nnodes", "standalone", "rdzv_backend"):
+        if role.count > 1 and most == 1:
+            message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
+            yield Finding(*_why_no_variables(job, program.start, message), rule="trains-alone", severity="warning")
+        return
+    if least != 1 or (most > 1 and not settings.meets_itself):
+        return
+    name = "standalone" if settings.is_standalone else "nnodes" if program.gives("nnodes") else "rdzv_backend"
+    place = program.place_of(name)
+    what = str(place.value) if program.option(f"--{name.replace('_', '-')}") else f"PET_{name.upper()}"
+    ranks_differ = command_lines.NODE_RANK in program.variables and not program.option("--node-rank")
+    if settings.backend == STATIC and ranks_differ:
+        message = f"`{what}`: only the first of the {pods} pods trains, the others fail, since none of them has rank 0"
+    elif not settings.meets_itself and settings.backend is not None and settings.backend != STATIC:
+        message = f"`{what}`: only one of the {pods} pods trains, the others fail when it ends"
+    else:
+        message = f"`{what}` has each of the {pods} pods train alone"
+    hint = f"remove `{what}`" if command_lines.NNODES in program.variables else f"write `--nnodes={pods}`"
+    yield Finding(place, message, hint, rule="trains-alone", severity="warning")
 
 
 def _why_no_variables(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.programs import command_lines
+from jobspec.programs.command_lines import expand_references
+from jobspec.programs.shells import Script, read_script, script_at
+from jobspec.programs.torchrun import TorchrunSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,28 +20,27 @@ if TYPE_CHECKING:
     Option = tuple[MarkedTree, str]
 
 
-#: The options by which torchrun finds the others.
-_PLACES = ("--rdzv-endpoint", "--master-addr")
-
-
 class TrainingProgram:
     """What a container runs."""
 
-    __slots__ = ("_start", "container", "texts", "variables", "words")
+    __slots__ = ("_started", "container", "script", "texts", "variables", "words")
 
     def __init__(self, container: MarkedTree) -> None:
         self.container = container
         self.words = [each for field in ("command", "args") for each in items(container.get(field))]
         """The words of `command` and `args`; none where the image's own program runs."""
         self.texts = texts(self.words)
-        self._start = command_lines.length_of_start(self.texts)
         self.variables = {text(each, "name"): each for each in items(container.get("env"))}
         """By name; of two of one name the last counts, as for Kubernetes."""
+        at = script_at(self.texts)
+        self.script: Script | None = None if at is None else read_script(self.texts[at])
+        """The script of the shell that the container starts; None where it starts no shell, or a file."""
+        self._started = self.words if self.script is None or at is None else _of_script(self.script, self.words[at])
 
     @property
     def is_torchrun(self) -> bool:
-        """Whether the container starts torchrun directly, not in a shell command string."""
-        return self._start > 0
+        """Whether the container surely starts torchrun: directly, or by a shell's script without conditions."""
+        return self._length_of_start > 0
 
     @property
     def is_plain_python(self) -> bool:
@@ -52,22 +54,78 @@ class TrainingProgram:
     @property
     def launched(self) -> Sequence[MarkedTree]:
         """The words after `torchrun`; none for another program."""
-        return self.words[self._start :] if self._start else ()
+        return self._started[self._length_of_start :] if self._length_of_start else ()
 
     @property
     def is_launch(self) -> bool:
         """Whether the container starts `python -m torch.distributed.launch`, torchrun's predecessor."""
-        return self._start > 1 and self.texts[2] == "torch.distributed.launch"
+        return self._length_of_start > 1 and str(self._started[2].value) == "torch.distributed.launch"
+
+    @property
+    def _length_of_start(self) -> int:
+        return command_lines.length_of_start(texts(self._started))
 
     def option(self, *names: str) -> Option | None:
         """The first of torchrun's options that is there and is one of these; None where none is."""
         words = self.launched
         return next(((words[each.at], each.value or "") for each in command_lines.options_of(texts(words)) if each.option in names), None)
 
+    def gives(self, *settings: str) -> bool:
+        """Whether an option or a variable gives one of the settings of torchrun."""
+        names = [f"--{each.replace('_', '-')}" for each in settings]
+        return any(f"PET_{each.upper()}" in self.variables for each in settings) or self.option(*names) is not None
+
     @property
-    def knows_where_others_are(self) -> bool:
-        """Whether a variable or an option says where the processes meet."""
-        return bool({command_lines.MASTER_ADDR, command_lines.ENDPOINT} & self.variables.keys()) or self.option(*_PLACES) is not None
+    def settings(self) -> TorchrunSettings:
+        """The settings of torchrun, by its options and the variables of the container."""
+        given = list(command_lines.options_of(texts(self.launched)))
+        known, unknown = self._values()
+        if any(not each.option for each in given):
+            unknown |= self._read  # what follows an option that is not known is not looked at
+        options = {each.option: each.value or "" for each in given if each.option}
+        return TorchrunSettings(options, known, frozenset(unknown))
+
+    def place_of(self, setting: str) -> MarkedTree:
+        """Where a setting of torchrun stands: its option, or its variable, or else the word that starts torchrun."""
+        option = self.option(f"--{setting.replace('_', '-')}")
+        variable = self.variables.get(f"PET_{setting.upper()}")
+        written = (option[0] if option else None, *((variable.get("value"), variable, variable.get("name")) if variable else ()))
+        return next((each for each in written if each and each.mark.line), self.start)
+
+    @property
+    def start(self) -> MarkedTree:
+        """The word that starts the program."""
+        return (self._started or self.words)[0]
+
+    def _values(self) -> tuple[dict[str, str], set[str]]:
+        """The variables whose value is known, and the names of those whose value only a run shows."""
+        known: dict[str, str] = {}
+        unknown: set[str] = set()
+        for each in items(self.container.get("env")):
+            name = text(each, "name")
+            if each.get("valueFrom") is not None:
+                unknown.add(name)
+            else:
+                known[name] = expand_references(text(each, "value"), known)
+                unknown = {*unknown, name} if "$(" in known[name] else unknown - {name}
+        from_elsewhere = bool(items(self.container.get("envFrom"))) or (self.script is not None and self.script.reads_files)
+        if from_elsewhere:
+            unknown |= self._read - (known.keys() if self.script is None or not self.script.reads_files else set())
+        if self.script:
+            unknown |= self.script.assigned
+        return {name: value for name, value in known.items() if name not in unknown}, unknown
+
+    @property
+    def _read(self) -> set[str]:
+        """The variables that torchrun reads."""
+        return {f"PET_{name.upper()}" for name in command_lines.SETTINGS}
+
+
+def _of_script(script: Script, place: MarkedTree) -> Words:
+    """The words that start torchrun in a script that surely starts it once; else none."""
+    starts = [each for each in script.commands if command_lines.length_of_start(each.words)]
+    is_sure = script.is_straight and len(starts) == 1 and not starts[0].is_alternative
+    return [place.with_value(each) for each in starts[0].words] if is_sure else ()
 
 
 def started(job: ExpandedJob) -> list[Started]:

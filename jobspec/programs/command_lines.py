@@ -34,8 +34,6 @@ ADDRESSES = (MASTER_ADDR, "MASTER_ADDR")
 PORTS = ("MASTER_PORT", MASTER_PORT)
 #: The words that torchrun takes for the number of processes in a pod, which it then counts itself.
 PROCESS_WORDS = ("auto", "cpu", "gpu", "xpu")
-#: The numbers of nodes with which torchrun has each pod train alone.
-ONE_NODE = ("1", "1:1")
 #: That in which a pod of an indexed Job finds its number.
 INDEX = "JOB_COMPLETION_INDEX"
 #: The variables by which launchers of all kinds pass a program its rank or where to meet; and how these, and others of theirs, begin.
@@ -251,6 +249,8 @@ def expand_references(text: str, values: Mapping[str, str]) -> str:
 
     Follows `Expand`, k8s.io/kubernetes third_party/forked/golang/expansion, 1.36.
     """
+    if "$" not in text:
+        return text
     import re
 
     def value_of(found: re.Match[str]) -> str:

@@ -60,7 +60,8 @@ def test_no_change_makes_an_ordinary_job_one_of_which_something_is_to_be_said() 
     [
         ("train.py --standalone=no", True),
         ("--standalone train.py", False),
-        ("--rdzv-backend c10d --max_restarts=3 -m trainer --epochs 3", True),
+        ("--max_restarts=3 -m trainer --epochs 3", True),
+        ("--rdzv-backend c10d train.py", False),
         ("--nnodes=2 train.py", True),
         ("--nnodes 2 train.py", True),
         ("--nnodes=1:1 train.py", False),

@@ -72,11 +72,15 @@ def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -
 
 def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTree]:
     """The variables of one replica; one that is empty has a name alone."""
-    found = [
-        {"name": name, "value": value} if (value.value if isinstance(value, MarkedTree) else value) else {"name": name}
-        for name, value in _variables(job, replicas, index)
-    ]
+    found = [_variable(name, value) for name, value in _variables(job, replicas, index)]
     return items(set_by(job.operator, found))
+
+
+def _variable(name: str, value: str | MarkedTree) -> dict[str, str | MarkedTree]:
+    """A variable, and the place of a field that it is made of."""
+    if not isinstance(value, MarkedTree):
+        return {"name": name, "value": value} if value else {"name": name}
+    return {"name": name, "value": value} if value.value else {"name": value.with_value(name)}
 
 
 def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tuple[str, str | MarkedTree]]:
@@ -140,7 +144,7 @@ def elastic_variables(job: TrainingJob, policy: MarkedTree) -> Iterator[tuple[st
         yield "PET_RDZV_CONF", ",".join(f"{text(each, 'key')}={text(each, 'value')}" for each in settings)
     standalone = policy.get("standalone")
     if standalone and standalone.value:
-        yield "PET_STANDALONE", ""
+        yield "PET_STANDALONE", standalone.with_value("")
 
 
 def _endpoint(job: TrainingJob, policy: MarkedTree) -> str:

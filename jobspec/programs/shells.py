@@ -1,0 +1,257 @@
+"""Scripts of shells in command lines: the commands of `sh -c SCRIPT`, and the variables that they use and set.
+
+Follows the Shell Command Language of POSIX, 2.2 to 2.10, as far as a command line needs it: quotes, comments, what separates commands, and
+`$NAME`. What is left out is what only a run shows: the output of commands, arithmetic, files that a script reads.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.record import Record
+from jobspec.programs.command_lines import is_shell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Sequence
+
+
+class ShellCommand(Record):
+    """A simple command of a script."""
+
+    words: Sequence[str]
+    """Without quotes; a value that a run alone shows is `$(NAME)` of a variable, as Kubernetes writes it, or `$()`."""
+    is_alternative: bool = False
+    """Whether it runs only where the command before it fails, as behind `||`."""
+
+
+class Script(Record):
+    """A shell's script."""
+
+    commands: Sequence[ShellCommand]
+    used: frozenset[str]
+    """The variables whose value it takes, without those for which it gives another value, as in `${NAME:-0}`."""
+    assigned: frozenset[str]
+    """The variables that it sets."""
+    is_straight: bool
+    """True if each command runs after the one before it, under no condition but how that one ends."""
+    reads_files: bool
+    """True if it runs text that it does not hold: a file (`. env.sh`), or what a command prints (`eval`)."""
+
+
+#: The words that make what follows depend on a condition, or run in another order.
+_CONTROL = frozenset(("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "{", "}"))
+#: The commands that set the variables that they are given.
+_SETTING = frozenset(("export", "declare", "local", "readonly", "typeset", "read", "mapfile", "readarray", "getopts", "unset"))
+_READING = frozenset((".", "source", "eval"))
+#: The words before a command that leave what it does as it is.
+_BEFORE = frozenset(("exec", "nohup", "time", "command", "nice"))
+_ENDS = frozenset(";&|()\n")
+_OF_REDIRECTION = "<>&|- \t"
+#: What is neither a letter nor a digit, and is a parameter in `$?`.
+_SPECIAL = frozenset("?#@*!$-0123456789")
+
+
+def script_at(words: Sequence[str]) -> int | None:
+    """The number of the word that is the script of a shell's command line; None where the line starts no shell, or a file."""
+    if not words or not is_shell(words[0]):
+        return None
+    at, is_next = 1, False
+    while at < len(words) and words[at][:1] in ("-", "+") and len(words[at]) > 1:
+        option = words[at]
+        if option.startswith("--"):
+            at += 2 if option in ("--rcfile", "--init-file") else 1
+            continue
+        is_next = is_next or "c" in option[1:]
+        at += 2 if option[-1:] in ("o", "O") else 1
+    return at if is_next and at < len(words) else None
+
+
+def read_script(text: str) -> Script:
+    """Read the text of a script."""
+    reader = _ScriptReader(text)
+    commands: list[ShellCommand] = []
+    used, assigned = set(reader.used), set[str]()
+    reads_files, is_straight = False, not reader.turns
+    for number, words in enumerate(reader.commands):
+        left = list(words)
+        if left[0] in _CONTROL or left[0].endswith("()"):
+            is_straight = False
+        while left and (left[0] in _CONTROL or left[0] in _BEFORE or left[0] == "!" or _assigned_by(left[0])):
+            if left[0] == "for" and len(left) > 1:
+                assigned.add(left[1])
+            assigned.add(_assigned_by(left.pop(0)))
+        reads_files = reads_files or bool(left and left[0] in _READING)
+        if left and left[0] in _SETTING:
+            assigned.update(_assigned_by(each) or each for each in left[1:])
+        is_env = bool(left) and left[0].rpartition("/")[2] == "env"
+        behind = left[1:] if is_env else left
+        named = next((at for at, each in enumerate(behind) if not _assigned_by(each)), len(behind))
+        assigned.update(map(_assigned_by, behind[:named]))
+        if behind[named:]:
+            commands.append(ShellCommand(behind[named:], is_alternative=number in reader.alternatives))
+    return Script(
+        tuple(commands), frozenset(used), frozenset(assigned | reader.assigned) - {""}, is_straight=is_straight, reads_files=reads_files
+    )
+
+
+def _assigned_by(word: str) -> str:
+    """The name in `NAME=VALUE`, `NAME+=VALUE`; empty for another word."""
+    name, equals, _ = word.partition("=")
+    return name.rstrip("+") if equals and is_name(name.rstrip("+")) else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a shell's variable."""
+    return text.isascii() and text.isidentifier()
+
+
+class _ScriptReader:
+    """The words of a script's commands, read once from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.commands: list[list[str]] = []
+        self.used: set[str] = set()
+        self.assigned: set[str] = set()
+        self.turns: list[str] = []
+        """What makes the order of commands another one, or what follows no command."""
+        self.alternatives: list[int] = []
+        """The numbers of the commands that run where the one before fails."""
+        words: list[str] = []
+        for word in self._words():
+            if word is not None:
+                words.append(word)
+            elif words:
+                self.commands.append(words)
+                words = []
+
+    def _words(self) -> Iterator[str | None]:
+        """The words one by one, and None at the end of each command."""
+        text, at = self.text, 0
+        while at < len(text):
+            letter = text[at]
+            if letter in " \t\r" or text.startswith("\\\n", at):
+                at += 2 if letter == "\\" else 1
+            elif letter == "#":
+                at = _or_end(text, text.find("\n", at))
+            elif text.startswith("<<", at) and not text.startswith("<<<", at):
+                self.turns.append(letter)
+                at = len(text)  # what follows is no command
+            elif _is_redirection(text, at):
+                _, at = self._word(_behind(text, at + 1, _OF_REDIRECTION))
+            elif letter in _ENDS:
+                end = _behind(text, at, _ENDS)
+                yield None
+                self.turns += [each for each in text[at:end] if each in "()"]
+                self.alternatives += [len(self.commands)] if text.startswith("||", at) else []
+                at = end
+            else:
+                word, at = self._word(at)
+                if text[at : at + 2] == "()":
+                    word, at = f"{word}()", at + 2
+                yield word
+        yield None
+
+    def _word(self, at: int) -> tuple[str, int]:
+        """The word that begins at a place, and where it ends."""
+        text, made = self.text, list[str]()
+        while at < len(text) and text[at] not in _ENDS and text[at] not in " \t\r<>":
+            letter = text[at]
+            if letter == "\\":
+                made.append(text[at + 1 : at + 2].replace("\n", ""))
+                at += 2
+            elif letter == "'":
+                end = _or_end(text, text.find("'", at + 1))
+                made.append(text[at + 1 : end])
+                at = end + 1
+            elif letter == '"':
+                at = self._quoted(at + 1, made)
+            elif letter in "$`":
+                at = self._expansion(at, made)
+            else:
+                made.append(letter)
+                at += 1
+        return "".join(made), at
+
+    def _quoted(self, at: int, made: list[str]) -> int:
+        """Add what stands in double quotes; where they end."""
+        text = self.text
+        while at < len(text) and text[at] != '"':
+            if text[at] == "\\":
+                escaped = text[at + 1 : at + 2]
+                made.append("" if escaped == "\n" else escaped if escaped in '$`"\\' else f"\\{escaped}")
+                at += 2
+            elif text[at] in "$`":
+                at = self._expansion(at, made)
+            else:
+                made.append(text[at])
+                at += 1
+        return at + 1
+
+    def _expansion(self, at: int, made: list[str]) -> int:
+        """Add what `$` or a backquote at a place stands for; where that ends."""
+        text = self.text
+        if text[at] == "`":
+            made.append("$()")
+            return _or_end(text, text.find("`", at + 1)) + 1
+        following = text[at + 1 : at + 2]
+        if following == "(":
+            end = _closing(text, at + 1, "(", ")")
+            inside = text[at + 2 : end]
+            is_variable = is_name(inside) and inside.isupper()  # Kubernetes has put its value there, if it is one of the pod's
+            made.append(f"$({inside})" if is_variable else "$()")
+            self.used.update({inside} if is_variable else _names(inside) if inside[:1] == "(" else _ScriptReader(inside).used)
+            return end + 1
+        if following == "{":
+            end = _closing(text, at + 1, "{", "}")
+            self._parameter(text[at + 2 : end], made)
+            return end + 1
+        end = at + 1
+        while end < len(text) and is_name(text[at + 1 : end + 1]):
+            end += 1
+        if end > at + 1:
+            self.used.add(text[at + 1 : end])
+            made.append(f"$({text[at + 1 : end]})")
+            return end
+        made.append("$()" if following and following in _SPECIAL else "$")
+        return at + 2 if following and following in _SPECIAL else at + 1
+
+    def _parameter(self, inside: str, made: list[str]) -> None:
+        """Add what `${...}` stands for: with another value for a variable that is not set, the variable is not one that is used."""
+        length = next((number for number in range(len(inside), 0, -1) if is_name(inside[:number])), 0)
+        name, rest = inside[:length], inside[length:]
+        operator = rest.lstrip(":")[:1]
+        if name and operator not in ("-", "=", "+", "?"):
+            self.used.add(name)
+        if name and operator == "=":
+            self.assigned.add(name)
+        made.append(f"$({name})" if name and not rest else "$()")
+
+
+def _names(arithmetic: str) -> set[str]:
+    """The variables of an arithmetic expression."""
+    words = "".join(each if each.isalnum() or each == "_" else " " for each in arithmetic).split()
+    return {each for each in words if is_name(each)}
+
+
+def _is_redirection(text: str, at: int) -> bool:
+    """Whether input or output goes elsewhere at a place: `>`, `2>`, `&>`."""
+    return text[at] in "<>" or (text[at + 1 : at + 2] in ("<", ">") and (text[at].isdigit() or text[at] == "&"))
+
+
+def _behind(text: str, at: int, letters: Container[str]) -> int:
+    """The first place from *at* on that has none of some letters."""
+    return next((number for number in range(at, len(text)) if text[number] not in letters), len(text))
+
+
+def _or_end(text: str, at: int) -> int:
+    return len(text) if at < 0 else at
+
+
+def _closing(text: str, at: int, opening: str, closing: str) -> int:
+    """The place of the bracket that closes the one at a place; the end of the text where none does."""
+    depth = 0
+    for number in range(at, len(text)):
+        depth += (text[number] == opening) - (text[number] == closing)
+        if not depth:
+            return number
+    return len(text)

@@ -1,0 +1,72 @@
+"""Scripts of shells: the commands that they run, and the variables that they use and set."""
+
+import pytest
+
+from jobspec.programs.shells import read_script, script_at
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        (["sh", "-c", "train"], 2),
+        (["/bin/bash", "-lc", "train", "name"], 2),
+        (["bash", "-eo", "pipefail", "-c", "train"], 4),
+        (["bash", "--norc", "-c", "train"], 3),
+        (["bash", "train.sh"], None),
+        (["bash", "-c"], None),
+        (["python", "-c", "print()"], None),
+        ([], None),
+    ],
+)
+def test_where_the_script_of_a_command_line_is(words: list[str], at: int | None) -> None:
+    assert script_at(words) == at
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        (
+            "cd /app && exec torchrun \\\n  --nnodes 2 'a $X' \"b $Y\" # later\n",
+            [["cd", "/app"], ["torchrun", "--nnodes", "2", "a $X", "b $(Y)"]],
+        ),
+        ("export A=1; B=2 env C=3 torchrun a.py 2>&1 | tee /log", [["export", "A=1"], ["torchrun", "a.py"], ["tee", "/log"]]),
+        ("torchrun --nnodes=${N:-2} --rank=$(hostname) a.py > log", [["torchrun", "--nnodes=$()", "--rank=$()", "a.py"]]),
+        ("cat <<END\nrm $X\nEND", [["cat"]]),
+        (r'echo "a \"b\" \$C" \$D', [["echo", 'a "b" $C', "$D"]]),
+        ("", []),
+    ],
+)
+def test_the_commands_of_a_script(text: str, commands: list[list[str]]) -> None:
+    assert [list(each.words) for each in read_script(text).commands] == commands
+
+
+@pytest.mark.parametrize(
+    ("text", "used", "assigned"),
+    [
+        ("echo $A ${B} ${C:-1} ${D%.*} $((E + 1)) `F`", {"A", "B", "D", "E"}, set()),
+        ("A=1; export B=$A C; read D; for E in 1 2; do echo $E; done", {"A", "E"}, {"A", "B", "C", "D", "E"}),
+        (": ${A:=1}; echo $(basename $B) '$C' \\$D $1 $?", {"B"}, {"A"}),
+        ("echo $(RANK)", {"RANK"}, set()),
+    ],
+)
+def test_the_variables_of_a_script(text: str, used: set[str], assigned: set[str]) -> None:
+    script = read_script(text)
+    assert (script.used, script.assigned) == (used, assigned)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_straight", "reads_files"),
+    [
+        ("set -e; a && b | c || d &\nwait", True, False),
+        ("if a; then b; fi", False, False),
+        ("for a in 1; do b; done", False, False),
+        ("f() { a; }; f", False, False),
+        ("(a)", False, False),
+        (". ./env.sh && a", True, True),
+        ('eval "$A"', True, True),
+    ],
+)
+def test_what_a_script_surely_runs(text: str, *, is_straight: bool, reads_files: bool) -> None:
+    script = read_script(text)
+    assert (script.is_straight, script.reads_files) == (is_straight, reads_files)
+    assert [each.is_alternative for each in read_script("a || b && c; d").commands] == [False, True, False, False]
