@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from jobspec.diagnostics.problems import remove
 from jobspec.diagnostics.rules import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.workloads import REPLICATED_JOBS
-from jobspec.programs.command_lines import JAX, TORCH
+from jobspec.programs.command_lines import JAX, OF_LAUNCHERS, RANKS, TORCH, references
+from jobspec.programs.shells import Script, is_name
 
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 
@@ -94,6 +96,69 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(each, message, "start the program with torchrun, which sets it")
 
 
+def undefined_variable(job: LintedJob) -> Iterator[Finding]:
+    """A command line uses a variable that neither the manifest nor the operator sets.
+
+    Why: the trainer's pods have the variables of torchrun (`PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR`), and no RANK, WORLD_SIZE or
+    MASTER_ADDR, which torchrun sets for its processes; training-operator sets RANK, and no NODE_RANK. In a shell, the value is empty;
+    `$(NAME)` in `command`, `args` and `env` stays as it is. The program gets a wrong number or address, and ends or waits.
+    Instead: leave the options to torchrun, which reads its variables; or use a variable that the pod has, or set it.
+    Before: 'command: [sh, -c, "torchrun --node-rank=$NODE_RANK train.py"]'
+    After: command: [torchrun, train.py]
+    Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800
+    """
+    for container in job.containers:
+        if items(container.tree.get("envFrom")):
+            continue
+        known = {name for name, _ in container.variables}
+        program = container.program
+        given = [(each.get("value"), references(text(each, "value"))) for _, each in container.variables]
+        given += [(word, _used(word, program.script)) for word in program.words]
+        for place, names in given:
+            missing = [name for name in dict.fromkeys(names) if name not in known and not _is_of_service(name)]
+            if place and missing and place.mark.line:
+                has = [each for each in (*TORCH, *RANKS, "MASTER_ADDR", "WORLD_SIZE") if each in known]
+                hint = f"the pod has {listed(has)}" if has else "set the variable, or remove it"
+                yield Finding(place, f"undefined: nothing sets {listed(missing)} in `{container.role.name}`", hint)
+
+
+def variable_before_definition(job: LintedJob) -> Iterator[Finding]:
+    """A variable refers to one that comes later in the list.
+
+    Why: `$(NAME)` in `env` is filled from the entries before it; else the text stays as it is. training-operator appends MASTER_ADDR and
+    its others behind those of the job. In `command` and `args` the order does not matter.
+    Instead: define the other variable first; of an operator's, use it in `args`.
+    Before: "env: [{name: URL, value: 'tcp://$(HOST):80'}, {name: HOST, value: a}]"
+    After: "env: [{name: HOST, value: a}, {name: URL, value: 'tcp://$(HOST):80'}]"
+    Evidence: AI-Hypercomputer/xpk#140; `value` of EnvVar in the API of Kubernetes
+    """
+    for container in job.containers:
+        seen: set[str] = set()
+        every = dict(container.variables)
+        for name, each in container.variables:
+            said = each.get("value")
+            later = [other for other in references(text(said)) if other in every and other not in seen]
+            if said and said.mark.line and later and not items(container.tree.get("envFrom")):
+                is_operators = not every[later[0]].mark.line
+                message = f"`{name}` keeps the text `$({later[0]})`: `{later[0]}` comes after it{' (set by the operator)' * is_operators}"
+                hint = f"use `$({later[0]})` in `args`" if is_operators else f"define `{later[0]}` before it"
+                yield Finding(said, message, hint)
+            seen.add(name)
+
+
+def _used(word: MarkedTree, script: Script | None) -> list[str]:
+    """The variables that a word of a command line uses: of a shell's script, those that launchers and operators alone set."""
+    said = str(word.value)
+    if script is None or said != script.text:
+        return [each for each in references(said) if each.isupper() and is_name(each)]
+    return [] if script.reads_files else sorted((script.used & OF_LAUNCHERS) - script.assigned)
+
+
+def _is_of_service(name: str) -> bool:
+    """Whether Kubernetes may set a variable, for a service of the namespace."""
+    return name.endswith(("_SERVICE_HOST", "_SERVICE_PORT")) or (name.endswith("_PORT") and name not in OF_LAUNCHERS) or "_PORT_" in name
+
+
 def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
     """The edit that removes a variable; none where another one takes its value, which would be another one then."""
     wanted = f"$({text(variable, 'name')})"
@@ -105,5 +170,7 @@ ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
+    Rule(undefined_variable, "warning", reads=["$"]),
+    Rule(variable_before_definition, "warning", reads=["$("]),
     Rule(hardcoded_rank, "warning", sees="TrainJob", reads=_RANKS),
 )

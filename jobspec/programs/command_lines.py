@@ -41,6 +41,14 @@ RANKS_OF_LAUNCHERS = frozenset(
     ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
 )
 BEGINNINGS_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", INDEX)
+#: The variables that launchers and operators alone set, and no image.
+OF_LAUNCHERS = frozenset(
+    (
+        *RANKS_OF_LAUNCHERS,
+        *("LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT", "NNODES", "NUM_NODES", "NPROC_PER_NODE", "SLURM_NODEID", "SLURM_NNODES"),
+        *(*TORCH, ENDPOINT, *JAX, *XGBOOST, INDEX),
+    )
+)
 #: The variables that torchrun sets for its processes.
 OF_PROCESSES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT")
 #: Options by the settings that variables give as well, with what the launcher does without either.
@@ -257,6 +265,16 @@ def expand_references(text: str, values: Mapping[str, str]) -> str:
         return "$" if found[0] == "$$" else values.get(found[1], found[0])
 
     return re.sub(r"\$\$|\$\(([^)]*)\)", value_of, text)
+
+
+def references(text: str) -> list[str]:
+    """The names in `$(NAME)` of a text, of which `$$(NAME)` is none."""
+    found: list[str] = []
+    rest = text.replace("$$", "")
+    while "$(" in rest:
+        name, closed, rest = rest.partition("$(")[2].partition(")")
+        found += [name] if closed else []
+    return found
 
 
 def is_process_count(text: str) -> bool:

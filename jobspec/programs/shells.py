@@ -26,6 +26,7 @@ class ShellCommand(Record):
 class Script(Record):
     """A shell's script."""
 
+    text: str
     commands: Sequence[ShellCommand]
     used: frozenset[str]
     """The variables whose value it takes, without those for which it gives another value, as in `${NAME:-0}`."""
@@ -89,7 +90,12 @@ def read_script(text: str) -> Script:
         if behind[named:]:
             commands.append(ShellCommand(behind[named:], is_alternative=number in reader.alternatives))
     return Script(
-        tuple(commands), frozenset(used), frozenset(assigned | reader.assigned) - {""}, is_straight=is_straight, reads_files=reads_files
+        text,
+        tuple(commands),
+        frozenset(used),
+        frozenset(assigned | reader.assigned) - {""},
+        is_straight=is_straight,
+        reads_files=reads_files,
     )
 
 
@@ -141,8 +147,8 @@ class _ScriptReader:
             elif letter in _ENDS:
                 end = _behind(text, at, _ENDS)
                 yield None
-                self.turns += [each for each in text[at:end] if each in "()"]
-                self.alternatives += [len(self.commands)] if text.startswith("||", at) else []
+                self.turns.extend(each for each in text[at:end] if each in "()")
+                self.alternatives.extend([len(self.commands)] if text.startswith("||", at) else [])
                 at = end
             else:
                 word, at = self._word(at)
