@@ -1,4 +1,4 @@
-"""Communication: pods find each other, and talk over the network and the accelerators that they have."""
+"""Communication: pods find each other, and talk over the network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.lint.container import LintedContainer, written
+from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
 from jobspec.programs import command_lines
@@ -22,16 +22,6 @@ _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
 
 
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
-
-
-_INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
-
-
-_NETWORKS = "k8s.v1.cni.cncf.io/networks"
-
-
-#: The annotations that attach further networks to a pod, whose interfaces may be `eth1` and so on.
-_ATTACHING = (_NETWORKS, "networking.gke.io/interfaces")
 
 
 _BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
@@ -104,53 +94,6 @@ def host_port_conflict(job: LintedJob) -> Iterator[Finding]:
         if network and not apart:
             message = "host port conflict: two pods of the job cannot run on the same node"
             yield Finding(network, message, "spread them by pod anti-affinity")
-
-
-def pinned_interface(job: LintedJob) -> Iterator[Finding]:
-    """A variable names a network interface of a host, which pods do not have.
-
-    Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
-    socket interface". On the host's network the card is there, as long as all nodes are alike. `=eth1` is that one card, `eth` all whose
-    names begin so.
-    Instead: leave the variable out, or exclude what does not fit: `^lo,docker`.
-    Before: env: [{name: NCCL_SOCKET_IFNAME, value: enp3s0}]
-    After: env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
-    Evidence: marin-community/marin#6940
-    """
-    for container in job.training_containers:
-        pod = container.role.pod_tree
-        on_host = text(pod, "spec", "hostNetwork") == "True"
-        is_attached = any(pod.get("metadata", "annotations", each) for each in _ATTACHING)
-        for name in _INTERFACES:
-            said = container.variable(name)
-            value = text(said, "value")
-            cards = [each for each in value.lstrip("=").split(",") if each] if not value.startswith("^") else []
-            foreign = [each for each in cards if not _is_in_pods(each, is_whole=value.startswith("="), is_attached=is_attached)]
-            if said and foreign:
-                where = "other hosts may name it differently" if on_host else "pods have `lo` and `eth0`"
-                message = f"`{foreign[0]}` is a network interface of a host: {where}"
-                hint, at = "remove it, or exclude interfaces: `^lo,docker`", written(said.get("value"), said)
-                yield Finding(at, message, hint, severity="info" if on_host else None)
-
-
-def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
-    """A pod requests an RDMA device, and has no network attachment for it.
-
-    Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and silently uses TCP.
-    Instead: attach the network by the annotation `k8s.v1.cni.cncf.io/networks`, or use the host's network.
-    Before: limits: {rdma/hca: 1}
-    After:
-        metadata: {annotations: {k8s.v1.cni.cncf.io/networks: rdma-net}}
-        limits: {rdma/hca: 1}
-    Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248
-    """
-    for container in job.training_containers:
-        pod = container.role.pod_tree
-        devices = {name: tree for name, tree in container.resources.items() if name.startswith("rdma/")}
-        attached = pod.get("metadata", "annotations", _NETWORKS) or text(pod, "spec", "hostNetwork") == "True"
-        if devices and not attached:
-            name, place = next(iter(devices.items()))
-            yield Finding(place, f"`{name}` without a network attachment: NCCL may take TCP instead", f"add the annotation `{_NETWORKS}`")
 
 
 def overriding_flags(job: LintedJob) -> Iterator[Finding]:
@@ -302,13 +245,6 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, f"torchrun has no rendezvous backend `{said.value}`", f"write `{near or 'c10d'}`", edits=edits)
 
 
-def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
-    """Whether pods have a network card of this name or, unless it is whole, of one that begins so; *is_attached*: to further networks."""
-    if card in ("lo", "eth0") or card.startswith("net"):
-        return True
-    return (is_attached and card.startswith("eth")) or (not is_whole and "eth0".startswith(card))
-
-
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
     """The addresses that a file writes by hand, and their places."""
     for name, each in container.variables:
@@ -348,8 +284,6 @@ RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
-    Rule(pinned_interface, "warning", reads=_INTERFACES),
-    Rule(rdma_without_network, "info", reads=["rdma/"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
     Rule(ignored_by_static, "info", reads=command_lines.NAMES),
     Rule(shared_run_id, "warning", reads=["etcd"]),

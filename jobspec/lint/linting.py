@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.lint import communication, queues, restarts, runtimes, storage
+from jobspec.lint import communication, interfaces, queues, restarts, runtimes, storage
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
@@ -47,6 +47,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "data": DATA_RULES,
     "environment": ENVIRONMENT_RULES,
     "images": IMAGE_RULES,
+    "interfaces": interfaces.RULES,
     "istio": ISTIO_RULES,
     "kueue": queues.RULES,
     "names": NAME_RULES,

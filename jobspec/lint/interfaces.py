@@ -1,0 +1,218 @@
+"""Network interfaces and fabrics: libraries of communication find an interface, and the device that they are told to use."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.lint.container import LintedContainer, written
+from jobspec.lint.linted import LintedJob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_NCCL = "NCCL_SOCKET_IFNAME"
+
+
+#: The variables that take exact names: of gloo several, of tensorpipe one.
+_EXACT = {"GLOO_SOCKET_IFNAME": "gloo", "TP_SOCKET_IFNAME": "tensorpipe"}
+
+
+#: The interfaces of every pod.
+_LOOPBACK, _OWN = "lo", "eth0"
+
+
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+
+
+#: The annotations that attach further networks to a pod, whose interfaces may be `eth1` and so on.
+_ATTACHING = (_NETWORKS, "networking.gke.io/interfaces")
+
+
+_EFA = "vpc.amazonaws.com/efa"
+
+
+#: Parts of names of resources that are RDMA devices.
+_RDMA = ("rdma", "infiniband", "/ib", "roce", "mlnx", "mellanox", "hca", "sriov", "hostdev", "efa")
+
+
+def pinned_interface(job: LintedJob) -> Iterator[Finding]:
+    """A variable names a network interface of a host, which pods do not have.
+
+    Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
+    socket interface". On the host's network the card is there, as long as all nodes are alike. To NCCL, `=eth1` is that one card, `eth`
+    all whose names begin so.
+    Instead: leave the variable out.
+    Before: env: [{name: NCCL_SOCKET_IFNAME, value: enp3s0}]
+    After: env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
+    Evidence: marin-community/marin#6940
+    """
+    for container in job.training_containers:
+        on_host, is_attached = _on_host(container), _is_attached(container)
+        for name in (_NCCL, *_EXACT):
+            said, value = _given(container, name)
+            is_whole = name in _EXACT or value.startswith("=")
+            names = [] if value.startswith("^") else value.lstrip("=").split(",")
+            cards = [each for each in names if each and not (name in _EXACT and (each[0] in "^=" or _is_beginning(each)))]
+            foreign = [each for each in cards if not _is_in_pods(each, is_whole=is_whole, is_attached=is_attached)]
+            if said and foreign:
+                where = "other hosts may name it differently" if on_host else f"pods have `{_LOOPBACK}` and `{_OWN}`"
+                message = f"`{foreign[0]}` is a network interface of a host: {where}"
+                hint = f"remove it, or write `{_OWN}`" if name in _EXACT else "remove it, or exclude interfaces: `^lo,docker`"
+                yield Finding(_place(said), message, hint, severity="info" if on_host else None)
+
+
+def interface_pattern(job: LintedJob) -> Iterator[Finding]:
+    """A variable of gloo or tensorpipe has a pattern, where it takes exact names.
+
+    Why: `^lo,docker`, `=eth0` and beginnings such as `eth` are syntax of NCCL alone. gloo splits GLOO_SOCKET_IFNAME at commas and asks for
+    the address of each piece, tensorpipe for that of all of TP_SOCKET_IFNAME: there is no interface `^lo`, and the program ends.
+    Instead: leave the variable out, or write `eth0`.
+    Before: env: [{name: GLOO_SOCKET_IFNAME, value: "^lo,docker"}]
+    After: env: [{name: GLOO_SOCKET_IFNAME, value: eth0}]
+    Evidence: aws-samples/aws-do-eks#51
+    """
+    for container in job.training_containers:
+        for name, library in _EXACT.items():
+            said, value = _given(container, name)
+            pieces = [value] if library == "tensorpipe" else value.split(",")
+            wrong = next((each for each in pieces if each[:1] in ("^", "=") or "," in each or _is_beginning(each)), "")
+            if said and wrong:
+                message = f"{library} takes exact names of interfaces, no pattern such as NCCL's: `{wrong}`"
+                yield Finding(_place(said), message, f"write `{_OWN}`, or remove the variable")
+
+
+def no_interface_left(job: LintedJob) -> Iterator[Finding]:
+    """`NCCL_SOCKET_IFNAME` leaves a pod no interface, or the loopback.
+
+    Why: the value replaces NCCL's default `^docker,lo`, and its names are beginnings: `^eth` excludes `eth0`, the only interface of most
+    pods, and `^docker0` leaves `lo` in, which NCCL then takes: the other pods do not reach it. gloo on `lo` is as alone.
+    Instead: leave the variable out, or `^docker,lo`.
+    Before: env: [{name: NCCL_SOCKET_IFNAME, value: ^docker0}]
+    After: env: [{name: NCCL_SOCKET_IFNAME, value: "^docker,lo"}]
+    Evidence: awslabs/awsome-distributed-ai#519, aws/deep-learning-containers#4756
+    """
+    for container in job.training_containers if job.training_pods > 1 else ():
+        if _on_host(container) or _is_attached(container):
+            continue
+        for name in (_NCCL, *_EXACT):
+            said, value = _given(container, name)
+            if said and name == _NCCL and value.startswith("^"):
+                if _excludes(value, _OWN):
+                    message = f"`{value}` excludes `{_OWN}`, the only interface of the pods: NCCL finds none"
+                    yield Finding(_place(said), message, "remove it, or write `^docker,lo`")
+                elif not _excludes(value, _LOOPBACK):
+                    message = f"`{value}` leaves the loopback `{_LOOPBACK}`, where the other pods cannot be reached"
+                    yield Finding(_place(said), message, "remove it, or write `^docker,lo`")
+            elif said and value.lstrip("=") == _LOOPBACK:
+                message = f"on the loopback `{_LOOPBACK}` the other pods cannot be reached"
+                yield Finding(_place(said), message, f"remove it, or write `{_OWN}`")
+
+
+def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
+    """A pod requests an RDMA device, and has no network attachment for it.
+
+    Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and silently uses TCP.
+    Instead: attach the network by the annotation `k8s.v1.cni.cncf.io/networks`, or use the host's network.
+    Before: limits: {rdma/hca: 1}
+    After:
+        metadata: {annotations: {k8s.v1.cni.cncf.io/networks: rdma-net}}
+        limits: {rdma/hca: 1}
+    Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248
+    """
+    for container in job.training_containers:
+        devices = {name: tree for name, tree in container.resources.items() if name.startswith("rdma/")}
+        attached = container.role.pod_tree.get("metadata", "annotations", _NETWORKS) or _on_host(container)
+        if devices and not attached:
+            name, place = next(iter(devices.items()))
+            yield Finding(place, f"`{name}` without a network attachment: NCCL may take TCP instead", f"add the annotation `{_NETWORKS}`")
+
+
+def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
+    """Variables choose a fast network, and the pod requests no device of it.
+
+    Why: a container sees the devices that it requests. Without `vpc.amazonaws.com/efa`, `FI_PROVIDER=efa` finds no provider, and without an
+    RDMA device NCCL_IB_HCA no adapter: the job silently runs over TCP, many times slower. Privileged pods, and those on the host's network,
+    may find the devices of their node.
+    Instead: request the device.
+    Before:
+        env: [{name: FI_PROVIDER, value: efa}]
+        limits: {nvidia.com/gpu: 8}
+    After:
+        env: [{name: FI_PROVIDER, value: efa}]
+        limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 1}
+    Evidence: awslabs/ai-on-sagemaker-hyperpod#134, awslabs/awsome-distributed-ai#880
+    """
+    for container in job.training_containers if job.training_pods > 1 else ():
+        if _on_host(container) or _sees_devices_of_node(container):
+            continue
+        for name, each in container.variables:
+            value = text(each, "value")
+            if value in ("", "0") or "$" in value:
+                continue
+            if (name == "FI_PROVIDER" and "efa" in value.replace(",", ";").split(";")) or name.startswith("FI_EFA_"):
+                device, has = _EFA, any(_EFA in resource for resource in container.resources)
+            elif name == "NCCL_IB_HCA" and not _is_attached(container) and text(container.variable("NCCL_IB_DISABLE"), "value") != "1":
+                device, has = "rdma/*", any(part in resource.lower() for resource in container.resources for part in _RDMA)
+            else:
+                continue
+            if not has:
+                message = f"`{name}={value}` without the device `{device}`: the pods use TCP"
+                yield Finding(_place(each), message, f"request `{device}`, or remove the variable")
+                break
+
+
+def _given(container: LintedContainer, name: str) -> tuple[MarkedTree | None, str]:
+    """A variable and its value; empty where only a run shows that."""
+    said = container.variable(name)
+    value = text(said, "value")
+    return said, "" if "$" in value else value
+
+
+def _place(variable: MarkedTree) -> MarkedTree:
+    return written(variable.get("value"), variable)
+
+
+def _on_host(container: LintedContainer) -> bool:
+    return text(container.role.pod_tree, "spec", "hostNetwork") == "True"
+
+
+def _is_attached(container: LintedContainer) -> bool:
+    """Whether a pod has further networks."""
+    return any(container.role.pod_tree.get("metadata", "annotations", each) for each in _ATTACHING)
+
+
+def _sees_devices_of_node(container: LintedContainer) -> bool:
+    """Whether a container may have devices that its resources do not name: it is privileged, has claims, or mounts them."""
+    mounts = [text(each, "hostPath", "path") for each in items(container.role.pod_tree.get("spec", "volumes"))]
+    is_privileged = text(container.tree, "securityContext", "privileged") == "True"
+    return is_privileged or bool(items(container.tree.get("resources", "claims"))) or any(each.startswith("/dev") for each in mounts)
+
+
+def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
+    """Whether pods have a network card of this name or, unless it is whole, of one that begins so; *is_attached*: to further networks."""
+    if card in (_LOOPBACK, _OWN) or card.startswith("net"):
+        return True
+    return (is_attached and card.startswith("eth")) or (not is_whole and _OWN.startswith(card))
+
+
+def _is_beginning(piece: str) -> bool:
+    """Whether a name is the beginning of a pod's interface, and not all of it."""
+    return bool(piece) and piece != _OWN and _OWN.startswith(piece)
+
+
+def _excludes(pattern: str, interface: str) -> bool:
+    """Whether a pattern of NCCL, which begins with `^`, excludes an interface: by a beginning, or behind `=` by the whole name."""
+    names = pattern[1:].removeprefix("=").split(",")
+    is_whole = pattern.startswith("^=")
+    return interface in names or (not is_whole and any(each and interface.startswith(each) for each in names))
+
+
+RULES = (
+    Rule(pinned_interface, "warning", reads=[_NCCL, *_EXACT]),
+    Rule(interface_pattern, "warning", reads=_EXACT),
+    Rule(no_interface_left, "warning", reads=[_NCCL, *_EXACT]),
+    Rule(rdma_without_network, "info", reads=["rdma/"]),
+    Rule(fabric_without_device, "warning", reads=["FI_PROVIDER", "FI_EFA_", "NCCL_IB_HCA"]),
+)
