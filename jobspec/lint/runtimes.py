@@ -10,18 +10,22 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
+from jobspec.operators.trainer.pod_sets import LAUNCHER
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
 from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in
+from jobspec.programs.command_lines import file_name
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from jobspec.lint.linted import LintedDocument, LintedJob
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
+_SSHD, _CONNECTS = "sshd", ": mpirun cannot connect, without its sshd"
 _LEFT_TO_JOBS = "missing required field `image`"
 _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
 _POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
@@ -32,8 +36,9 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
 
     Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the container `node` of the job whose Job
     template has the label `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it, with it at the pod template, or with a
-    container of another name, all of them are silently dropped, and the runtime's own container runs. A webhook refuses the other
-    name, but for runtimes that are labelled `trainer.kubeflow.org/webhook-validation: disabled`, and not before 2.1.
+    container of another name, all of them are silently dropped, and the runtime's own container runs; with MPI, the number of nodes still
+    reaches the replicated job that is named `node`. A webhook refuses the other name, but for runtimes that are labelled
+    `trainer.kubeflow.org/webhook-validation: disabled`, and not before 2.1.
     Instead: label the Job template, not the pod template, and name the container `node`.
     Before: "template: {spec: {template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}}"
     After: "template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}"
@@ -53,7 +58,9 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
     misspelt = [(*role.path, *_JOB_LABELS) for role in roles if value_at(role.data, _JOB_LABELS)]
     place = next(iter([*at_pods, *misspelt]), REPLICATED_JOBS)
     why = "the label is on the pod template" if at_pods else "no replicated job is labelled as the trainer's"
-    yield Finding(place, f"{why}: a TrainJob's image, command and nodes are dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`")
+    has_nodes = document.get("spec", "mlPolicy", "mpi") is not None and any(role.name == NODE for role in roles)
+    lost = "image and command" if has_nodes else "image, command and nodes"
+    yield Finding(place, f"{why}: a TrainJob's {lost} are dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`")
 
 
 def no_framework_label(document: LintedDocument) -> Iterator[Finding]:
@@ -131,6 +138,55 @@ def kept_arguments(job: LintedJob) -> Iterator[Finding]:
             if value_at(container, ("name",)) == NODE and value_at(container, ("args",)):
                 message = f"the command is replaced, the runtime's `args` stay: `{' '.join(map(str, container['args']))}`"
                 yield Finding(command, message, "set `args`, too")
+
+
+def command_of_several_jobs(job: LintedJob) -> Iterator[Finding]:
+    """The command or the arguments of a TrainJob replace those of several replicated jobs.
+
+    Why: they go to each replicated job that is labelled as the trainer's. Where the label stands on the nodes of an MPI runtime, so that
+    they get the TrainJob's image, `command` replaces their `/usr/sbin/sshd`, too, and the launcher's mpirun never connects.
+    Instead: label the launcher alone, and set the image of the nodes by `runtimePatches`; or leave the command to the runtime.
+    Before: trainer: {command: [mpirun, /app/solver]}
+    After: trainer: {image: solver:1.0}
+    Evidence: kubeflow/trainer#4030, kubeflow/trainer#2825
+    """
+    given = next((each for each in (job.tree.get("spec", "trainer", name) for name in ("command", "args")) if each and each.value), None)
+    labelled = [each for each in roles_in(job.runtime) if value_at(each.data, _JOB_LABELS) == TRAINER] if job.runtime else []
+    if given is None or len(labelled) < len("ab"):
+        return
+    words = {role.name: _words(each) for role in labelled for _, each in role.items("containers") if value_at(each, ("name",)) == NODE}
+    own = LAUNCHER if LAUNCHER in words else next(iter(words), "")
+    made = {each.role.name: " ".join(each.program.texts) for each in job.containers if each.name == NODE}
+    for name, before in words.items():
+        if name != own and before != words[own] and made.get(name) != before and _SSHD not in map(file_name, made.get(name, "").split()):
+            what = f"`{before[:30]}`" if before else "the image's own program"
+            message = f"the job's command also replaces {what} of `{name}`{_CONNECTS if LAUNCHER in words else ''}"
+            yield Finding(given, message, f"label `{own}` alone as the trainer's, or leave the command to the runtime")
+            return
+
+
+def arguments_alone(job: LintedJob) -> Iterator[Finding]:
+    """A job for PyTorch has `args` and no `command`, and neither has its runtime.
+
+    Why: the ENTRYPOINT of the image gets the arguments; the trainer adds no torchrun. An image for training mostly has a shell there, or
+    nothing: the container does not start, or one process runs in each node where torchrun would start and connect them all.
+    Instead: name the program: `command: [torchrun]`.
+    Before: "trainer: {args: [/workspace/train.py, --epochs=3]}"
+    After: "trainer: {command: [torchrun], args: [/workspace/train.py, --epochs=3]}"
+    Evidence: kubeflow/trainer#3492
+    """
+    if job.is_pytorchjob or job.in_runtime("spec", "mlPolicy", "torch") is None:
+        return
+    for container in job.training_containers:
+        arguments = container.tree.get("args")
+        if arguments and arguments.value and not items(container.tree.get("command")):
+            message = "`args` without a `command`: the image's ENTRYPOINT gets them, no torchrun starts the processes"
+            yield Finding(arguments, message, "write `command: [torchrun]`, unless the ENTRYPOINT does that")
+
+
+def _words(container: Any) -> str:
+    """The command line of a container, as text."""
+    return " ".join(str(word) for field in ("command", "args") for word in value_at(container, (field,)) or ())
 
 
 def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
@@ -338,6 +394,8 @@ RULES = (
     Rule(ignored_resources, "warning", sees="TrainJob", reads=["resourcesPerNode"]),
     Rule(rewritten_quantity, "warning", sees="TrainJob"),
     Rule(kept_arguments, "warning", sees="TrainJob", reads=["args"]),
+    Rule(command_of_several_jobs, "warning", sees="TrainJob"),
+    Rule(arguments_alone, "info", reads=["args"]),
     Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
     Rule(launcher_only_image, "warning", sees="TrainJob", reads=["mpi"]),
     Rule(unusable_runtime, "warning", sees="runtime's pods"),
