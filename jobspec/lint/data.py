@@ -32,7 +32,14 @@ _FILLED_IN = "*?[{$"
 
 _OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
 _PARTS = ("", "-dir", "-directory", "-folder", "-path", "-file")
-_OUTPUT_FLAGS = (*(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS), "--log-dir", "--log-file", "--logdir", "--out-dir")
+_LOG_FLAGS = ("--log-dir", "--log-file", "--logdir")
+OUTPUT_FLAGS = (
+    *(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS),
+    "--out-dir",
+    "--default-root-dir",
+    "--results-dir",
+    "--work-dir",
+)
 #: Kind of an object -> where a volume names it.
 _VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CONFIG_MAP: ("configMap", "name")}
 
@@ -87,7 +94,7 @@ def shared_output(job: LintedJob) -> Iterator[Finding]:
     pods = job.training_pods
     for container in job.training_containers if pods > 1 else ():
         for name, value, place in container.flags:
-            if name in _OUTPUT_FLAGS and _is_shared(container, value):
+            if name in (*OUTPUT_FLAGS, *_LOG_FLAGS) and _is_shared(container, value):
                 yield Finding(place, f"{pods} pods write to `{value}` of the same volume", "write from rank 0 alone, or set `subPathExpr`")
                 break
 

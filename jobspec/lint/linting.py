@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.lint import communication, interfaces, queues, restarts, runtimes, storage
+from jobspec.lint import communication, filesystems, interfaces, queues, restarts, runtimes, storage
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
@@ -46,6 +46,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "communication": communication.RULES,
     "data": DATA_RULES,
     "environment": ENVIRONMENT_RULES,
+    "filesystems": filesystems.RULES,
     "images": IMAGE_RULES,
     "interfaces": interfaces.RULES,
     "istio": ISTIO_RULES,
