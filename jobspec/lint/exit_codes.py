@@ -1,0 +1,69 @@
+"""Exit codes: rules about them match what the container ends with, which is not what the script in it exits with."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.operators.life import RETRYABLE
+from jobspec.outcome.training_program import TrainingProgram
+from jobspec.programs.command_lines import length_of_start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.lint.linted import LintedJob
+
+
+#: The codes below those of signals and shells with which torchrun exits: a failure of any kind, and a wrong command line.
+_OF_TORCHRUN = (1, 2)
+
+
+#: The codes from here on are those of shells that find no program, and of signals.
+_OF_SHELLS = RETRYABLE - 2
+
+
+def hidden_exit_code(job: LintedJob) -> Iterator[Finding]:
+    """A rule waits for an exit code of a script that torchrun does not pass on.
+
+    Why: torchrun exits with 1 whatever its script exits with, or which signal ended the script. A rule of `podFailurePolicy` about another
+    code never matches, and one with `NotIn` always; the restart policy ExitCode takes every failure for a permanent one.
+    Instead: rules on the code 1, or on the pod's conditions (`onPodConditions`); or start the script without torchrun.
+    Before: "onExitCodes: {operator: In, values: [42]}"
+    After: "onPodConditions: [{type: DisruptionTarget}]"
+    Evidence: torch 2.15; `main` of torch.distributed.run raises ChildFailedError
+    """
+    for made in job.expanded.of_kind("Job"):
+        containers = items(made.get("spec", "template", "spec", "containers"))
+        for rule in items(made.get("spec", "podFailurePolicy", "rules")):
+            named = text(rule, "onExitCodes", "containerName")
+            asked = [each for each in containers if named in ("", text(each, "name"))]
+            values = rule.get("onExitCodes", "values")
+            if values is None or not asked or not all(map(_ends_as_torchrun, asked)):
+                continue
+            hidden = [each for each in items(values) if isinstance(each.value, int) and _is_hidden(each.value)]
+            if hidden and len(hidden) == len(items(values)):
+                is_in = text(rule, "onExitCodes", "operator") == "In"
+                what = "the rule never matches" if is_in else "the rule matches every failure"
+                message = f"torchrun exits with 1 whatever its script exits with, never with {hidden[0].value}: {what}"
+                yield Finding(hidden[0], message, "write a rule on the code 1, or on `onPodConditions`")
+    for role, spec in job.replica_specs:
+        policy = spec.get("restartPolicy")
+        container = role.training_container()
+        if policy and policy.value == "ExitCode" and container and _ends_as_torchrun(container):
+            message = "torchrun exits with 1 whatever its script exits with: `ExitCode` restarts only what a signal ends as a whole"
+            yield Finding(policy, message, "use `OnFailure` with a `backoffLimit`")
+
+
+def _is_hidden(code: int) -> bool:
+    """Whether torchrun never exits with a code."""
+    return code not in _OF_TORCHRUN and code < _OF_SHELLS
+
+
+def _ends_as_torchrun(container: MarkedTree) -> bool:
+    """Whether a container surely exits with the code of torchrun: it is the program, or the last command of a script."""
+    program = TrainingProgram(container)
+    return program.is_torchrun and (program.script is None or length_of_start(program.script.commands[-1].words) > 0)
+
+
+RULES = (Rule(hidden_exit_code, "info", reads=["onExitCodes", "ExitCode"]),)
