@@ -99,6 +99,9 @@ class Marks:
         self.children = self._make()
         return self.children
 
+    def __reduce__(self) -> tuple[type[Marks], tuple[Mark, Mark | None, Children]]:
+        return Marks, (self.mark, self.key, self.children)  # what makes them may be a function of one process
+
     def made(self) -> Marks:
         """The same, with all marks inside."""
         for child in self.inside:

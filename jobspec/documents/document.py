@@ -207,6 +207,9 @@ class OnePlace:
         """The marks, as a tree of the data's shape."""
         return marks_at(self._data, self.mark)
 
+    def __reduce__(self) -> tuple[type[OnePlace], tuple[Any, Mark]]:
+        return OnePlace, (self._data, self.mark)
+
 
 class _MarksInside:
     """Makes the marks of an item from those of the document around it; pickled without that document's data."""

@@ -65,8 +65,8 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
     for each in context:
         if each.group_kind != kinds.PRIORITY_CLASS:
             runtimes.setdefault(each.name, []).append(each)
-    for job in jobs:
-        at = places[document_key(job)]
+    for given in jobs:
+        job, at = given, places[document_key(given)]
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
@@ -77,7 +77,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
         foresight = foresee_job(job, known, cluster, policies, is_reviewed=not file.settled)
         if foresight is None:
-            unforeseen.append(job)
+            unforeseen.append(given)
         else:
             rows[at] = result_of(rows[at], rows[at].status, runs=foresight.runs)
             for one in foresight.diagnostics:  # a mistake that hits several jobs, such as one in their runtime, is reported once

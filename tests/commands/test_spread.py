@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.cli import main
 from jobspec.session.processes import spread
+from tests.support.reference import ROOT
+
+CASES = ROOT / "tests" / "cases"
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +93,71 @@ def test_an_error_ends_the_work_of_all(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no good"):
         spread(range(170), work)
     assert len(list(tmp_path.iterdir())) < 60
+
+
+_CHANGING = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: labelled}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [trainer.kubeflow.org], apiVersions: ["*"], operations: [CREATE], resources: [trainjobs]}]
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"team": "nlp"}}}'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: labelled}
+spec: {policyName: labelled}
+"""
+_RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: own, labels: {trainer.kubeflow.org/framework: plain}}
+spec:
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template: {spec: {template: {spec: {restartPolicy: Always, containers: [{name: node, image: "ghcr.io/acme/train:1"}]}}}}
+"""
+_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: job}
+spec: {runtimeRef: {name: own}}
+"""
+
+
+def _reported(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main([*arguments, "-o", "json"]) in (0, 1)
+    return capsys.readouterr().out
+
+
+def _assert_same_in_several_processes(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    by_several = _reported([command, "."], capsys)
+    monkeypatch.setattr("jobspec.session.processes._WORTH_SPREADING", 10_000)
+    assert _reported([command, "."], capsys) == by_several
+
+
+def test_jobs_that_a_policy_changes_are_judged_by_a_runtime_of_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in {"policy": _CHANGING, "runtime": _RUNTIME, **{f"job-{number}": _JOB for number in range(50)}}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    _assert_same_in_several_processes("validate", monkeypatch, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["lint", "validate"])
+def test_files_with_every_kind_of_finding_are_judged_the_same_in_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    cases = [path for room in ("lint", "outcome", "policies") for path in sorted((CASES / room).glob("*.yaml"))]
+    for number, path in enumerate(cases):
+        (tmp_path / f"{number:03}.yaml").write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    _assert_same_in_several_processes(command, monkeypatch, capsys)
