@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.go.quantities import canonical_quantity, is_endless
+from jobspec.go.quantities import canonical_quantity, is_endless, quantity_of
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,12 @@ def test_quantities(written: str, sent: str) -> None:
 )
 def test_quantities_without_an_end(text: str, endless: bool) -> None:
     assert is_endless(text) == endless
+
+
+@pytest.mark.parametrize("value", [None, "", "one", "12abc", "1.2.3", True, {}, []])
+def test_what_is_no_quantity_counts_as_zero(value: object) -> None:
+    assert quantity_of(value).nanos == 0
+
+
+def test_an_amount_with_a_long_exponent_can_be_written() -> None:
+    assert str(quantity_of("1e999999999")) == "1e99"

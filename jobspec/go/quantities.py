@@ -70,6 +70,12 @@ def quantity(text: str) -> Quantity:
     return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in DECIMAL else "exponent")
 
 
+def quantity_of(value: Any) -> Quantity:
+    """The quantity of any value; zero if Go does not parse the value, and for null, which Go decodes as zero."""
+    text = str(value)
+    return quantity(_bounded(text, _MAX_EXPONENT)) if is_parsed_quantity(text) else Quantity(0, "decimal")
+
+
 def canonical_quantity(text: str) -> str:
     """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse is returned unchanged."""
     if not is_parsed_quantity(text):
@@ -161,14 +167,14 @@ def amount_of(text: str) -> int:
     return max(-_MOST, min(thousandths, _MOST)) if found.format == "binary" else thousandths
 
 
-def _bounded(text: str) -> str:
+def _bounded(text: str, longest: int = _LONGEST) -> str:
     """The text with its exponent, which is cut to 32 bits and not too long to be written out."""
     if "e" not in text.lower():
         return text
     exponent = exponent_of(text)
     if not exponent and not text.strip()[-1].isdigit():
         return text
-    return f"{text.strip().lower().partition('e')[0]}e{max(-_LONGEST, min(exponent, _LONGEST))}"
+    return f"{text.strip().lower().partition('e')[0]}e{max(-longest, min(exponent, longest))}"
 
 
 def is_whole(text: str) -> bool:

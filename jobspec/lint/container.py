@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.go.quantities import quantity
+from jobspec.go.quantities import quantity_of
 from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.outcome.training_program import TrainingProgram
@@ -136,10 +136,7 @@ def bytes_of(said: str) -> int:
 
 def nanos(said: str) -> int:
     """A quantity in billionths; 0 where the text is none."""
-    try:
-        return quantity(said).nanos
-    except ValueError:
-        return 0
+    return quantity_of(said).nanos
 
 
 def _in_shell(said: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import value_at
 from jobspec.documents.document import Document
-from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.quantities import Quantity, quantity_of
 from jobspec.go.values import mapping
 from jobspec.kubernetes.pods.amounts import needs_together
 from jobspec.operators.accelerators import is_accelerator, is_gpu, is_other_accelerator
@@ -115,7 +115,7 @@ def needs_of(pod: dict[str, Any]) -> Amounts:
 def _limits_of(container: Any) -> dict[str, Quantity]:
     """The limits of a container by resource, and the requests where it has no limit."""
     resources = mapping(container, "resources")
-    return {name: quantity(str(each)) for name, each in {**mapping(resources, "requests"), **mapping(resources, "limits")}.items()}
+    return {name: quantity_of(each) for name, each in {**mapping(resources, "requests"), **mapping(resources, "limits")}.items()}
 
 
 def _as_decimal(amount: Quantity) -> Decimal:

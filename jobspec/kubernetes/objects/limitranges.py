@@ -36,7 +36,8 @@ _IN_ORDER = (
     ("min", "default", "default"),
     ("default", "max", "default"),
 )
-_LARGE = ((1 << 63) - 1) // 1000
+_LARGEST = (1 << 63) - 1
+_LARGE = _LARGEST // 1000
 
 
 def limitrange_problems(made: Data, _old: Data | None, _release: str) -> Problems:
@@ -108,7 +109,7 @@ def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
 
 def _exceeds(ratio: int, most: int, least: int) -> bool:
     """Whether a ratio is above another, by the numbers that Go compares: whole ones where one of them is large."""
-    whole = [-(-each // 1000) for each in (ratio, most, least)]
+    whole = [min(-(-each // 1000), _LARGEST) for each in (ratio, most, least)]
     if all(each < _LARGE for each in whole):
         return ratio / 1000 > most / least
     return bool(whole[2]) and whole[0] > whole[1] / whole[2]

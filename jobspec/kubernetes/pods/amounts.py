@@ -6,7 +6,7 @@ Follows `PodRequests`, `PodLimits`, `AggregateContainerRequests` and `AggregateC
 
 from __future__ import annotations
 
-from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.quantities import Quantity, quantity_of
 from jobspec.go.values import mapping, structs
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def _exact(text: str) -> Quantity:
     if exponent.lstrip("+-").isdecimal() and int(exponent.lstrip("+-")) > _LONGEST:
         is_none = set("123456789").isdisjoint(text.lower().partition("e")[0])
         return Quantity(0 if is_none else _MILLI if exponent.startswith("-") else _MOST, "exponent")
-    return quantity(text)
+    return quantity_of(text)
 
 
 def of_containers(spec: Data, field: str, read: Callable[[Any], Amounts] = amounts) -> Amounts:

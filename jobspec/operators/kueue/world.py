@@ -15,7 +15,7 @@ from jobspec.apis.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Data
-from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.quantities import Quantity, quantity_of
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.problems import listed
@@ -36,7 +36,7 @@ GATES = f"{GROUP}/admission-gated-by"
 
 def amount(resource: str, value: Any) -> int:
     """An amount as Kueue counts it: thousandths of a CPU, and whole units of all else, rounded up."""
-    return min(-(-quantity(str(value)).nanos // _nanos_per_unit(resource)), UNLIMITED)
+    return min(-(-quantity_of(value).nanos // _nanos_per_unit(resource)), UNLIMITED)
 
 
 def _nanos_per_unit(resource: str) -> int:
@@ -169,7 +169,7 @@ class World:
                 nanos = asked[name] * _nanos_per_unit(name)
                 nanos = nanos if times is None else nanos * times * _nanos_per_unit(text(rule, "multiplyBy")) // 10**9
                 for output, factor in mapping(rule, "outputs").items():
-                    made[output] += nanos * quantity(str(factor)).nanos // 10**9
+                    made[output] += nanos * quantity_of(factor).nanos // 10**9
         for name, nanos in made.items():
             found[name] = found.get(name, 0) - (-max(0, nanos) // _nanos_per_unit(name))
         return found

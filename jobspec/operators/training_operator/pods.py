@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
-from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.quantities import Quantity, quantity_of
 from jobspec.go.values import integer
 from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator import OBJECT_NAME, POLICIES_OF_PODS, WAIT, WAITING
@@ -211,7 +211,7 @@ def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]
         for container in items(replicas.template.get("spec", "containers")) * count:
             resources = container.get("resources")
             wanted = (resources.get("requests") or resources.get("limits")) if resources else None
-            total = sum_of((total, {name: quantity(str(each.value)) for name, each in wanted.value.items()} if wanted else {}))
+            total = sum_of((total, {name: quantity_of(each.value) for name, each in wanted.value.items()} if wanted else {}))
     return {name: str(amount) for name, amount in total.items()}
 
 
