@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.rules import Sees
     from jobspec.lint.documents import Documents
 
+#: The annotations of objects that are created before or after others are applied, such as `PreSync` or `post-install`.
+_HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
+
 
 class LintedDocument:
     """A document, and all others of the run."""
@@ -41,6 +44,16 @@ class LintedDocument:
     def get(self, *path: str | int) -> Any:
         """The value at a path, None where there is none."""
         return value_at(self.given.data, path)
+
+    @property
+    def is_hook(self) -> bool:
+        """Whether Argo CD or Helm creates the object as a hook, anew each time."""
+        return any(self.get("metadata", "annotations", each) is not None for each in _HOOKS)
+
+    @property
+    def can_be_synced(self) -> bool:
+        """Whether an engine can sync the object from Git again and again: it has a name, and is no hook."""
+        return bool(self.given.name) and not self.is_hook
 
 
 class LintedJob(LintedDocument):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
+from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
@@ -146,7 +146,10 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
     After: metadata: {name: train-1}
     Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
     """
-    if is_workload(document.given) and not document.given.name and document.get("metadata", "generateName"):
+    given = document.given
+    is_job = is_workload(given) or given.group_kind in (JOB, JOBSET)
+    is_text = given.is_item and not given.inside  # such as a template of an Argo Workflow, which creates it
+    if is_job and not given.name and document.get("metadata", "generateName") and not is_text and not document.is_hook:
         message = "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux"
         yield Finding(("metadata", "generateName"), message, "write `name`")
 

@@ -93,7 +93,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#3888, kubernetes-sigs/kueue#14676
     """
     said = job.tree.get(*suspend_of(job.given.group_kind))
-    if said and said.value is False and text(job.tree, "metadata", "labels", QUEUE):
+    if said and said.value is False and text(job.tree, "metadata", "labels", QUEUE) and job.can_be_synced:
         message = "Kueue sets this field to start the job, and a sync from Git reverts it"
         yield Finding(said, message, "remove it", edits=[(said, remove())])
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, GroupKind
+from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.lint.linted import LintedJob
+from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
 from jobspec.operators.workloads import REPLICATED_JOB
 
+#: Where a kind of job says how long it stays after its end.
+_TTL: dict[GroupKind, Path] = {
+    PYTORCHJOB: ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    JOB: ("spec", "ttlSecondsAfterFinished"),
+    JOBSET: ("spec", "ttlSecondsAfterFinished"),
+}
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
     ("argoproj.io", "Application"),
@@ -270,8 +278,8 @@ def deadline_in_queue(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, message, "add the time that the job may wait")
 
 
-def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
-    """A TTL in Git: Argo CD or Flux recreate the deleted job, and it trains again.
+def ttl_in_git(document: LintedDocument) -> Iterator[Finding]:
+    """A TTL in Git: Argo CD or Flux recreate the deleted job, and it runs again.
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
     Instead: leave `ttlSecondsAfterFinished` out of what an engine syncs, and remove the job from Git when it is done.
@@ -280,13 +288,16 @@ def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
     After: runPolicy: {}
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
     """
-    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
-    if said and said.value is not None:
-        is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
-        edits = [(said, remove())] if is_synced else []
-        message = "trains again: after its TTL the job is deleted, and a sync from Git recreates it"
+    kind = document.given.group_kind
+    path = _TTL.get(kind, ())
+    if not path or document.get(*path) is None or not document.can_be_synced:
+        return
+    is_synced = any(each in _ENGINES for each in document.documents.kinds())
+    if is_synced or kind == PYTORCHJOB:
+        edits = [(path, remove())] if is_synced else []
+        message = f"{'trains' if kind == PYTORCHJOB else 'runs'} again: after its TTL the job is deleted, and a sync from Git recreates it"
         hint = "remove it from jobs that are synced from Git"
-        yield Finding(said, message, hint, edits=edits, severity="warning" if is_synced else "info")
+        yield Finding(path, message, hint, edits=edits, severity="warning" if is_synced else "info")
 
 
 def _restart_policy(role: ExpandedRole) -> str:
@@ -323,5 +334,5 @@ RULES = (
     Rule(never_deleted, "warning", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
     Rule(leftover_pods, "info", sees="PyTorchJob", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
-    Rule(ttl_in_git, "info", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
+    Rule(ttl_in_git, "info", sees="document"),
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import TRAINING_RUNTIME
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Path, value_at
+from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
 from jobspec.operators.trainer.pod_sets import LAUNCHER
-from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, has_runtime_patches
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, group_counts_runtime_only, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
 from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in
 from jobspec.programs.command_lines import file_name
@@ -106,6 +106,8 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
     """
     given, target = job.given, job.documents.target
     is_queued = job.get("metadata", "labels", QUEUE) and has_runtime_patches(target["trainer"])
+    if not job.can_be_synced:
+        return
     if not is_rewritten(given, target, old=None) and not is_queued:
         return
     found = list(rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)))
@@ -203,11 +205,20 @@ def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
         pods = next((each.pods for each in job.roles if each.name == role.name), None)
         kept = pods[0].tree.get("spec", "tolerations") if pods else None
         if known and kept:
-            keys = {text(each, "key") for each in items(kept)}
-            lost = sorted({str(value_at(each, ("key",))) for each in known} - keys)
+            lost = [each for each in known if not any(_tolerates_as_much(other.data(), each) for other in items(kept))]
             first = next((each for each in items(kept) if each.mark.line), None)
             if lost and first:
-                yield Finding(first, f"the runtime's toleration of `{lost[0]}` is replaced", "repeat it")
+                key = lost[0].get("key")
+                said = key or ", ".join(f"{name}: {value}" for name, value in lost[0].items())
+                yield Finding(first, f"the runtime's toleration of `{said}` is replaced", "repeat it")
+
+
+def _tolerates_as_much(toleration: Data, other: Data) -> bool:
+    """Whether a toleration tolerates all taints that another one does, effects and times aside."""
+    exists = toleration.get("operator") == "Exists"
+    same_key = (toleration.get("key") or "") == (other.get("key") or "")
+    same_value = other.get("operator") != "Exists" and (toleration.get("value") or "") == (other.get("value") or "")
+    return (exists and not toleration.get("key")) or (same_key and (exists or same_value))
 
 
 def launcher_only_image(job: LintedJob) -> Iterator[Finding]:
@@ -315,7 +326,8 @@ def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
     """A pod group exists, but the pods use a scheduler that ignores it.
 
     Why: the trainer makes the PodGroup and leaves the choice of the scheduler to the runtime. The default scheduler places the pods one by
-    one: a job gets half of its pods, and holds their GPUs while it waits for the others.
+    one: a job gets half of its pods, and holds their GPUs while it waits for the others. The coscheduling plugin can be a part of the
+    default scheduler, so that it is an info there; Volcano is always another scheduler.
     Instead: name the scheduler in the runtime's pod templates.
     Before: podGroupPolicy: {volcano: {}}
     After: template: {spec: {schedulerName: volcano}}
@@ -326,8 +338,56 @@ def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
         return
     for role in job.roles:
         if text(role.pod_tree, "spec", "schedulerName") in ("", "default-scheduler"):
-            message = f"the pods of `{role.name}` have no `schedulerName`: gang scheduling has no effect"
-            yield Finding(policy, message, f"set the scheduler of {next(iter(policy.value), 'coscheduling')}")
+            if policy.get("volcano"):
+                message = f"the pods of `{role.name}` have no `schedulerName`: gang scheduling has no effect"
+                yield Finding(policy, message, "write `schedulerName: volcano`")
+            else:
+                message = f"the pods of `{role.name}` have no `schedulerName`: the default scheduler needs the coscheduling plugin"
+                yield Finding(policy, message, "name the scheduler that has the plugin, if the default one does not", severity="info")
+            return
+
+
+def both_gang_policies(document: LintedDocument) -> Iterator[Finding]:
+    """A runtime sets both gang schedulers: `coscheduling` and `volcano`.
+
+    Why: nothing refuses it, and both plugins of the trainer act: each makes a PodGroup, and the pods are in both. A pod has one scheduler,
+    which waits for its own group; the other group is never scheduled, and pods can stay Pending.
+    Instead: the policy of the scheduler that the pods name.
+    Before: podGroupPolicy: {coscheduling: {}, volcano: {}}
+    After: podGroupPolicy: {volcano: {}}
+    Evidence: kubeflow/trainer#4060; the plugins of github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.1 to 2.3
+    """
+    path = ("spec", "podGroupPolicy")
+    policy = document.get(*path)
+    if isinstance(policy, dict) and policy.get("coscheduling") is not None and policy.get("volcano") is not None:
+        yield Finding(path, "both `coscheduling` and `volcano`: two PodGroups, and pods have one scheduler", "keep one of them")
+
+
+def uncounted_group_resources(job: LintedJob) -> Iterator[Finding]:
+    """The job's pod group reserves other resources than its pods request.
+
+    Why: trainer 2.0 and 2.1 compute `minResources` from the runtime, before the job's `resourcesPerNode`. The scheduler lets a group start
+    where there is room for a part of its pods, which hold their GPUs and wait for the others.
+    Instead: the resources in the runtime, or trainer 2.2.
+    Before: trainer: {resourcesPerNode: {requests: {cpu: 16}}}
+    After: containers: [{name: node, resources: {requests: {cpu: 16}}}]
+    Evidence: kubeflow/trainer#2980, kubeflow/trainer#2982
+    """
+    said = job.tree.get("spec", "trainer", "resourcesPerNode")
+    groups = job.expanded.of_kind("PodGroup")
+    if not said or not groups or not group_counts_runtime_only(job.documents.target["trainer"]):
+        return
+    from jobspec.go.quantities import quantity_of
+    from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
+    from jobspec.kubernetes.pods.resources import sum_of
+
+    of_roles = [(pod_requests(each.pod_tree.data()["spec"], exact_amounts), each.count) for each in job.roles]
+    every = [{name: amount.times(count) for name, amount in amounts.items()} for amounts, count in of_roles]
+    for name, asked in sorted(sum_of(every).items()):
+        reserved = text(groups[0], "spec", "minResources", name) or "0"
+        if quantity_of(reserved).nanos != asked.nanos:
+            message = f"the PodGroup reserves {reserved} {name}, and its pods request {asked}: `minResources` counts the runtime alone"
+            yield Finding(said, message, "write the resources into the runtime, or use trainer 2.2")
             return
 
 
@@ -403,6 +463,8 @@ RULES = (
     Rule(no_processes, "warning", sees="runtime"),
     Rule(implicit_runtime_kind, "warning", sees="TrainJob", kinds=[TRAINING_RUNTIME]),
     Rule(gang_without_scheduler, "warning", sees="runtime's pods", reads=["podGroupPolicy"]),
+    Rule(both_gang_policies, "warning", sees="runtime"),
+    Rule(uncounted_group_resources, "warning", sees="TrainJob", reads=["podGroupPolicy"]),
     Rule(gang_with_initializers, "warning", sees="runtime's pods", reads=["podGroupPolicy"]),
     Rule(partial_gang, "warning", sees="PyTorchJob", reads=["minAvailable"]),
     Rule(sidecar_container, "info"),

@@ -65,10 +65,21 @@ def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:
     After: emptyDir: {medium: Memory, sizeLimit: 16Gi}
     Evidence: kubernetes/kubernetes#125852, kubernetes/website#36453
     """
-    for _, volume in _memory_volumes(job):
+    for role, volume in _memory_volumes(job):
         if not text(volume, "emptyDir", "sizeLimit"):
             place = written(volume.get("emptyDir"), volume)
-            yield Finding(place, "memory volume without a `sizeLimit`: it can use up the memory of the node", "set `sizeLimit`")
+            what = "fill the pod's memory limit, and the program is killed" if _limits_memory(job, role) else "use up the node's memory"
+            yield Finding(place, f"memory volume without a `sizeLimit`: it can {what}", "set `sizeLimit`")
+
+
+def _limits_memory(job: LintedJob, role: ExpandedRole) -> bool:
+    """Whether the pods of a role have a memory limit: of their own, or one of each container.
+
+    Follows `ResourceConfigForPod`, k8s.io/kubernetes pkg/kubelet/cm, 1.36.
+    """
+    own = text(role.pod_tree, "spec", "resources", "limits", "memory")
+    limits = [text(each.tree, "resources", "limits", "memory") for each in job.containers if each.role is role]
+    return bytes_of(own) > 0 or all(bytes_of(each) > 0 for each in limits)
 
 
 def memory_volume_over_limit(job: LintedJob) -> Iterator[Finding]:

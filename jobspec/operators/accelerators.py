@@ -11,21 +11,33 @@ SEEN_BY_TORCH = ("nvidia.com/gpu", "amd.com/gpu")
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "-tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: Parts of names of resources that count the memory or cores of a shared GPU.
 _SHARES = ("mem", "core", "percentage", "ratio")
+_WHOLE_CORE = "neuroncore"
+"""A core of an accelerator that a process uses alone."""
 
 
 def is_accelerator(resource: str) -> bool:
     """True if a resource is a device that models are trained on, or a share of one."""
-    return _names_gpu(resource) or is_other_accelerator(resource)
+    return _names_gpu(resource) or _names_other(resource)
 
 
 def is_gpu(resource: str) -> bool:
     """True if a resource is counted in whole GPUs, not in memory or cores of one."""
-    return _names_gpu(resource) and not any(part in resource.lower().rpartition("/")[2] for part in _SHARES)
+    return _names_gpu(resource) and not _is_share(resource)
 
 
 def is_other_accelerator(resource: str) -> bool:
-    """True if a resource is a slice of a GPU (MIG), a TPU, an NPU or the like."""
+    """True if a resource is counted in slices of a GPU (MIG), TPUs, NPUs or the like, not in memory or cores of one."""
+    return _names_other(resource) and not _is_share(resource)
+
+
+def _names_other(resource: str) -> bool:
     return any(part in resource.lower() for part in OTHER_ACCELERATORS)
+
+
+def _is_share(resource: str) -> bool:
+    """True if a resource is an amount of a device's memory or cores, such as `example.com/npu-memory`."""
+    name = resource.lower().rpartition("/")[2].replace(_WHOLE_CORE, "")
+    return any(part in name for part in _SHARES)
 
 
 def _names_gpu(resource: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 
 from jobspec.apis.kinds import COMPONENTS
@@ -100,9 +100,18 @@ def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_ho
 
 
 def _others(objects: Sequence[MarkedTree]) -> Iterator[Row]:
-    """The objects besides pods, by kind."""
-    named = ((text(each, "kind"), text(each, "metadata", "name") + _more(each)) for each in objects)
-    yield from gathered(each for each in named if each[0] != "Pod").items()
+    """The objects besides pods, by kind; a kind of several groups has its group."""
+    others = [each for each in objects if text(each, "kind") != "Pod"]
+    groups_of = gathered(dict.fromkeys((text(each, "kind"), text(each, "apiVersion").rpartition("/")[0]) for each in others))
+    named = ((_kind(each, groups_of), text(each, "metadata", "name") + _more(each)) for each in others)
+    yield from gathered(named).items()
+
+
+def _kind(made: MarkedTree, groups_of: Mapping[str, Sequence[str]]) -> str:
+    """The kind of an object, with its group where another object has a kind of that name in another group."""
+    kind = text(made, "kind")
+    group = text(made, "apiVersion").rpartition("/")[0]
+    return f"{kind}.{group}" if len(groups_of[kind]) > 1 else kind
 
 
 def _more(made: MarkedTree) -> str:

@@ -70,6 +70,17 @@ def test_a_gang_waits_for_all_pods_and_what_they_request() -> None:
     assert [each["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] for each in _pods(objects)] == ["job"] * 3
 
 
+def test_a_group_counts_the_resources_of_the_job_from_2_2_on() -> None:
+    jobs = NODE.replace('image: "a:1"', 'image: "a:1", resources: {requests: {cpu: 1}}')
+    trainer = "trainer: {numNodes: 2, resourcesPerNode: {requests: {cpu: 16}}}"
+    policy = "{mlPolicy: {numNodes: 1}, podGroupPolicy: {coscheduling: {}}}"
+
+    def reserved(release: str) -> str:
+        return str(_one(_made(policy, trainer, jobs=jobs, release=release)[0], "PodGroup")["spec"]["minResources"]["cpu"])
+
+    assert [reserved(each) for each in ("2.0.0", "2.1.0", "2.2.0", "2.3.0")] == ["2", "2", "32", "32"]
+
+
 def test_volcano_takes_queue_and_priority_from_the_runtime() -> None:
     policy = "{podGroupPolicy: {volcano: {networkTopology: {mode: hard, highestTierAllowed: 1}}}}"
     jobs = NODE.replace("containers:", "priorityClassName: system-node-critical, containers:")

@@ -8,7 +8,8 @@ Follows `ExtractResourcePerNodeFromRuntime` and `GetNumGPUPerNode`, github.com/k
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, with_fields
-from jobspec.go.quantities import canonical_quantity, whole_number
+from jobspec.go.formats import is_parsed_quantity
+from jobspec.go.quantities import amount_of, canonical_quantity, whole_number
 from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.strategic_merge import merged
 from jobspec.operators.trainer.pod_sets import is_configured
@@ -62,8 +63,8 @@ def _cpus_in(resources: Data) -> tuple[Path, int] | None:
     """The path of the amount of CPUs, and their number: of the requests if they are not zero, else of the limits."""
     for field in ("requests", "limits"):
         amount = mapping(resources, field).get("cpu")
-        if amount is not None and quantity_of(amount).nanos:
-            return (field, "cpu"), quantity_of(amount).rounded_up()
+        if amount is not None and is_parsed_quantity(str(amount)) and amount_of(str(amount)):
+            return (field, "cpu"), whole_number(str(amount))
     return None
 
 

@@ -28,7 +28,7 @@ from jobspec.operators.trainer import frameworks
 from jobspec.operators.trainer.node_resources import with_resources
 from jobspec.operators.trainer.overrides import overridden
 from jobspec.operators.trainer.pod_sets import LAUNCHER, POD, TrainerPodSet, is_configured, pod_sets, synced
-from jobspec.operators.trainer.runtimes import API_VERSION, INITIALIZERS, PATCH_FIELDS, RuntimeReference
+from jobspec.operators.trainer.runtimes import API_VERSION, INITIALIZERS, PATCH_FIELDS, RuntimeReference, group_counts_runtime_only
 from jobspec.operators.trainer.train_job import JobOfTrainer, core_object
 from jobspec.operators.workloads import NODE, REPLICATED_JOB, REPLICATED_JOBS
 from jobspec.schemas import shapes
@@ -135,7 +135,8 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
     final = jobset(job, late, spec, command=frameworks.wrapped_command(before, job) if has_flux else None)
     plugins = [frameworks.secret(job), frameworks.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
     plugins += frameworks.settings_and_keys(job) if has_flux else []
-    groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
+    counted = sets if group_counts_runtime_only(job.release) else with_resources(sets, job)
+    groups = pod_groups(job, counted, final["metadata"].get("annotations"))
     return Expansion([_sent(each, job) for each in (*kept, *plugins, *groups, final)])
 
 

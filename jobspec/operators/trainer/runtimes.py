@@ -131,6 +131,11 @@ def merges_resources(release: str) -> bool:
     return is_at_least(release, "2.3.0")
 
 
+def group_counts_runtime_only(release: str) -> bool:
+    """Whether a PodGroup's `minResources` is computed before `resourcesPerNode` is applied."""
+    return not is_at_least(release, "2.2.0")
+
+
 def shares_with_launcher(release: str) -> bool:
     """Whether a launcher of MPI that is a node shares `env` and `resourcesPerNode` with the other nodes."""
     return is_at_least(release, "2.1.0")
