@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import RESOURCE_QUOTA
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.kubernetes.pods.resources import is_extended
 from jobspec.lint.container import LintedContainer, written
-from jobspec.lint.linted import LintedJob
+from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.accelerators import OTHER_ACCELERATORS
 from jobspec.programs import command_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from jobspec.diagnostics.diagnostic import Severity
 
 
 _MOST_OF_A_NODE = 16
@@ -142,6 +146,25 @@ def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
             yield Finding(container.gpu_place, message, "use more pods with fewer GPUs each")
 
 
+def uncounted_quota(document: LintedDocument) -> Iterator[Finding]:
+    """A ResourceQuota has a key that no one counts: an extended resource without `requests.`.
+
+    Why: the server takes any name with a slash, and counts extended resources as `requests.NAME` alone: the quota stays at zero, and each
+    namespace gets as many GPUs as it asks for. `limits.NAME` is an info, since schedulers such as Volcano may read it themselves.
+    Instead: write `requests.` before the name.
+    Before: hard: {nvidia.com/gpu: 8}
+    After: hard: {requests.nvidia.com/gpu: 8}
+    Evidence: `isExtendedResourceNameForQuota` of k8s.io/kubernetes pkg/quota/v1/evaluator/core; kubernetes/website#2460
+    """
+    hard = document.get("spec", "hard") if document.given.group_kind == RESOURCE_QUOTA else None
+    for key in hard if isinstance(hard, dict) else ():
+        name = key.removeprefix("limits.")
+        if "/" in key and "k8s.io/" not in key and not key.startswith(("count/", "requests.")) and is_extended(name):
+            message = f"no effect: the server counts `{name}` as `requests.{name}` alone"
+            severity: Severity | None = "info" if key != name else None
+            yield Finding(("spec", "hard", key), message, f"write `requests.{name}`", severity=severity)
+
+
 def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
     """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
     for container in job.training_containers:
@@ -167,4 +190,5 @@ ACCELERATOR_RULES = (
     Rule(backend_without_gpus, "warning", reads=["backend"]),
     Rule(slow_backend, "warning", reads=["backend"]),
     Rule(more_gpus_than_a_node, "info", reads=["gpu"]),
+    Rule(uncounted_quota, "warning", sees="document"),
 )

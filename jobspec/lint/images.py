@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.kubernetes.pods.defaults import image_name
+from jobspec.go.values import structs, text
+from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, image_name
 from jobspec.lint.container import LintedContainer
-from jobspec.lint.linted import LintedJob
+from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.operators.workloads import written_pod_specs
+from jobspec.repository.placeholders import placeholder_in
 
-_FILLED_IN = "${"  # what stands for a text that a program fills in later
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics.diagnostic import Severity
+
+
 _LONGEST_TAG = 128
+_OF_PROGRAMS = "${_"
+"""What placeholders begin with that programs fill in; a person fills in `<name>`."""
 
 
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
@@ -34,16 +46,45 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
 def invalid_image(job: LintedJob) -> Iterator[Finding]:
     """The image is not a valid image reference.
 
-    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, forever. Mostly a placeholder of a guide was
-    left, or a name has capital letters.
+    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, forever. Mostly a name has capital letters.
     Instead: a registry, a repository in small letters, and a tag.
-    Before: image: <registry>/Train:1.4
+    Before: image: ghcr.io/acme/Train:1.4
     After: image: ghcr.io/acme/train:1.4
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for image, _, is_valid in _images(job):
         if not is_valid:
             yield Finding(image, f"`{image.value}` is not a valid image reference", "use lower-case letters, digits, `.`, `_`, `-` and `/`")
+
+
+def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
+    """A placeholder is left in the name of an image, or of a Secret for pulling images.
+
+    Why: Kubernetes fills in nothing there. The kubelet takes `$TRAIN_IMAGE` or `<registry>/train` for no image, and the pod waits in
+    InvalidImageName, unless a program fills the placeholder in before. It is a warning for those of guides, such as `<registry>`.
+    Instead: a real name, or a build that fills it in.
+    Before: image: $TRAIN_IMAGE
+    After: image: ghcr.io/acme/train:1.4
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for path, value in _names_of_images(document):
+        placeholder = "" if path[-1] == "image" and _is_image(value) else placeholder_in(value)
+        if placeholder:
+            what = "image" if path[-1] == "image" else "Secret"
+            message = f"placeholder in the name of the {what}: Kubernetes does not fill in `{placeholder}`"
+            severity: Severity | None = None if placeholder[0] in _OF_PROGRAMS else "warning"
+            yield Finding(path, message, "fill it in before the manifest is applied", severity=severity)
+
+
+def _names_of_images(document: LintedDocument) -> Iterator[tuple[Path, str]]:
+    """The names of images, and of Secrets for pulling them, that a document writes, with their paths."""
+    found: list[tuple[Path, Any]] = [(("spec", "trainer", "image"), document.get("spec", "trainer", "image"))]
+    for path, spec in written_pod_specs(document.given):
+        for field in ALL_CONTAINERS:
+            found += [((*path, field, index, "image"), text(each, "image")) for index, each in enumerate(structs(spec, field))]
+        secrets = enumerate(structs(spec, "imagePullSecrets"))
+        found += [((*path, "imagePullSecrets", index, "name"), text(each, "name")) for index, each in secrets]
+    yield from ((path, value) for path, value in found if isinstance(value, str) and value)
 
 
 def image_without_digest(job: LintedJob) -> Iterator[Finding]:
@@ -100,8 +141,14 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     """The image of each container, of each role once, and whether the kubelet takes it for the name of one."""
     for container in job.containers:
         image = container.image
-        if image and image.value and not any(sign in image.value for sign in _FILLED_IN):
-            yield image, container, is_plain(image.value) or image_name(image.value) is not None
+        is_valid = image is not None and _is_image(image.value)
+        if image and image.value and (is_valid or not placeholder_in(image.value)):
+            yield image, container, is_valid
+
+
+def _is_image(name: str) -> bool:
+    """Whether the kubelet takes a text for the name of an image."""
+    return is_plain(name) or image_name(name) is not None
 
 
 def is_plain(image: str) -> bool:
@@ -118,6 +165,7 @@ def _tag(image: str) -> str:
 IMAGE_RULES = (
     Rule(unpinned_image, "warning"),
     Rule(invalid_image, "warning"),
+    Rule(unfilled_placeholder, "info", sees="document"),
     Rule(image_without_digest, "info", by_default=False),
     Rule(needless_pull, "info", reads=["@sha256:"]),
     Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),

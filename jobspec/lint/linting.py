@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.lint import communication, exit_codes, filesystems, interfaces, queues, restarts, runtimes, storage
+from jobspec.lint import communication, exit_codes, filesystems, interfaces, queues, restarts, runtimes, scheduling, storage
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
@@ -55,6 +55,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "releases": RELEASE_RULES,
     "restarts": (*restarts.RULES, *exit_codes.RULES),
     "runtimes": runtimes.RULES,
+    "scheduling": scheduling.RULES,
     "security": SECURITY_RULES,
     "storage": storage.RULES,
     "topology": TOPOLOGY_RULES,

@@ -221,6 +221,31 @@ def _tolerates_as_much(toleration: Data, other: Data) -> bool:
     return (exists and not toleration.get("key")) or (same_key and (exists or same_value))
 
 
+def overwritten_port(job: LintedJob) -> Iterator[Finding]:
+    """The trainer writes its own port over a port of the runtime that has no name.
+
+    Why: the trainer takes two ports for the same one if their numbers or their names are equal, and two absent names are equal. Its own
+    port, which has no name, replaces the first of the runtime's without a name.
+    Instead: name the port.
+    Before: ports: [{containerPort: 8080}]
+    After: ports: [{containerPort: 8080, name: http}]
+    Evidence: trainer 2.3.0; `UpsertPort` of github.com/kubeflow/trainer pkg/apply, 2.0 to 2.3
+    """
+    for role in roles_in(job.runtime) if job.runtime else ():
+        made = next((each.pod_tree for each in job.roles if each.name == role.name), None)
+        containers = {text(each, "name"): each for each in items(made.get("spec", "containers") if made else None)}
+        for path, container in role.items("containers") if made else ():
+            own = containers.get(container["name"])
+            sent = [text(each, "containerPort") for each in items(own.get("ports") if own else None)]
+            for index, port in enumerate(container.get("ports") or ()):
+                if not port.get("name") and str(port["containerPort"]) not in sent and job.runtime:
+                    message = (
+                        f"port {port['containerPort']} of `{container['name']}` is lost: it has no name, and the trainer overwrites it"
+                    )
+                    place = job.runtime.marks.nearest((*path, "ports", index, "containerPort")).place()
+                    yield Finding(place if place.line else None, message, "name the port")
+
+
 def launcher_only_image(job: LintedJob) -> Iterator[Finding]:
     """The image of the TrainJob is used by the MPI launcher only, not by the nodes.
 
@@ -457,6 +482,7 @@ RULES = (
     Rule(command_of_several_jobs, "warning", sees="TrainJob"),
     Rule(arguments_alone, "info", reads=["args"]),
     Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
+    Rule(overwritten_port, "info", sees="TrainJob", reads=["ports"]),
     Rule(launcher_only_image, "warning", sees="TrainJob", reads=["mpi"]),
     Rule(unusable_runtime, "warning", sees="runtime's pods"),
     Rule(several_launchers, "warning", sees="runtime's pods", reads=["mpi"]),

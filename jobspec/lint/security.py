@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import SERVICE_ACCOUNT
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import text
+from jobspec.documents.marked_tree import items, text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedJob
 
@@ -18,6 +18,14 @@ _FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[
 #: How tokens of Hugging Face, GitHub, GitLab and AWS begin.
 _TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
 _PLACEHOLDERS = "<${"
+_LARGEST_KNOWN_USER = 65535
+"""Images know users up to this number; greater ones are of a namespace of OpenShift, for example."""
+#: The variables that say where a program writes its caches.
+_HOMES = frozenset(("HOME", "HF_HOME", "XDG_CACHE_HOME"))
+#: Gated repositories of Hugging Face: those of meta-llama, and Gemma before its fourth generation.
+_GATED = r"hf://(?:meta-llama/|google/\w*gemma(?!-[4-9]))"
+#: The variables that give a token, or name another server.
+_TOKENS_OF_HUB = ("HF_TOKEN", "ACCESS_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_ENDPOINT")
 
 
 def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
@@ -96,6 +104,55 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
             yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", hint)
 
 
+def homeless_user(job: LintedJob) -> Iterator[Finding]:
+    """A container runs as a user that no image knows, and nothing says where its home is.
+
+    Why: a user id without an entry in the image's /etc/passwd has the home `/`, where it may not write. Caches of Hugging Face, torch and
+    others go to `/.cache`: the program ends with "Permission denied".
+    Instead: set `HOME`, or `HF_HOME` and the like, to a folder of a volume.
+    Before: securityContext: {runAsUser: 1000660000}
+    After:
+        securityContext: {runAsUser: 1000660000}
+        env: [{name: HOME, value: /tmp}]
+    Evidence: kubeflow/mcp-server#33, opendatahub-io/ilab-on-ocp#26, huggingface/inference-benchmarker#47
+    """
+    for container in job.training_containers:
+        own = container.tree.get("securityContext", "runAsUser")
+        user = own or container.role.pod_tree.get("spec", "securityContext", "runAsUser")
+        if not user or not isinstance(user.value, int) or user.value <= _LARGEST_KNOWN_USER or items(container.tree.get("envFrom")):
+            continue
+        names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
+        if names.isdisjoint(_HOMES):
+            message = f"user {user.value} has no home in the image: caches go to `/.cache`, which it may not write"
+            yield Finding(user, message, "set `HOME` to a folder of a volume, such as /tmp")
+
+
+def gated_model(job: LintedJob) -> Iterator[Finding]:
+    """An initializer downloads a gated model or data set of Hugging Face without a token.
+
+    Why: models of meta-llama and google/gemma need an account that accepted their licence. Without its token, the download gets 401, and
+    the job never trains.
+    Instead: name a Secret with the key `HF_TOKEN` or `ACCESS_TOKEN`.
+    Before: model: {storageUri: "hf://meta-llama/Llama-3.2-1B-Instruct"}
+    After: model: {storageUri: "hf://meta-llama/Llama-3.2-1B-Instruct", secretRef: {name: hf}}
+    Evidence: kubeflow/trainer#2590, kubeflow/trainer#2669, kubeflow/trainer#2834
+    """
+    for container in job.containers:
+        said = container.variable("STORAGE_URI")
+        value = said and said.get("value")
+        if not value or not _is_gated(text(value)):
+            continue
+        if not items(container.tree.get("envFrom")) and not any(container.variable(name) for name in _TOKENS_OF_HUB):
+            name = text(value).removeprefix("hf://")
+            yield Finding(value, f"`{name}` is gated: its download needs a token", "name a Secret with `HF_TOKEN` in `secretRef`")
+
+
+def _is_gated(uri: str) -> bool:
+    import re
+
+    return re.match(_GATED, uri) is not None
+
+
 def _is_token(value: str) -> bool:
     """Whether a text has the form of a token."""
     if not value.startswith(_TOKENS):
@@ -111,6 +168,8 @@ def _is_real(value: str) -> bool:
 
 
 SECURITY_RULES = (
+    Rule(homeless_user, "info", reads=["runAsUser"]),
+    Rule(gated_model, "warning", sees="TrainJob", reads=["meta-llama", "gemma"]),
     Rule(secret_in_manifest, "warning", reads=["env", *_TOKENS]),
     Rule(privileged_container, "warning", reads=["privileged"]),
     Rule(unknown_service_account, "info", sees="job", reads=["serviceAccount"]),

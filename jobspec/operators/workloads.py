@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from jobspec.apis import kinds
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Key, Path, value_at
+from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import with_value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from jobspec.apis.kinds import GroupKind
@@ -132,6 +132,29 @@ def roles_in(document: Document) -> list[Role]:
     if isinstance(found, list):
         return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
     return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
+
+
+def written_pod_specs(document: Document) -> list[tuple[Path, Data]]:
+    """The pod specs that a manifest of any kind writes, with their paths: of templates, of patches of templates, of a Pod itself."""
+    data = document.data
+    if document.group_kind == kinds.POD:
+        return [(("spec",), data["spec"])] if isinstance(value_at(data, ("spec",)), dict) else []
+    if document.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION or not isinstance(data, dict):
+        return []
+    return list(_pod_specs_in(data, (), _DEEPEST))
+
+
+_DEEPEST = 16  # steps on the way to a pod spec
+
+
+def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Data]]:
+    is_spec = path[-2:] == ("template", "spec") or (path[-1:] == ("spec",) and "podTemplateOverrides" in path)
+    if is_spec and isinstance(value, dict) and not {"template", "replicatedJobs"} & value.keys():
+        yield path, value
+    elif depth:
+        inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, child in inside:
+            yield from _pod_specs_in(child, (*path, step), depth - 1)
 
 
 def is_workload(document: Document | DocumentResult) -> bool:

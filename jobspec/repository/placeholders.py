@@ -219,10 +219,21 @@ def _of_type(text: str, shape: Shape | None) -> Any:
 _NOTE = "unjudged-template"
 _HINT = "check the rendered manifests, or give values by --substitute or --set-env"
 _SHOWN = 3  # names in a hint
+_ABOUT_PLACEHOLDERS = ("unfilled-placeholder",)
+"""The rules whose findings are about placeholders."""
 _ENCRYPTED = "ENC[AES256_GCM"
 
 
 # Drop findings about placeholders.
+
+
+def placeholder_in(text: str) -> str:
+    """The first placeholder in a text; empty without one."""
+    found = _PLACEHOLDER.search(text) if any(sign in text for sign in _SIGNS) or not text.islower() else None
+    return found[0] if found else ""
+
+
+_SIGNS = "$<{[_."
 
 
 def template_in(text: str, file: str) -> Diagnostic | None:
@@ -350,5 +361,7 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], val
         return True
     value = substituted(_written_at(found.mark, lines_of).strip("\"'"), values)
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
+    if found.rule in _ABOUT_PLACEHOLDERS:
+        return False
     place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

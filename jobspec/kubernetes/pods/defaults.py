@@ -87,8 +87,13 @@ def filled_in_containers(spec: Data, release: str) -> Data:
         spec = {**spec, "terminationGracePeriodSeconds": 1}
     for field in CONTAINERS:
         if field in spec:
-            spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
-    return spec
+            spec = {**spec, field: [_with_ports(each, spec) for each in spec[field]]}
+    return with_requests(spec)
+
+
+def with_requests(spec: Data) -> Data:
+    """A spec whose containers request their limits, where they say no requests."""
+    return {**spec, **{field: [_with_requests(each) for each in spec[field]] for field in CONTAINERS if field in spec}}
 
 
 def _with_requests(container: Data) -> Data:
@@ -166,6 +171,24 @@ def _disabled(release: str) -> dict[str, tuple[str, ...]]:
         if not is_at_least(release, since):
             found |= {around: (*found.get(around, ()), *names) for around, names in fields.items()}
     return found
+
+
+def disabled_fields(spec: Data, release: str) -> list[Path]:
+    """The paths in a spec of fields of features that are off in a release of Kubernetes."""
+    return list(_disabled_in(spec, "", (), _disabled(release)))
+
+
+def _disabled_in(value: Any, around: str, path: Path, disabled: dict[str, tuple[str, ...]]) -> Iterator[Path]:
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _disabled_in(each, around, (*path, index), disabled)
+    elif isinstance(value, dict):
+        off = disabled.get(around, ())
+        for name, each in value.items():
+            if name in off and each is not None:
+                yield (*path, name)
+            else:
+                yield from _disabled_in(each, name, (*path, name), disabled)
 
 
 def _without_disabled_fields(value: Any, around: str, disabled: dict[str, tuple[str, ...]]) -> Any:

@@ -57,10 +57,15 @@ def _job_problems(data: Data, old: Data | None, release: str) -> Problems:
 
 def _without_disabled(data: Data, release: str, *, is_new: bool) -> Data:
     """A Job without the fields of features that are off in a release; a manager is dropped of new Jobs alone."""
-    off = {"managedBy"} if is_new and not is_at_least(release, "1.32") else set()
-    off |= set() if is_at_least(release, "1.31") else {"successPolicy"}
+    off = disabled_fields_of_job(release) - (set() if is_new else {"managedBy"})
     spec = mapping(data, "spec")
     return data if off.isdisjoint(spec) else {**data, "spec": {name: each for name, each in spec.items() if name not in off}}
+
+
+def disabled_fields_of_job(release: str) -> set[str]:
+    """The fields of a new Job's spec whose features are off in a release, which the server drops."""
+    on_since = {"managedBy": "1.32", "successPolicy": "1.31"}
+    return {"scheduling", *(name for name, since in on_since.items() if not is_at_least(release, since))}
 
 
 def with_defaults(spec: Data) -> Data:

@@ -1,0 +1,123 @@
+"""Scheduling: what pods ask of nodes and of the server, in every kind that writes pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP
+from jobspec.diagnostics.places import Data
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.go.values import mapping, structs, text, without_nulls
+from jobspec.kubernetes.pods.defaults import disabled_fields, with_requests
+from jobspec.kubernetes.pods.resources import pod_resources_problems, with_resources
+from jobspec.kubernetes.problems import listed
+from jobspec.kubernetes.workloads.jobs import disabled_fields_of_job
+from jobspec.lint.linted import LintedDocument
+from jobspec.operators.workloads import written_pod_specs
+
+_REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+_EXPRESSIONS = ("matchExpressions", "matchFields")
+#: The labels of roles of nodes, which were renamed: a term for each selects nodes of either name.
+_OF_ROLES = "node-role.kubernetes.io/"
+
+
+def ored_selector_terms(document: LintedDocument) -> Iterator[Finding]:
+    """Each of several `nodeSelectorTerms` has a single expression, about another label each.
+
+    Why: terms are alternatives, and the expressions of one term hold together. A node that fits one of the terms is enough: the right
+    machine in the wrong zone, where the pod's volume is not.
+    Instead: one term with all expressions, if a node needs all of them.
+    Before:
+        nodeSelectorTerms:
+        - matchExpressions: [{key: family, operator: In, values: [large]}]
+        - matchExpressions: [{key: zone, operator: In, values: [a]}]
+    After:
+        nodeSelectorTerms:
+        - matchExpressions:
+          - {key: family, operator: In, values: [large]}
+          - {key: zone, operator: In, values: [a]}
+    Evidence: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity
+    """
+    for path, spec in written_pod_specs(document.given):
+        terms = structs(spec, *_REQUIRED)
+        each_in_terms = [[one for field in _EXPRESSIONS for one in structs(term, field)] for term in terms]
+        if len(terms) < 2 or any(len(each) != 1 for each in each_in_terms):
+            continue
+        expressions = [each[0] for each in each_in_terms]
+        keys = [text(each, "key") for each in expressions]
+        names = {key.rpartition("/")[2] for key in keys}
+        are_alternatives = all(text(each, "operator") == "Exists" for each in expressions) or all(key.startswith(_OF_ROLES) for key in keys)
+        if len(names) == len(keys) and not are_alternatives:
+            message = f"a node needs only one of {listed(keys)}: `nodeSelectorTerms` are ORed"
+            yield Finding((*path, *_REQUIRED), message, "put the expressions into one term, if a node needs all of them")
+
+
+def foreign_scheduling_gate(document: LintedDocument) -> Iterator[Finding]:
+    """A pod has a scheduling gate that neither its operator nor Kueue removes.
+
+    Why: a pod with a gate is not scheduled. Kueue removes its own gates alone: the job is admitted, takes its quota, and its pods stay
+    SchedulingGated until a program or a person removes the other gate.
+    Instead: remove the gate, or make sure that something in the cluster removes it.
+    Before: schedulingGates: [{name: example.com/approved}]
+    After: spec: {}
+    Evidence: kubernetes-sigs/kueue#9541
+    """
+    for path, spec in written_pod_specs(document.given):
+        for index, gate in enumerate(structs(spec, "schedulingGates")):
+            name = text(gate, "name")
+            if name and not name.startswith(f"{QUEUE_GROUP}/"):
+                message = f"pods wait until something removes the scheduling gate `{name}`: neither the operator nor Kueue does"
+                yield Finding((*path, "schedulingGates", index, "name"), message, "remove it, if no controller of yours does")
+
+
+def disabled_field(document: LintedDocument) -> Iterator[Finding]:
+    """The server drops a field silently: its feature gate is off by default.
+
+    Why: the schema has the field, so that the server accepts it, without a warning, and does not store it. What it asks for never happens.
+    Instead: remove the field, or turn the feature gate on in the cluster.
+    Before: spec: {scheduling: {schedulingPolicy: {gang: {minCount: 2}}}}
+    After: spec: {}
+    Evidence: `dropDisabledFields` of k8s.io/kubernetes pkg/api/pod and pkg/registry/batch/job, 1.37.2
+    """
+    release = document.documents.target["kubernetes"]
+    off = [(*path, *inside) for path, spec in written_pod_specs(document.given) for inside in disabled_fields(spec, release)]
+    if document.given.group_kind == JOB:
+        spec = mapping(document.given.data, "spec")
+        off += [("spec", name) for name in sorted(disabled_fields_of_job(release)) if spec.get(name) is not None]
+    for path in off:
+        message = f"no effect: the server drops `{path[-1]}`, whose feature gate is off by default in Kubernetes {release}"
+        yield Finding(path, message, "remove it, or turn the feature gate on")
+
+
+def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding]:
+    """The pods of a Job are refused: with defaults, their containers request more than the pod as a whole.
+
+    Why: the server checks the template as it is written, and a pod with its defaults: a container that has a limit alone requests as much.
+    The Job is accepted, each of its pods is refused, and only an event says so.
+    Instead: write the requests of the containers, or raise that of the pod.
+    Before: {resources: {requests: {cpu: 1}}, containers: [{resources: {limits: {cpu: 2}}}]}
+    After: {resources: {requests: {cpu: 2}}, containers: [{resources: {limits: {cpu: 2}}}]}
+    Evidence: Kubernetes 1.36.3 and 1.37.2
+    """
+    if document.given.group_kind not in (JOB, JOBSET):
+        return
+    release = document.documents.target["kubernetes"]
+    for path, written in written_pod_specs(document.given):
+        spec = without_nulls(written)
+        before = {problem.path for problem in pod_resources_problems(spec, path)}
+        for problem in pod_resources_problems(_with_defaults(spec, release), path):
+            if problem.path not in before:
+                yield Finding(problem.path, f"pods refused: {problem.message}", problem.hint)
+
+
+def _with_defaults(spec: Data, release: str) -> Data:
+    """A pod's spec with the resources that a server fills in; without those of the pod as a whole, the same."""
+    return with_resources(with_requests(spec), release) if mapping(spec, "resources") else spec
+
+
+RULES = (
+    Rule(ored_selector_terms, "info", sees="document"),
+    Rule(foreign_scheduling_gate, "info", sees="document"),
+    Rule(disabled_field, "warning", sees="document"),
+    Rule(pod_resources_below_containers, "error", sees="document"),
+)
