@@ -118,8 +118,14 @@ def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
     """The verdict on an object of a common project, of which the cluster may have another release."""
     found = _of_custom_resource(document, common.shape, None, namespaced=common.namespaced)
     diagnostics = _verdict(document, found, "partly").diagnostics
-    reported = [each if each.field.startswith("metadata") else _as_warning(each, common.release) for each in diagnostics]
+    reported = [each if _is_certain(document, each) else _as_warning(each, common.release) for each in diagnostics]
     return Verdict("invalid" if has_error(reported) else "partly", reported, is_common=True)
+
+
+def _is_certain(document: Document, found: Diagnostic) -> bool:
+    """Whether all releases refuse what is found: metadata, and a wrong type in a kind of Argo CD or Flux, which have kept all types."""
+    is_of_engine = document.group_kind[0].endswith((".toolkit.fluxcd.io", "argoproj.io"))
+    return found.field.startswith("metadata") or (is_of_engine and found.rule == "wrong-type")
 
 
 def _as_warning(found: Diagnostic, release: str) -> Diagnostic:
