@@ -403,8 +403,7 @@ def uncounted_group_resources(job: LintedJob) -> Iterator[Finding]:
     if not said or not groups or not group_counts_runtime_only(job.documents.target["trainer"]):
         return
     from jobspec.go.quantities import quantity_of
-    from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
-    from jobspec.kubernetes.pods.resources import sum_of
+    from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests, sum_of
 
     of_roles = [(pod_requests(each.pod_tree.data()["spec"], exact_amounts), each.count) for each in job.roles]
     every = [{name: amount.times(count) for name, amount in amounts.items()} for amounts, count in of_roles]
