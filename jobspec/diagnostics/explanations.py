@@ -28,8 +28,6 @@ _DECODING = {
     "duplicate-key": "An object sets the same key twice. Other tools silently keep one of the two; the API server refuses the manifest.",
     "ambiguous-merge": "A merge key (`<<`) comes after a key that it also sets: tools disagree about which value wins. Write `<<` first.",
     "unjudged-template": "The file is a template or has placeholders such as `${NAME}`, which cannot be checked; what it renders to can.",
-    "encrypted-manifest": "SOPS has encrypted it, and Argo CD applies the encrypted values: no plugin that decrypts them is named.",
-    "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",
     "not-a-manifest": "A manifest is an object with the strings `apiVersion` and `kind`; this document is something else.",
 }
 _SCHEMA = {
@@ -55,6 +53,11 @@ _SCHEMA = {
     "refused-value": "The server refuses the value; the message gives the reason in the server's own words.",
 }
 _RENDER = {
+    "encrypted-manifest": "SOPS has encrypted it, and the engine that applies it decrypts nothing: Argo CD without a plugin, Flux without"
+    " `decryption`.",
+    "unset-variable": "A Kustomization of Flux substitutes `${NAME}` in every text, scripts included, and has no value for this one.",
+    "bad-substitution": "Flux cannot parse the `${`, so that it applies nothing of the whole Kustomization. `$${` stays as `${`.",
+    "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",
     "no-workload": "The given files have no training job to apply the overlay to.",
     "invalid-overlay": "The overlay contradicts itself or uses something that it does not declare.",
     "unknown-parameter": "The overlay has no parameter of this name.",

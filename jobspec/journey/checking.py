@@ -62,10 +62,12 @@ def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> 
     Each place has a note without a message. Those of overlays and projects are parameters, which nobody else fills in.
     """
     from jobspec.repository.placeholders import stood_in
+    from jobspec.repository.substitution import Variables
 
     own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
     errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
-    documents, notes = stood_in(manifests.documents, errors, cluster.target)
+    given = manifests.substitution or Variables(is_open=True)
+    documents, notes = stood_in(manifests.documents, errors, cluster.target, given)
     if not notes or manifests.settled is not None:
         return manifests, checked
     changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])

@@ -58,9 +58,18 @@ def read(source: Source, target: Target) -> Manifests:
 
         return Manifests(source.key, (), problems, settled=dropped(documents), comments=comments)
     written = "" if build and build.build else text
-    documents = [inside for each in _completed(documents, source, target) for inside in _with_wrapped(each, written, target)]
-    sync = build.sync if build else ""
-    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments, sync=sync)
+    documents, unfilled = _completed(documents, source, target)
+    documents = [inside for each in documents for inside in _with_wrapped(each, written, target)]
+    return Manifests(
+        source.key,
+        documents,
+        [*problems, *unfilled],
+        text=text,
+        skip_unknown=source.skip_unknown,
+        comments=comments,
+        sync=build.sync if build else "",
+        substitution=source.substitution,
+    )
 
 
 def may_ignore(content: bytes) -> bool:
@@ -102,18 +111,18 @@ def items_of(document: Document) -> list[Document]:
     return [document.part(item, ("items", number)) for number, item in enumerate(items)]
 
 
-def _completed(documents: list[Document], source: Source, target: Target) -> list[Document]:
-    """The documents of a file as builds, engines and given values complete them."""
+def _completed(documents: list[Document], source: Source, target: Target) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents of a file as builds, engines and given values complete them, and what is wrong with their variables."""
     build = source.in_build
     if build and (build.by_engine.namespace or build.by_engine.default_namespace):
         from jobspec.repository.engines import in_namespace
 
         documents = [in_namespace(each, build) for each in documents]
-    if source.values is not None:
-        from jobspec.repository.placeholders import filled_in
+    if source.substitution is None:
+        return documents, []
+    from jobspec.repository.substitution import filled_in
 
-        documents = filled_in(documents, source.values, target)
-    return documents
+    return filled_in(documents, source.substitution, target)
 
 
 def _with_wrapped(document: Document, text: str, target: Target) -> list[Document]:

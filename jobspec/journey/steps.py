@@ -11,13 +11,14 @@ from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
     from dataclasses import KW_ONLY
     from typing import Protocol, Self
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.operators.webhooks import Objects
     from jobspec.repository.in_build import InBuild
+    from jobspec.repository.substitution import Variables
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
 
@@ -60,8 +61,8 @@ class Source(Record):
     """The number of the part of a large file that it is."""
     first_line: int = 0
     """How many lines of the file are before it."""
-    values: Mapping[str, str] | None = None
-    """Values to fill in for placeholders; None where nobody gives any."""
+    substitution: Variables | None = None
+    """What fills in placeholders; None where neither Flux nor the user does."""
 
     @property
     def key(self) -> str:
@@ -85,6 +86,8 @@ class Manifests(Record):
     """Whether the file may have comments that ignore findings."""
     sync: str = ""
     """The folder that an engine applies the file with; empty where none does."""
+    substitution: Variables | None = None
+    """What fills in placeholders; None where neither Flux nor the user does."""
 
 
 class LoadedFile(Record):

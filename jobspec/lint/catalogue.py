@@ -40,7 +40,15 @@ WARNINGS = frozenset(
         *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "encrypted-manifest", "fixed-name"),
         *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
         *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
-        *("stale-baseline", "trains-alone", "unresolved-reference", "unused-ignore", "volume-not-shared", "volume-replaced"),
+        *(
+            "stale-baseline",
+            "trains-alone",
+            "unresolved-reference",
+            "unset-variable",
+            "unused-ignore",
+            "volume-not-shared",
+            "volume-replaced",
+        ),
     )
 )
 #: The rules that only inform.

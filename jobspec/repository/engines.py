@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jobspec.apis.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
 from jobspec.diagnostics.grouping import gathered
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
-from jobspec.repository.in_build import AppliedFolder
+from jobspec.repository.in_build import AppliedFolder, Undecrypted
 from jobspec.repository.roles import joined
+from jobspec.repository.substitution import Variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,73 +26,129 @@ _ARGO_CD: GroupKind = ("argoproj.io", "Application")
 APPLYING_KINDS = (FLUX, _ARGO_CD, PROJECT, CONFIG_MAP)
 
 
-def applied_folders(documents: Sequence[Document], top: str) -> dict[str, AppliedFolder]:
+def applied_folders(
+    documents: Sequence[Document], top: str, *, is_added: Callable[[str], bool] = lambda _: False
+) -> dict[str, AppliedFolder]:
     """The folders below *top* that Flux's Kustomizations, Argo CD's Applications and the engines of projects apply.
 
-    Of a folder that several apply, what they say alike counts.
+    Of a folder that several apply, what they say alike counts. *is_added*: whether a patch somewhere may add a field to Kustomizations.
     """
-    found = gathered((joined(top, folder), how) for each in documents for folder, how in _applied_by(each, documents))
-    agreed = {folder: _agreed(several) for folder, several in found.items()}
+    found = gathered((joined(top, folder), how) for each in documents for folder, how in _applied_by(each, documents, is_added))
+    agreed = {folder: agreed_on(several) for folder, several in found.items()}
     return {folder: how for folder, how in agreed.items() if how != AppliedFolder()}
 
 
-def _applied_by(document: Document, documents: Sequence[Document]) -> Iterator[tuple[str, AppliedFolder]]:
+def _applied_by(document: Document, documents: Sequence[Document], is_added: Callable[[str], bool]) -> Iterator[tuple[str, AppliedFolder]]:
     """The folders that a document has an engine apply, from the top of the repository or where the document is, and how."""
     spec = mapping(document.data, "spec")
     if document.group_kind == FLUX:
-        build = mapping(spec, "postBuild")
-        values = {**_values_from(build, document.namespace, documents), **mapping(build, "substitute")} if build else None
-        texts_of = {name: str(value) for name, value in values.items()} if values is not None else None
-        namespace = str(spec.get("targetNamespace") or "")
-        completed = frozenset({"namespace"} if namespace else ())
-        yield str(spec.get("path") or ""), AppliedFolder(texts_of, namespace=namespace, completed=completed, is_recursive=True)
+        if spec.get("sourceRef"):  # a patch of a Kustomization has none
+            yield str(spec.get("path") or ""), _by_flux(document, documents, is_added)
     elif document.group_kind == _ARGO_CD:
         namespace = str(mapping(spec, "destination").get("namespace") or "")
         for source in (mapping(spec, "source"), *structs(spec, "sources")):
             if source.get("path"):
-                by_itself = "" if source.get("plugin") else f"Application `{document.name}`"
+                encrypted = None if source.get("plugin") else _without_plugin(f"Application `{document.name}`")
                 recursive = bool(mapping(source, "directory").get("recurse"))
-                yield str(source["path"]), AppliedFolder(default_namespace=namespace, application=by_itself, is_recursive=recursive)
+                yield str(source["path"]), AppliedFolder(default_namespace=namespace, undecrypted=encrypted, is_recursive=recursive)
     elif document.group_kind == PROJECT:
         argocd = mapping(spec, "engines", "argocd")
         if argocd and not argocd.get("plugin"):
             folder = os.path.join(os.path.dirname(document.file), str(spec.get("output") or "rendered"))
-            yield os.path.abspath(folder), AppliedFolder(application=f"the engine of {os.path.basename(document.file)}")
+            encrypted = _without_plugin(f"the engine of {os.path.basename(document.file)}")
+            yield os.path.abspath(folder), AppliedFolder(undecrypted=encrypted)
 
 
-def _agreed(several: Sequence[AppliedFolder]) -> AppliedFolder:
+def _without_plugin(application: str) -> Undecrypted:
+    return Undecrypted(
+        f"{application} has no plugin that decrypts it: Argo CD applies the encrypted values",
+        "decrypt it in a config management plugin, such as KSOPS, or let External Secrets or Sealed Secrets make the Secret",
+    )
+
+
+def _by_flux(document: Document, documents: Sequence[Document], is_added: Callable[[str], bool]) -> AppliedFolder:
+    """How a Kustomization of Flux applies its folder, where no patch adds anything to it."""
+    spec = mapping(document.data, "spec")
+    is_committed = mapping(spec, "sourceRef").get("kind") == "GitRepository"  # other artifacts may be rendered before
+    namespace = str(spec.get("targetNamespace") or "")
+    by = f"Kustomization `{document.name}`"
+    encrypted = None
+    if is_committed and not spec.get("decryption") and not is_added("decryption"):
+        encrypted = Undecrypted(f"{by} has no `decryption`: Flux applies nothing of its folder", "set `spec.decryption.provider: sops`")
+    return AppliedFolder(
+        _substitution(document, documents, by, is_open=not is_committed or is_added("postBuild")),
+        namespace=namespace,
+        undecrypted=encrypted,
+        completed=frozenset({"namespace"} if namespace else ()),
+        is_recursive=True,
+    )
+
+
+def _substitution(document: Document, documents: Sequence[Document], by: str, *, is_open: bool) -> Variables:
+    """What a Kustomization of Flux substitutes, as far as files have the values in plain text."""
+    build = mapping(document.data, "spec", "postBuild")
+    found: dict[str, Any] = {}
+    differing: set[str] = set()
+    for source in structs(build, "substituteFrom"):
+        objects = [each for each in documents if _is_source(each, source, document.namespace)]
+        plain = [{name: value for name, value in _texts_of(each).items() if not str(value).startswith("ENC[")} for each in objects]
+        is_open = is_open or not objects or any(len(_texts_of(each)) > len(values) for each, values in zip(objects, plain, strict=True))
+        is_open = is_open or any(each.kind == "Secret" and mapping(each.data, "data") for each in objects)
+        differing |= {name for values in plain for name in values if any(other.get(name) != values[name] for other in plain)}
+        found |= {name: value for values in plain for name, value in values.items()}
+    inline = mapping(build, "substitute")
+    differing -= inline.keys()
+    values = {name: str(value).replace("\n", "") for name, value in {**found, **inline}.items() if name not in differing}
+    return Variables(values, is_open, frozenset(differing), by, always=build.get("substituteStrategy") == "Always")
+
+
+def _is_source(document: Document, source: dict[str, Any], namespace: str) -> bool:
+    """Whether an object is the ConfigMap or Secret that a Kustomization names; its kustomization may give it the namespace."""
+    is_named = (document.kind, document.name) == (source.get("kind"), source.get("name"))
+    return is_named and document.namespace in ("", namespace)
+
+
+def _texts_of(document: Document) -> dict[str, Any]:
+    return mapping(document.data, "stringData" if document.kind == "Secret" else "data")
+
+
+def agreed_on(several: Sequence[AppliedFolder]) -> AppliedFolder:
     """The settings that several ways to apply a folder share."""
     first, *others = several
     if not others:
         return first
-    given = [each.values for each in several if each.values is not None]
-    names = {name for values in given for name in values}
-    common = {name for name in names if len({values.get(name) for values in given}) == 1}
 
     def same(values: Iterable[str]) -> str:
         first, *others = dict.fromkeys(values)
         return "" if others else first
 
+    undecrypted = [each.undecrypted for each in several if each.undecrypted]
     return AppliedFolder(
-        {name: given[0][name] for name in sorted(common)} if given else None,
+        _agreed_substitution([each.substitution for each in several]),
         namespace=same(each.namespace for each in several),
         default_namespace=same(each.default_namespace for each in several),
-        application=next((each.application for each in several if each.application), ""),
-        differing=frozenset(names - common),
+        undecrypted=next(iter(undecrypted), None),
         completed=first.completed.intersection(*(each.completed for each in others)),
         is_recursive=any(each.is_recursive for each in several),
     )
 
 
-def _values_from(build: dict[str, Any], namespace: str, documents: Sequence[Document]) -> dict[str, Any]:
-    """The values of the ConfigMaps and Secrets that a `postBuild` names, as far as files have them in plain text."""
-    found: dict[str, Any] = {}
-    for source in structs(build, "substituteFrom"):
-        for each in documents:
-            is_it = (each.kind, each.name) == (source.get("kind"), source.get("name")) and each.namespace in ("", namespace)
-            data = mapping(each.data, "stringData" if each.kind == "Secret" else "data") if is_it else {}
-            found |= {name: value for name, value in data.items() if not str(value).startswith("ENC[")}
-    return found
+def _agreed_substitution(several: Sequence[Variables | None]) -> Variables | None:
+    """The values that several Kustomizations give alike; it is open what becomes of all other variables."""
+    known = [each for each in several if each is not None]
+    if not known:
+        return None
+    given = [each.values for each in known if each.values]
+    names = {name for values in given for name in values}
+    common = {name for name in names if len({values.get(name) for values in given}) == 1}
+    is_same = len(known) == len(several) and all(each.values == known[0].values for each in known)
+    return Variables(
+        {name: given[0][name] for name in sorted(common)},
+        is_open=not is_same or any(each.is_open for each in known),
+        differing=frozenset(names - common),
+        by=known[0].by,
+        always=all(each.always for each in known),
+    )
 
 
 def patched_by_flux(documents: Iterable[Document]) -> frozenset[str]:

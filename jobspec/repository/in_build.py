@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.results import DocumentResult
@@ -11,22 +12,28 @@ from jobspec.diagnostics.results import DocumentResult
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.repository.builds import Build
+    from jobspec.repository.substitution import Variables
+
+
+class Undecrypted(NamedTuple):
+    """Why an engine decrypts nothing, and what to do about it."""
+
+    why: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedFolder:
     """How an engine applies a folder, and so each file in it."""
 
-    values: Mapping[str, str] | None = None
-    """What Flux fills in for placeholders; None where it fills nothing in."""
+    substitution: Variables | None = None
+    """What Flux fills in for placeholders; None where other programs may fill them in."""
     namespace: str = ""
     """The namespace that Flux puts objects in, whatever they say."""
     default_namespace: str = ""
     """The namespace that Argo CD puts objects in that say none."""
-    application: str = ""
-    """The Application by which Argo CD applies it without a plugin that could decrypt files."""
-    differing: frozenset[str] = frozenset()
-    """The placeholders for which several Kustomizations of Flux have different values."""
+    undecrypted: Undecrypted | None = None
+    """Why encrypted files of it stay encrypted; None where something may decrypt them."""
     completed: frozenset[str] = frozenset()
     """What engines fill in, as in `InBuild`."""
     is_recursive: bool = False
@@ -75,6 +82,6 @@ class InBuild:
         return replace(
             self,
             completed=self.completed | how.completed,
-            by_engine=replace(how, application="") if decrypts else how,
+            by_engine=replace(how, undecrypted=None) if decrypts else how,
             sync=folder if is_plain else "",
         )

@@ -1,15 +1,13 @@
 """Placeholders: values that others fill in later, such as `${NAME}`, `<NAME>` and `{{ name }}`, and what SOPS has encrypted.
 
 Where a repository is judged, a value of the right type stands in for each that the server would refuse, so that everything around it is
-judged; nothing is said of the value itself. Given values are filled in as Flux does with what it has built.
-
-Follows `Eval` and its functions, github.com/fluxcd/pkg/envsubst 1.4.
+judged; nothing is said of the value itself. Where an engine fills in all values, what is left is no placeholder.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,11 +20,9 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document, result_of, with_value_at
 from jobspec.documents.fields import path_of
-from jobspec.documents.marked_tree import each_inside
-from jobspec.documents.scalars import resolve
-from jobspec.go.values import mapping
-from jobspec.repository.in_build import InBuild
+from jobspec.repository.in_build import InBuild, Undecrypted
 from jobspec.repository.origins import is_patched_in
+from jobspec.repository.substitution import Variables, substituted, with_texts_changed
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -44,17 +40,6 @@ _ALONE = re.compile(r"\s*(?:- )?(?:\S+: (?=%))?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
-_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
-_DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
-_SUBSTRING = re.compile(r":(\d+)(?::(\d+))?")
-_REPLACED = re.compile(r"/(/?)([^/]+)/(.*)", re.DOTALL)
-_CASES: dict[str, Callable[[str], str]] = {
-    "": str,
-    "^": lambda text: text[:1].upper() + text[1:],
-    "^^": str.upper,
-    ",": lambda text: text[:1].lower() + text[1:],
-    ",,": str.lower,
-}
 #: The stand-in for a value of a type or a format.
 _STAND_INS: dict[str, Any] = {
     "integer": 1,
@@ -66,24 +51,6 @@ _STAND_INS: dict[str, Any] = {
     "date-time": "2000-01-01T00:00:00Z",
     "duration": "1s",
 }
-_DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
-
-
-# Fill in given values.
-
-
-def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: Target) -> list[Document]:
-    """The documents with values in place of the variables that have one, each of the type that its field has."""
-
-    def change(value: str, shape: Shape | None) -> Any:
-        text = substituted(value, values)
-        return value if text == value else _typed(text, shape)
-
-    return [each if _is_left_alone(each) else _with_texts_changed(each, change, target) for each in documents]
-
-
-def _is_left_alone(document: Document) -> bool:
-    return any(mapping(document.data, "metadata", field).get(_DISABLED) == "disabled" for field in ("annotations", "labels"))
 
 
 def without_parameters(document: Document, parameter: re.Pattern[str], target: Target) -> Document:
@@ -92,48 +59,7 @@ def without_parameters(document: Document, parameter: re.Pattern[str], target: T
     def change(value: str, shape: Shape | None) -> Any:
         return _of_type(parameter.sub("x", value), shape) if parameter.search(value) else value
 
-    return _with_texts_changed(document, change, target)
-
-
-def _with_texts_changed(document: Document, change: Callable[[str, Shape | None], Any], target: Target) -> Document:
-    """A document with every text changed, for the shape of its field."""
-    shape = shapes.load(document.api_version, document.kind, target)
-
-    def inside(value: Any, shape: Shape | None) -> Any:
-        if isinstance(value, (dict, list)):
-            return each_inside(value, lambda step, each: inside(each, shape.at((step,)) if shape else None))
-        return change(value, shape) if isinstance(value, str) else value
-
-    data = inside(document.data, shape)
-    return document if data == document.data else document.changed(data)
-
-
-def _typed(text: str, shape: Shape | None) -> Any:
-    """A text as a plain scalar of YAML, where its field takes no text."""
-    return resolve(text) if shape and shape.type in ("integer", "number", "boolean", "int-or-string") else text
-
-
-def substituted(text: str, values: Mapping[str, str]) -> str:
-    """A text with values in place of its variables; those without a value and without a default stay."""
-
-    def value_of(found: re.Match[str]) -> str:
-        if found[0] == "$${":
-            return "${"
-        name, change = found["name"] or found["plain"], found["change"] or ""
-        value = values.get(name)
-        if default := _DEFAULT.fullmatch(change):
-            return value or default[1]
-        if value is None:
-            return found[0]
-        if change in _CASES:
-            return _CASES[change](value)
-        if part := _SUBSTRING.fullmatch(change):
-            return value[int(part[1]) :][: int(part[2]) if part[2] else None]
-        if part := _REPLACED.fullmatch(change):
-            return value.replace(part[2], part[3], -1 if part[1] else 1)
-        return found[0]
-
-    return _VARIABLE.sub(value_of, text) if "$" in text else text
+    return with_texts_changed(document, change, target)
 
 
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
@@ -160,15 +86,20 @@ def read_env(text: str, file: str) -> dict[str, str]:
 # Stand-ins for placeholders without a value.
 
 
-def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target: Target) -> tuple[list[Document], list[Diagnostic]]:
-    """The documents with values in place of the placeholders at which there are errors, and a note for each such place."""
+def stood_in(
+    documents: Sequence[Document], errors: Sequence[Diagnostic], target: Target, given: Variables
+) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents with values in place of the placeholders at which there are errors, and a note for each such place.
+
+    *given*: what is filled in otherwise.
+    """
     made, notes = [], []
     for document in documents:
         data = document.data
         shape = shapes.load(document.api_version, document.kind, target)
-        for error in (each for each in errors if each.document == document.index and _may_be_about_one(each, document.data, shape)):
+        for error in (each for each in errors if each.document == document.index and _may_be_about_one(each, document.data, shape, given)):
             for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
-                changed = _with_stand_in(data, path, shape)
+                changed = _with_stand_in(data, path, shape, given)
                 if changed is not data:
                     field = "sops" if error.field == "sops" else ""
                     notes.append(Diagnostic(_NOTE, "", error.mark, field=field, document=document.index, severity="info"))
@@ -177,9 +108,9 @@ def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target
     return made, notes
 
 
-def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None) -> bool:
+def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None, given: Variables) -> bool:
     """Whether an error may be about a placeholder: by its schema the one at its field; webhooks may report a field of another cause."""
-    return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape) is not data
+    return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape, given) is not data
 
 
 def _paths_to(mark: Mark, document: Document) -> list[Path]:
@@ -188,22 +119,22 @@ def _paths_to(mark: Mark, document: Document) -> list[Path]:
     return list(dict.fromkeys([*([found] if found else []), *document.marks.paths_to(mark)]))
 
 
-def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
+def _with_stand_in(data: Any, path: Path, shape: Shape | None, given: Variables) -> Any:
     """The data with another value at a path, where that is a placeholder; the same data where it is none."""
     if path == ("sops",) and isinstance(data, dict):
         return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
     before = value_at(data, path)
-    after = _stand_in(before, shape.at(path) if shape else None)
+    after = _stand_in(before, shape.at(path) if shape else None, given)
     return data if after is before else with_value_at(data, path, after)
 
 
-def _stand_in(value: Any, shape: Shape | None) -> Any:
+def _stand_in(value: Any, shape: Shape | None, given: Variables) -> Any:
     is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
     takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
-    is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _WORDS.fullmatch(value)))
+    is_one = isinstance(value, str) and (_PLACEHOLDER.search(given.unsettled(value)) or (not takes_text and _WORDS.fullmatch(value)))
     if not is_in_braces and not is_one:
         return value
-    return _of_type(_PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x", shape)
+    return _of_type(_PLACEHOLDER.sub("x", substituted(value, Variables(is_open=True))) if isinstance(value, str) else "x", shape)
 
 
 def _of_type(text: str, shape: Shape | None) -> Any:
@@ -250,12 +181,12 @@ def template_in(text: str, file: str) -> Diagnostic | None:
     return Diagnostic(_NOTE, message, Mark(file, places[0], 1), severity="info", hint="check what it renders to")
 
 
-def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, values: Mapping[str, str]) -> FileResult:
+def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, given: Variables) -> FileResult:
     """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
     key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What the builds that it is *within*
-    have completed is not missing; what *values* fill in is no placeholder.
+    have completed is not missing; what is *given* is no placeholder.
     """
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
     lines_of = cache(lambda file: read(file).split("\n"))
@@ -266,7 +197,7 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
         for each in result.diagnostics
         if each.rule != _NOTE
         and each.document not in own
-        and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
+        and (_is_placeholder(each, lines_of, given) or (each.severity == "error" and str(each.mark) in filled_in))
     ]
     objects = {row.index: (row.kind, row.name) for row in result.documents}
 
@@ -298,14 +229,14 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     is_encrypted = first is not None and _ENCRYPTED in read(first.file)
     message = f"encrypted by SOPS: {number} not checked" if is_encrypted else f"placeholders: {number} not checked"
     hint = "" if is_encrypted else _HINT
-    if differing := sorted(name for name in within.by_engine.differing if name in read(result.path)):
+    if differing := sorted(name for name in given.differing if name in read(result.path)):
         hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
     notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
     if unset:
         message = f"a template: {counted(len(unset), 'required field')} not set"
         notes.append(Diagnostic(_NOTE, message, unset[0].mark, severity="info", hint="check what it renders to"))
-    if within.by_engine.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
-        notes.append(_not_decrypted(encrypted, within.by_engine.application))
+    if within.by_engine.undecrypted and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
+        notes.append(_not_decrypted(encrypted, within.by_engine.undecrypted))
     broken = {each.document for each in kept if each.severity == "error"}
     in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
@@ -313,11 +244,17 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
 
 
-def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
-    """A warning about what SOPS has encrypted, and Argo CD applies as it is."""
-    message = f"encrypted by SOPS, and {application} has no plugin that decrypts it: Argo CD applies the encrypted values"
-    hint = "decrypt it in a config management plugin, such as KSOPS, or let External Secrets or Sealed Secrets make the Secret"
-    return Diagnostic("encrypted-manifest", message, found.mark, field="sops", document=found.document, severity="warning", hint=hint)
+def _not_decrypted(found: Diagnostic, undecrypted: Undecrypted) -> Diagnostic:
+    """A warning about what SOPS has encrypted, and an engine does not decrypt."""
+    return Diagnostic(
+        "encrypted-manifest",
+        f"encrypted by SOPS, and {undecrypted.why}",
+        found.mark,
+        field="sops",
+        document=found.document,
+        severity="warning",
+        hint=undecrypted.hint,
+    )
 
 
 def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, lines_of: Callable[[str], list[str]]) -> bool:
@@ -355,13 +292,15 @@ def _written_at(mark: Mark, lines_of: Callable[[str], list[str]]) -> str:
     return lines[mark.line - 1][mark.column - 1 : end] if 0 < mark.line <= len(lines) else ""
 
 
-def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], values: Mapping[str, str]) -> bool:
+def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], given: Variables) -> bool:
     """Whether the value at the place of a finding has a placeholder without a value; of lint and outcomes, whether it is nothing else."""
     if found.field == "sops" and found.rule == "unknown-field":
         return True
-    value = substituted(_written_at(found.mark, lines_of).strip("\"'"), values)
+    value = given.unsettled(_written_at(found.mark, lines_of).strip("\"'"))
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
     if found.rule in _ABOUT_PLACEHOLDERS:
         return False
     place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
-    return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)
+    if place is None or place[0] == value:
+        return place is not None
+    return found.stage not in ("outcome", "lint") or (found.rule == "invalid-image" and place[0].startswith(("$", "{")))

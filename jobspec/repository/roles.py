@@ -70,6 +70,8 @@ class Builds:
         self._completed, patched_in = _completed(by_folder, commented)
         files = {os.path.dirname(file): file for file in kustomizations}
         self._patched_in = {path: tuple(files[folder] for folder in folders) for path, folders in patched_in.items()}
+        self.patches = tuple(path for path, role in self._roles.items() if role == "kustomize patch")
+        """The paths of the files that kustomizations name as patches."""
         self._folders = by_folder.keys()
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
@@ -172,6 +174,13 @@ def _filled_in_by(data: dict[str, Any]) -> frozenset[str]:
 def patches_of(data: dict[str, Any]) -> Iterator[str]:
     """The paths of the patches of a kustomization."""
     return _paths_in(data, _PATCHES)
+
+
+def inline_patches_of(data: dict[str, Any]) -> Iterator[str]:
+    """The texts of the patches that a kustomization has in itself."""
+    for name in _PATCHES:
+        yield from (text for text in texts(data, name) if "\n" in text)
+        yield from (str(each.get("patch") or "") for each in structs(data, name))
 
 
 def inputs_of(data: dict[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from jobspec.apis.kinds import CONFIG_MAP, SECRET, GroupKind
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
@@ -21,8 +22,8 @@ from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
 from jobspec.repository import kustomizations
 from jobspec.repository.builds import Build, Output, kept_in, output_of, written
-from jobspec.repository.engines import APPLYING_KINDS, applied_folders, patched_by_flux, sources_of_values
-from jobspec.repository.in_build import InBuild
+from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
+from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
     UNRESTRICTED,
     References,
@@ -32,7 +33,7 @@ from jobspec.repository.kustomizations import (
     references_of,
 )
 from jobspec.repository.origins import text_of
-from jobspec.repository.roles import Builds, Kustomization, kustomization_in
+from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.session.folders import repository_root
 
 _LIMIT = 60  # seconds for a build
@@ -62,9 +63,10 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     if build:
         found |= _built(shown, read, top, anywhere=any(map(builds_anywhere, of_engines)))
-    if patched := patched_by_flux(of_engines):
+    patched = patched_by_flux(of_engines)
+    if patched:
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
-    applied = applied_folders(of_engines, top)
+    applied = applied_folders(of_engines, top, is_added=lambda field: _is_patched_in(field, patched, read, roles.patches))
     if not applied:
         return found
     real |= {name: path for path, name in shown.items()}
@@ -76,7 +78,24 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
         folder = around(home)
         return each.applied(applied.get(folder), folder, decrypts=bool(decrypted(home)), is_below=home != folder)
 
-    return {name: in_folder(each, homes[name]) for name, each in found.items()}
+    found = {name: in_folder(each, homes[name]) for name, each in found.items()}
+    by_builds = _applied_with_builds(found.values())
+    return {name: replace(each, by_engine=by_builds[real[name]]) if each.is_built else each for name, each in found.items()}
+
+
+def _applied_with_builds(found: Iterable[InBuild]) -> dict[str, AppliedFolder]:
+    """How engines apply the files that builds read, by their real paths: as they apply the builds."""
+    ways = gathered((path, each.by_engine) for each in found if each.build for path in each.build.reads)
+    return {path: agreed_on([each for at, each in enumerate(several) if each not in several[:at]]) for path, several in ways.items()}
+
+
+def _is_patched_in(field: str, patched: Collection[str], read: Mapping[str, _Read], patches: Iterable[str]) -> bool:
+    """Whether a patch, of Flux or of kustomize, may add a field to Kustomizations of Flux."""
+    if f"Kustomization {field}" in patched:
+        return True
+    word = field.encode()
+    inline = (entry for each in read.values() if each.kustomization for entry in inline_patches_of(each.kustomization.data))
+    return any(field in text for text in inline) or any(word in _content(path) for path in patches if os.path.isfile(path))
 
 
 class _Read(NamedTuple):

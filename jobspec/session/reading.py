@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from jobspec.repository.substitution import Variables
     from jobspec.session.found import Found
 
 
@@ -60,7 +61,6 @@ def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | N
 
     What is unknown in it is skipped where the user did not name the file, or wants it so.
     """
-    values = values_for(found, values)
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
     skip_unknown = skip_unknown or skips_unknown(found)
     return Source(
@@ -70,14 +70,18 @@ def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | N
         in_build=found.in_build,
         part=found.part,
         first_line=found.first_line,
-        values=values,
+        substitution=substitution_for(found, values),
     )
 
 
-def values_for(found: Found, values: Mapping[str, str] | None) -> Mapping[str, str] | None:
-    """The values for the placeholders of a file: given ones over those that Flux gives; None where nobody gives any."""
-    of_flux = found.in_build.by_engine.values if found.in_build else None
-    return values if of_flux is None else {**of_flux, **(values or {})}
+def substitution_for(found: Found, values: Mapping[str, str] | None) -> Variables | None:
+    """What fills in the placeholders of a file: given *values*, before those of Flux; None where there is neither."""
+    of_flux = found.in_build.by_engine.substitution if found.in_build else None
+    if of_flux is None and values is None:
+        return None
+    from jobspec.repository.substitution import Variables
+
+    return (of_flux or Variables(is_open=True)).with_given(values)
 
 
 def parts_of(found: Found) -> list[Found]:

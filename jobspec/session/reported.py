@@ -10,7 +10,7 @@ from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
 from jobspec.session.found import disk_of, is_judged_in_build
-from jobspec.session.reading import reader, values_for
+from jobspec.session.reading import reader, substitution_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def reported(
         return results
     from jobspec.repository.in_build import InBuild
     from jobspec.repository.placeholders import without_placeholders
+    from jobspec.repository.substitution import Variables
 
     text = reader(asked.values())
 
@@ -47,7 +48,7 @@ def reported(
         if not result.diagnostics or result.path not in asked:
             return result
         file = asked[result.path]
-        return without_placeholders(result, text, file.in_build or InBuild(), values_for(file, values) or {})
+        return without_placeholders(result, text, file.in_build or InBuild(), substitution_for(file, values) or Variables(is_open=True))
 
     return [relaxed(each) for each in results]
 

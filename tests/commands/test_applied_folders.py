@@ -43,7 +43,9 @@ def _found(folder: Path) -> list[tuple[str, int, str, str]]:
         ({"argocd/jobs.json": _application("jobs")}, True),
         ({"argocd/jobs.json": _application("jobs", plugin={"name": "ksops"})}, False),
         ({"argocd/jobs.json": _application("elsewhere")}, False),
-        ({"flux/jobs.json": _flux("jobs", None)}, False),
+        ({"flux/jobs.json": _flux("jobs", None)}, True),
+        ({"flux/jobs.json": _flux("jobs", None, decryption={"provider": "sops"})}, False),
+        ({"flux/jobs.json": _flux("jobs", None, sourceRef={"kind": "OCIRepository", "name": "jobs"})}, False),
         ({"jobs/kustomization.yaml": "resources: [token.yaml]\nnamePrefix: a-\n", "argocd/jobs.json": _application("jobs")}, True),
         ({"jobs/kustomization.yaml": "generators: [token.yaml]\n", "argocd/jobs.json": _application("jobs")}, False),
         ({"jobs/kustomization.yaml": "generators: [ksops.yaml]\n", "jobs/ksops.yaml": KSOPS, "jobs.json": _application("jobs")}, False),
@@ -85,3 +87,131 @@ def test_a_finding_in_what_helm_rendered_names_the_template(tmp_path: Path) -> N
         hints = [each.get("hint", "") for file in report["files"] for each in file["diagnostics"] if each["rule"] == "invalid-name"]
         templates = [each.partition("helm rendered it from ")[2] for each in hints]
         assert templates == ["train/templates/job.yaml", "train/templates/more.yaml", ""]
+
+
+def _reported(folder: Path) -> list[tuple[int, str, str]]:
+    """Line, rule and severity of what is said of the job."""
+    files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    found = [one for file in files for one in file["diagnostics"] if one["file"].endswith("job.yaml")]
+    return sorted((one["line"], one["rule"], one["severity"]) for one in found)
+
+
+SCRIPT = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: ${workers}
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: ghcr.io/acme/train:1.2
+          command:
+            - bash
+            - -c
+            - |
+              cd "${ROOT}"
+              exec train $1 $$ $HOME ${MODE:-fast}
+"""
+UNSET = (16, "unset-variable", "warning")
+OPEN = (5, "unjudged-template", "info")
+REFUSED = (5, "wrong-type", "error")
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        ({"substitute": {"workers": "2"}}, [UNSET]),
+        ({"substitute": {"workers": "2", "ROOT": "/data"}}, []),
+        ({"substitute": {"workers": "two", "ROOT": "/data"}}, [REFUSED]),
+        ({"substitute": {"ROOT": "/data"}}, [(5, "unset-variable", "warning")]),
+        ({"substitute": {"workers": "2"}, "substituteFrom": [{"kind": "ConfigMap", "name": "elsewhere"}]}, []),
+        ({"substitute": {"workers": "2"}, "substituteFrom": [{"kind": "ConfigMap", "name": "here"}]}, []),
+        ({"substituteFrom": [{"kind": "ConfigMap", "name": "here"}]}, [(5, "unset-variable", "warning")]),
+        ({"substituteFrom": [{"kind": "ConfigMap", "name": "elsewhere"}]}, [OPEN]),
+        ({"substituteStrategy": "Always"}, [(5, "unset-variable", "warning"), UNSET]),
+        ({}, [REFUSED]),
+    ],
+)
+def test_variables_that_flux_has_no_value_for(build: dict[str, object], expected: list[object], tmp_path: Path) -> None:
+    here = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: here}\ndata: {ROOT: /data}\n"
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": SCRIPT, "here.yaml": here, "flux.json": _flux("jobs", None, postBuild=build)})
+    assert _reported(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "is_refused"),
+    [
+        ({}, True),
+        ({"overlay/kustomization.yaml": "resources: [../jobs]\nnamePrefix: a-\n"}, True),
+        ({"flux.json": _flux("jobs", None, sourceRef={"kind": "OCIRepository", "name": "jobs"})}, False),
+        ({"more.json": _flux("more", None, sourceRef={"kind": "Bucket", "name": "jobs"})}, False),
+        ({"parent.json": _flux("all", None, "./clusters", patches=[{"patch": "kind: Kustomization\nspec: {postBuild: {}}"}])}, False),
+        ({"clusters/kustomization.yaml": "patches: [{target: {kind: Kustomization}, path: add.yaml}]\n"}, False),
+        ({"flux.json": _flux("jobs", None, "./overlay"), "overlay/kustomization.yaml": "resources: [../jobs]\n"}, False),
+    ],
+)
+def test_a_variable_stays_only_where_no_other_program_knows_it(files: dict[str, str], is_refused: bool, tmp_path: Path) -> None:
+    add = "- {op: add, path: /spec/postBuild, value: {substitute: {workers: '2'}}}\n"
+    base = {"clusters/add.yaml": add} if "clusters/kustomization.yaml" in files else {}
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": SCRIPT, "flux.json": _flux("jobs", None), **base, **files})
+    assert (REFUSED in _reported(tmp_path)) == is_refused
+
+
+def test_a_base_is_substituted_as_its_builds_are(tmp_path: Path) -> None:
+    files = {
+        "jobs/kustomization.yaml": "resources: [job.yaml]\n",
+        "overlay/kustomization.yaml": "resources: [../jobs]\nnamePrefix: a-\n",
+        "flux.json": _flux("jobs", None, "./overlay"),
+    }
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": SCRIPT, **files})
+    assert _reported(tmp_path) == [REFUSED]
+
+
+def test_what_flux_cannot_parse_is_an_error(tmp_path: Path) -> None:
+    script = SCRIPT.replace("${ROOT}", "${ROOTS[0]}")
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": script, "flux.json": _flux("jobs", {"workers": "2"})})
+    assert _reported(tmp_path) == [(16, "bad-substitution", "error")]
+
+
+def test_an_object_that_flux_is_to_leave_alone_keeps_its_variables(tmp_path: Path) -> None:
+    left = "metadata:\n  name: train\n  annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}"
+    job = SCRIPT.replace("metadata: {name: train}", left).replace("${workers}", "2")
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": job, "flux.json": _flux("jobs", {"workers": "2"})})
+    assert _reported(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("substituted", "is_refused"), [("'2'", True), ("v2", False), ("'\"2\"'", False)], ids=["number", "text", "quoted text"]
+)
+def test_flux_reads_what_it_substituted_as_yaml_again(substituted: str, is_refused: bool, tmp_path: Path) -> None:
+    flux = f"""apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: jobs}}
+spec:
+  path: ./jobs
+  interval: 1h
+  prune: true
+  sourceRef: {{kind: GitRepository, name: jobs}}
+  postBuild: {{substitute: {{release: {substituted}}}}}
+"""
+    job = (
+        SCRIPT.replace("${workers}", "1").replace("${ROOT}", "/").replace("{name: train}", '{name: train, labels: {release: "${release}"}}')
+    )
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": job, "flux.yaml": flux})
+    assert bool(_reported(tmp_path)) == is_refused
+
+
+@pytest.mark.parametrize(
+    ("engine", "place"),
+    [
+        (_flux("jobs", {"workers": 2}), "spec.postBuild.substitute[workers]"),  # type: ignore[dict-item]
+        (_application("jobs", helm={"parameters": [{"name": "a", "value": 2}]}), "spec.source.helm.parameters[0].value"),
+    ],
+)
+def test_a_wrong_type_in_an_object_of_an_engine_is_an_error(engine: str, place: str, tmp_path: Path) -> None:
+    write(tmp_path, {"engine.json": engine})
+    done = run_here("validate", "engine.json", "-o", "json", cwd=tmp_path)
+    (found,) = (each for each in json.loads(done.stdout)["files"][0]["diagnostics"] if each["rule"] == "wrong-type")
+    assert (found["severity"], found["field"], done.returncode) == ("error", place, 1)

@@ -22,6 +22,7 @@ from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.repository.builds import Build, Output, output_of
 from jobspec.repository.in_build import InBuild
 from jobspec.repository.placeholders import without_placeholders
+from jobspec.repository.substitution import Variables
 from jobspec.world.world import Cluster
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
@@ -94,7 +95,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         "index.yaml": (["partly"], [(4, "unjudged-template", "placeholders: 1 value not checked")]),
         "job.yaml": (
             ["partly"],
-            [(4, "unjudged-template", "placeholders: 4 values not checked"), (10, "implicit-restart-policy", restart)],
+            [(4, "unjudged-template", "placeholders: 5 values not checked"), (10, "implicit-restart-policy", restart)],
         ),
         "overlay.yaml": (["invalid"], [(5, "invalid-overlay", "`${lr}` is not a parameter of this overlay")]),
         "secret.yaml": (["partly"], [(5, "unjudged-template", "encrypted by SOPS: 2 values not checked")]),
@@ -112,7 +113,8 @@ def test_two_placeholders_name_no_namespace_together() -> None:
 def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
     elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
     result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
-    assert without_placeholders(result, {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}.__getitem__, InBuild(), {}) is result
+    texts = {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}
+    assert without_placeholders(result, texts.__getitem__, InBuild(), Variables(is_open=True)) is result
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
