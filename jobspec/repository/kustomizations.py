@@ -25,11 +25,12 @@ _PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOpti
 _HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 _CHARTS = "HelmChartInflationGenerator"
 _PLUGINS = ("generators", "transformers", "validators")
-_KNOWN = _PLAIN | {
+KNOWN_FIELDS = _PLAIN | {
     *("namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902"),
     *("patches", "images", "imageTags", "replacements", "replicas", "vars", "crds", "configMapGenerator", "secretGenerator"),
     *("generatorOptions", "configurations", *_HELM, *_PLUGINS),
 }
+_LOWERED = frozenset(map(str.lower, KNOWN_FIELDS))
 _OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
 _REMOTE = re.compile(r"\w+://|^(\w+@|git::|gh:|github\.com[:/])|[?&]ref=")
 
@@ -65,8 +66,15 @@ class RootKustomization:
     """Why it is not built; empty where it can be."""
     missing: tuple[str, str] | None
     """A path that it names and that does not exist, and the kustomization that names it."""
+    unknown_field: tuple[str, str] | None
+    """A field that kustomize does not have, and the kustomization that has it."""
     reads_around: bool
     """Whether it reads a file that is not in or below the folder of its kustomization, which builders refuse by default."""
+
+    @property
+    def is_worth_building(self) -> bool:
+        """Whether a build says more than its manifests: it changes them, or may fail."""
+        return bool(self.has_changes or self.reads_around or self.unknown_field)
 
 
 class References(NamedTuple):
@@ -80,6 +88,7 @@ class References(NamedTuple):
     has_changes: bool
     obstacles: list[str]
     missing: list[tuple[str, str]]
+    unknown_fields: list[tuple[str, str]]
     listed: list[str]
     """All that it lists, as paths without a look at the files."""
     folders: list[str]
@@ -101,6 +110,7 @@ def references_of(path: str, data: dict[str, Any], folders: Collection[str], top
         has_changes=has_changes,
         obstacles=list(_obstacles(path, data)),
         missing=[],
+        unknown_fields=[(str(field), path) for field in data if str(field).lower() not in _LOWERED],  # Go's JSON takes any case
         listed=[joined(os.path.dirname(path), name) for name in listed],
         folders=[],
         files=[],
@@ -151,14 +161,13 @@ def _root(folder: str, references: Mapping[str, References]) -> RootKustomizatio
         any(each.has_changes for each in found.values()),
         next(iter(obstacles), ""),
         next((missing for each in found.values() for missing in each.missing), None),
+        next((unknown for each in found.values() for unknown in each.unknown_fields), None),
         any(not read.startswith(os.path.join(os.path.dirname(path), "")) for path, each in found.items() for read in each.files),
     )
 
 
 def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
     """Why a kustomization is not built, by its own fields."""
-    if unknown := data.keys() - _KNOWN:
-        yield f"unknown field {min(map(str, unknown))}"
     if any(data.get(field) for field in _HELM):
         yield "needs Helm"
     for name in (name for field in _PLUGINS for name in texts(data, field)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -20,11 +19,14 @@ from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
+from jobspec.kubernetes.problems import closest
 from jobspec.repository import kustomizations
+from jobspec.repository.build_failures import Failure, failure_in, place_of
 from jobspec.repository.builds import Build, Output, kept_in, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
+    KNOWN_FIELDS,
     UNRESTRICTED,
     References,
     RootKustomization,
@@ -36,10 +38,13 @@ from jobspec.repository.origins import text_of
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.session.folders import repository_root
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Severity
+
 _LIMIT = 60  # seconds for a build
 WORK_PREFIX = "jobspec-"
 """The beginning of the names of temporary folders that builders work in."""
-_LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
 
 
@@ -173,14 +178,14 @@ def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhe
     *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
-    roots = [each for each in kustomizations.roots(references) if each.has_changes and not shown.keys().isdisjoint(each.read)]
+    roots = [each for each in kustomizations.roots(references) if each.is_worth_building and not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}
     shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
     command = _builder()
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
         command += ["--load-restrictor", UNRESTRICTED]
-    to_build = [each for each in roots if command and not each.obstacle and not each.missing]
+    to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
     outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
     found: dict[str, InBuild] = {}
     commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
@@ -189,12 +194,21 @@ def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhe
         if isinstance(output, Output):
             found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
             found[path] = InBuild(build=Build(path, output, shown, root.read), comments=root.path in commented)
-            continue
-        why, note = root.obstacle or "no kustomize or kubectl", None
-        if output or root.missing:
-            why, note = "fails" if output else "a file is missing", _failure(root, output, shown)
-        found[path] = InBuild(f"unbuilt kustomization: {why}", note=note)
+        elif output:
+            broken = _file_of(output.failure.folder, references) or root.path
+            found[path] = found.get(path, InBuild("unbuilt kustomization: fails"))
+            found[shown[broken]] = InBuild(found[path].role, note=_broken(output.failure, broken, shown[broken], read))
+        elif root.missing or root.unknown_field:
+            why = "a file is missing" if root.missing else "unknown field"
+            found[path] = InBuild(f"unbuilt kustomization: {why}", note=_not_built(root, shown))
+        else:
+            found[path] = InBuild(f"unbuilt kustomization: {root.obstacle or 'no kustomize or kubectl'}")
     return found
+
+
+def _file_of(folder: str, references: Mapping[str, References]) -> str:
+    """The kustomization of a folder; empty if there is none."""
+    return references[folder].path if folder in references else ""
 
 
 def _is_built_anywhere(top: str) -> bool:
@@ -203,23 +217,31 @@ def _is_built_anywhere(top: str) -> bool:
 
     git = shutil.which("git")
     try:
-        return bool(git and _run([git, "-C", top, "grep", "-lIF", UNRESTRICTED, "--", ":!*.go"], top))
+        return bool(git and _run([git, "-C", top, "grep", "-lIF", UNRESTRICTED, "--", ":!*.go"], top, top))
     except BuildFailure:  # none has it, or this is no repository
         return False
 
 
-def _failure(root: RootKustomization, failure: BuildFailure | Output | None, shown: Mapping[str, str]) -> Diagnostic:
-    """What is reported of a kustomization that cannot be built."""
-    if not root.missing:
-        message = f"kustomize cannot build this: {failure}"
-        return Diagnostic("broken-kustomization", message, Mark(shown[root.path], 1, 1), severity="warning")
-    name, path = root.missing
-    line, column = _place_of(name, text_of(path))
+def _broken(failure: Failure, real: str, path: str, read: Mapping[str, _Read]) -> Diagnostic:
+    """What is reported of a kustomization that kustomize cannot build."""
+    kustomization = read[real].kustomization
+    mark = place_of(failure, path, real, kustomization.data if kustomization else {})
+    severity: Severity = "error" if failure.is_in_files else "warning"
+    return Diagnostic("broken-kustomization", f"kustomize cannot build this: {failure.why}", mark, severity=severity)
+
+
+def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:
+    """What is reported of a kustomization for which no builder is started: it names a missing file, or has an unknown field."""
+    name, path = root.missing or root.unknown_field or ("", "")
+    line, column = _line_and_column_of(name, text_of(path))
     mark = Mark(shown[path], line, column, line, column + len(name))
-    return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+    if root.missing:
+        return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+    hint = closest(name, KNOWN_FIELDS)
+    return Diagnostic("broken-kustomization", f"kustomize cannot build this: unknown field `{name}`", mark, severity="warning", hint=hint)
 
 
-def _place_of(name: str, text: str) -> tuple[int, int]:
+def _line_and_column_of(name: str, text: str) -> tuple[int, int]:
     return next(((number, line.index(name) + 1) for number, line in enumerate(text.splitlines(), 1) if name in line), (1, 1))
 
 
@@ -253,6 +275,10 @@ def kept_builds() -> str:
 
 class BuildFailure(Exception):
     """Why a builder has built nothing."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.why)
+        self.failure = failure
 
 
 def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str]) -> list[Output | BuildFailure]:
@@ -314,11 +340,11 @@ def _printed(root: RootKustomization, work: str, command: Sequence[str]) -> str:
     }
     with open(os.path.join(work, KUSTOMIZATIONS[0]), "w", encoding="utf-8") as file:
         json.dump(wrapper, file)
-    return _run([*command, work], work)
+    return _run([*command, work], work, os.path.dirname(root.path))
 
 
-def _run(command: Sequence[str], work: str) -> str:
-    """What a program prints. Without programs on its path and behind a proxy that is not there, it can reach nothing else."""
+def _run(command: Sequence[str], work: str, folder: str) -> str:
+    """What a program prints of a folder. Without programs on its path and behind a proxy that is not there, it can reach nothing else."""
     import subprocess
 
     nowhere = "http://127.0.0.1:9"
@@ -326,11 +352,11 @@ def _run(command: Sequence[str], work: str) -> str:
     try:
         done = subprocess.run(command, env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
     except subprocess.TimeoutExpired:
-        raise BuildFailure(f"takes longer than {_LIMIT} seconds") from None
+        raise BuildFailure(Failure(f"takes longer than {_LIMIT} seconds")) from None
     except OSError as error:
-        raise BuildFailure(f"{command[0]}: {error.strerror}") from None
+        raise BuildFailure(Failure(f"{os.path.basename(command[0])}: {error.strerror}")) from None
     if done.returncode:
-        raise BuildFailure(_cause(done.stderr.decode(errors="replace")))
+        raise BuildFailure(failure_in(done.stderr.decode(errors="replace"), folder, os.path.relpath))
     return done.stdout.decode(errors="replace")
 
 
@@ -353,23 +379,11 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
         with tempfile.TemporaryDirectory(prefix="jobspec-") as work:
             command = [helm, "template", "release", os.path.join(os.curdir, chart), "--include-crds", "--kube-version", kubernetes, *files]
             try:
-                made = RenderedChart(chart, _run(command, work), values)
+                made = RenderedChart(chart, _run(command, work, chart), values)
             except BuildFailure as failure:
                 raise JobspecError(f"--helm {chart}: {failure}") from None
         found[made.path] = InBuild(build=made)
     return found
-
-
-def _cause(printed: str) -> str:
-    """The cause of a failure in what a builder prints, without its path through folders, its warnings, its log and whole objects."""
-    lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
-    quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
-    text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
-    text = re.sub(r"^.*(recursed accumulation of path '[^']*'|accumulating resources): ", "", text)
-    text = re.sub(r" &\{0x[^}]*\}: ", ": ", text)  # an address in kustomize's memory, another one each time
-    text = re.sub(r'id resid\.ResId\{.*?Kind:"(\w+)".*?Name:"([^"]*)"[^}]*\}', r"\1 `\2`", text)
-    text = re.sub(r"^accumulation err='accumulating resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2", text)
-    return re.sub(r": node contents: .*|map\[string\]interface \{\}\(nil\): ", "", text)[:_LONGEST]
 
 
 def _fingerprint(root: RootKustomization, command: Sequence[str], digest: Callable[[str], bytes]) -> str:

@@ -462,7 +462,7 @@ def test_what_a_generator_does_not_find_is_said_without_an_address_in_memory(tmp
     write(tmp_path, {"kustomization.yaml": generator})
     lines = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
     why = "merging from generator: ConfigMap `settings` does not exist; cannot merge or replace"
-    assert lines[0] == f"kustomization.yaml:1:1: warning: kustomize cannot build this: {why} [broken-kustomization]"
+    assert lines[0] == f"kustomization.yaml:1:29: error: kustomize cannot build this: {why} [broken-kustomization]"
 
 
 @builder

@@ -1,0 +1,131 @@
+"""Why kustomize has built nothing: the cause in what it prints, and the entry of the kustomization that the cause is about.
+
+Follows `accumulateTarget` and `accumulateResources`, sigs.k8s.io/kustomize/api internal/target, 0.21.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from jobspec.diagnostics.places import Mark
+from jobspec.repository.origins import text_of
+from jobspec.repository.roles import joined, patches_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Failure(NamedTuple):
+    """Why a builder has built nothing."""
+
+    why: str
+    """Without paths of this machine."""
+    folder: str = ""
+    """The real path of the folder whose kustomization cannot be built; empty if the message names none."""
+    is_in_files: bool = False
+    """Whether the files are the cause, for all builders and all their options."""
+
+
+_LONGEST = 400  # characters of a message
+_FOLDER = re.compile(r"(?:recursed accumulation of|couldn't make target for) path '([^']*)'")
+#: What is left out of a message, and what takes its place.
+_SAID: list[tuple[str, str]] = [
+    (r'accumulateDirectory: "(.*)"$', r"\1"),
+    (r"^.*(?:recursed accumulation of|couldn't make target for) path '[^']*': ", ""),
+    (r"^.*accumulating resources: ", ""),
+    (r"^accumulation err='(?:accumulating|merging) resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2"),
+    (r"^(?:accumulating|merging) resources from '([^']*)': ", r"`\1`: "),
+    (r": must build at directory: .*$", ""),
+    (r": node contents: .*", ""),
+    (r"map\[string\]interface \{\}\(nil\): ", ""),
+    (r" in object \{.*$", ""),
+    (r"trouble configuring builtin (\w+) with config: `.*?`: ", ""),
+    (r" in File: \S+$", ""),
+    (r"security; file '[^']*' is not in or below '[^']*'", "the file is not in or below the folder of its kustomization"),
+    (r"evalsymlink failure on '[^']*?([^'/]*)' ?: .*", r"`\1` does not exist"),
+    (r" &\{0x[^}]*\}: ", ": "),  # an address in kustomize's memory, another one each time
+    (r'id resid\.ResId\{.*?Kind:"(\w+)".*?Name:"([^"]*)"[^}]*\}', r"\1 `\2`"),
+    (r"\"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\-\[\]]*/([\w.\-]+?)\.\[?[\w-]+\]?(?![\w.])\"?", r"\1 `\2`"),
+    (r"^no resource matches (strategic merge patch .*?): no matches for .*$", r"no resource matches the \1"),
+    (r"^(no matches for Id .*?); failed to find unique target.*$", r"\1"),
+    (r" with the following GVK \[.*\]", " of a Deployment, ReplicaSet, ReplicationController or StatefulSet"),
+    (r"\S*(?:internal\.)?config\.kubernetes\.io/\S*", ""),
+    (r"^accumulation err='.*?': (?=cycle|expected)", ""),
+]
+#: What a message of another cause says: options of the builder, its release, files that another program may write before.
+_ELSEWHERE = re.compile(r"not in or below the folder|unknown field|does not exist$|no such file|evalsymlink|git|plugin|exec|helm|http")
+
+
+def failure_in(printed: str, root: str, shown: Callable[[str], str]) -> Failure:
+    """The failure that a builder prints for the kustomization of a folder. *shown*: the path that users know of a real one."""
+    lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
+    quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
+    text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
+    folders = _FOLDER.findall(text)
+    for pattern, by in _SAID:
+        text = re.sub(pattern, by, text)
+    text = re.sub(
+        r"/[\w./@+-]*\w", lambda found: shown(found[0]) if os.path.isabs(found[0]) and os.path.exists(found[0]) else found[0], text
+    )
+    return Failure(_shortened(text), folders[-1] if folders else root, not _ELSEWHERE.search(text))
+
+
+def _shortened(text: str) -> str:
+    """A text of a reasonable length, which ends with a whole word."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rpartition(' ')[0]} ..."
+
+
+# Where the cause is.
+
+
+def place_of(failure: Failure, path: str, real: str, data: Mapping[str, Any]) -> Mark:
+    """The line of a kustomization at *path*, in fact at *real*, that a failure is about; its first line if no line is."""
+    lines = text_of(real).split("\n")
+    words = list(_words_of(failure.why))
+    for word in words:
+        if (found := _line_with(word, lines)) is not None:
+            return _mark(path, lines, *found)
+    for name in patches_of(dict(data)):
+        patch = joined(os.path.dirname(real), name)
+        content = text_of(patch).split("\n") if name and "\n" not in name and os.path.isfile(patch) else []
+        if any(_line_with(word, content) is not None for word in words) and (found := _line_with(name, lines)) is not None:
+            return _mark(path, lines, *found)
+    for said, field in _FIELDS:
+        if re.search(said, failure.why) and (found := _line_with(field, lines)) is not None:
+            return _mark(path, lines, *found)
+    return Mark(path, 1, 1)
+
+
+#: Words of messages, and the field of a kustomization that they are about.
+_FIELDS = [
+    ("merge patch|no matches for Id", "patchesStrategicMerge"),
+    ("merge patch|operation|path", "patches"),
+    ("replacement", "replacements"),
+]
+
+
+def _words_of(why: str) -> Iterator[str]:
+    """What a message quotes, which a kustomization may say: paths of fields and files, and names."""
+    yield from re.findall(r'"([^"]+)"', why)
+    yield from re.findall(r"path: '?(/[^\s':]+)", why)
+    for name in re.findall(r"`([^`]+)`", why):
+        yield name
+        yield f"name: {name}"
+    yield from (f"name: {name}" for name in re.findall(r"with name (\S+)|var '\{(\S+)", why) for name in name if name)
+    yield from re.findall(r" \[([\w./-]+)\]", why)
+    yield from re.findall(r"Go struct field [\w.]*?(\w+) of type", why)
+
+
+def _line_with(word: str, lines: Sequence[str]) -> tuple[int, str] | None:
+    """The number of the first line with a word that is no part of a longer one, and the word."""
+    pattern = re.compile(rf"(?<![\w./-]){re.escape(word)}(?![\w/-])")
+    return next(((number, word) for number, line in enumerate(lines, 1) if pattern.search(line)), None)
+
+
+def _mark(path: str, lines: Sequence[str], number: int, word: str) -> Mark:
+    column = lines[number - 1].index(word) + 1
+    return Mark(path, number, column, number, column + len(word))

@@ -1,0 +1,66 @@
+"""Why kustomize cannot build: where it is reported, how much it weighs, and in which words."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.manifests import write
+from tests.support.processes import run_here
+
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {template: {spec: {restartPolicy: Never}}}\n"
+OTHER = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: other}\n"
+OPERATION = "- {op: replace, path: /spec/nothing/here, value: 1}\n"
+
+pytestmark = pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
+
+
+def _found(folder: Path) -> list[tuple[str, str, str]]:
+    """Place, severity and message of each kustomization that cannot be built."""
+    files = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
+    found = [one for file in files for one in file["diagnostics"] if one["rule"] == "broken-kustomization"]
+    said = [
+        (f"{one['file']}:{one['line']}", one["severity"], one["message"].removeprefix("kustomize cannot build this: ")) for one in found
+    ]
+    assert not any(str(folder) in message or "/tmp" in message or "config.kubernetes.io" in message for _, _, message in said)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "line", "severity", "words"),
+    [
+        ("patches:\n  - target: {kind: Job}\n    patch: |-\n      " + OPERATION, 5, "error", "doc is missing path: /spec/nothing/here"),
+        ("patches:\n  - target: {kind: Job}\n    path: operation.yaml\n", 4, "error", "doc is missing path: /spec/nothing/here"),
+        ("patches:\n  - path: other.yaml\n", 3, "error", "Job `other`"),
+        ("patchesStrategicMerge:\n  - other.yaml\n", 3, "error", "Job `other`"),
+        ("replicas:\n  - name: nothing\n    count: 2\n", 3, "error", "resource with name nothing"),
+        ("configMapGenerator:\n  - name: a\n    behavior: merge\n    literals: [a=b]\n", 3, "error", "ConfigMap `a` does not exist"),
+        ("commonLabels: {a: 2}\n", 2, "error", "cannot unmarshal number"),
+        ("resources: [job.yaml, again.yaml]\nnamePrefix: a-\n", 2, "error", "`again.yaml`: may not add resource"),
+        ("patchs: []\n", 2, "warning", "unknown field `patchs`"),
+        ("resources: [job.yaml, ../around.yaml]\n", 2, "warning", "`../around.yaml`: the file is not in or below the folder"),
+    ],
+)
+def test_a_build_that_fails_is_reported_at_the_entry_that_is_its_cause(
+    kustomization: str, line: int, severity: str, words: str, tmp_path: Path
+) -> None:
+    head = "# All jobs.\n" + ("resources: [job.yaml]\n" if "resources" not in kustomization else "")
+    files = {"app/job.yaml": JOB, "app/again.yaml": JOB, "app/operation.yaml": OPERATION, "app/other.yaml": OTHER, "around.yaml": JOB}
+    write(tmp_path, {".git/HEAD": "", **files, "app/kustomization.yaml": head + kustomization})
+    at = line + 1 if "resources: [job.yaml]\n" in head else line
+    ((place, how, message),) = _found(tmp_path)
+    assert (place, how) == (f"app/kustomization.yaml:{at}", severity)
+    assert words in message
+
+
+def test_a_base_that_cannot_be_built_is_reported_once_for_all_its_builds(tmp_path: Path) -> None:
+    files = {
+        "base/job.yaml": JOB,
+        "base/kustomization.yaml": "resources: [job.yaml]\npatches:\n  - path: patch.yaml\n",
+        "base/patch.yaml": OTHER,
+        "dev/kustomization.yaml": "resources: [../base]\nnamePrefix: dev-\n",
+        "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\n",
+    }
+    write(tmp_path, {".git/HEAD": "", **files})
+    assert [each[:2] for each in _found(tmp_path)] == [("base/kustomization.yaml:3", "error")]
