@@ -32,12 +32,14 @@ class Problem(Record):
     """Of an unknown field: the known field that it seems to misspell."""
     belongs: str = ""
     """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
+    lacks: str = ""
+    """Of a missing field: its name, where the path is that of the object around it."""
     remedy: Change | None = None
     """What fixes it, where the hint is certain."""
 
     def moved_to(self, path: Path) -> Problem:
         """The same problem at another path."""
-        return Problem(self.rule, path, self.message, self.hint, at_key=self.at_key)
+        return Problem(self.rule, path, self.message, self.hint, at_key=self.at_key, lacks=self.lacks)
 
 
 class Change(Record):

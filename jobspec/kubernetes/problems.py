@@ -93,7 +93,8 @@ def missing_field(name: str, data: Data, path: Path) -> Problem:
     """A required field is absent from an object, or null in it."""
     where = f" in {name_of(path)}" if path else ""
     empty = "empty" if name in data else "missing"
-    return Problem("missing-field", (*path, name) if name in data else path, f"{empty} required field `{name}`{where}", at_key=True)
+    message = f"{empty} required field `{name}`{where}"
+    return Problem("missing-field", (*path, name) if name in data else path, message, at_key=True, lacks=name)
 
 
 def missing(name: str, around: Data, path: Path, hint: str = "") -> Problem:

@@ -90,19 +90,23 @@ def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) ->
 
     The status is *otherwise* if no diagnostic is an error.
     """
-    diagnostics = [
-        document.problem(
-            each.rule,
-            each.message,
-            each.path,
-            hint=each.hint,
-            at_key=each.at_key,
-            severity="warning" if each.rule == "rule-not-evaluated" else "error",
-            remedy=each.remedy,
-        )
-        for each in found
-    ]
+    diagnostics = [_reported(document, each) for each in found]
     return Verdict("invalid" if has_error(diagnostics) else otherwise, diagnostics)
+
+
+def _reported(document: Document, problem: Problem) -> Diagnostic:
+    """The diagnostic of a problem; of a missing field it is where a patch has removed the field, if one has."""
+    found = document.problem(
+        problem.rule,
+        problem.message,
+        problem.path,
+        hint=problem.hint,
+        at_key=problem.at_key,
+        severity="warning" if problem.rule == "rule-not-evaluated" else "error",
+        remedy=problem.remedy,
+    )
+    removed = document.marks.nearest(problem.path).child(problem.lacks) if problem.lacks else None
+    return found.changed(mark=removed.place()) if removed else found
 
 
 def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from jobspec.apis.releases import choose
@@ -38,27 +38,30 @@ class TracedMarks:
 
     def __call__(self) -> Marks:
         """Return the marks of the object."""
-        alike = [each for each in documents_in(self.source) if each.kind == self.data.get("kind")]
-        written = [(each.data, each.marks) for each in alike if len(alike) == 1 or _is_of(each, self.data)]
+        base = written_as(self.source, self.data)
+        written = [(base.data, base.marks)] if base else []
         patches = [found for path in self.kustomizations for found in _patches_in(path, self.data)]
         whole = [(value, marks) for steps, value, marks in patches if not steps]
         parts = [each for each in patches if each[0]]
         shape = shapes.load(str(self.data.get("apiVersion")), str(self.data.get("kind")), choose(()))
-        return self._marks(self.data, [*whole, *written[:1]], parts, (), shape)
+        return self._marks(self.data, [*whole, *written], parts, (), shape)
 
     def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path, shape: Shape | None) -> Marks:
         if not isinstance(data, (dict, list)):
             first = reversed(sources) if path in _IDENTITY else sources
             found = next((marks for value, marks in first if value == data and type(value) is type(data)), None)
             return Marks(found.mark, found.key) if found else Marks(self._change_of(path), None)
+        removing = _removed(data, sources, parts) if isinstance(data, dict) else {}
         sources = [each for each in sources if type(each[0]) is type(data)]
+        if isinstance(data, list):  # a list that was replaced as a whole has nothing of what it replaced
+            sources = sources[: next((at + 1 for at, (value, _) in enumerate(sources) if value == data), None)]
         mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
 
         def inside(step: str | int, value: Any) -> Marks:
             keys = shape.merge if shape and shape.merge else _INFERRED_KEYS
             return self._marks(value, *_below(step, value, sources, parts, data, keys), (*path, step), shape and shape.at((step,)))
 
-        return Marks(mark, key, make=partial(each_inside, data, inside))
+        return Marks(mark, key, make=lambda: {**each_inside(data, inside), **removing} if removing else each_inside(data, inside))
 
     def _change_of(self, path: Path) -> Mark:
         """The field of a kustomization that may have set the value at a path, or else the outermost kustomization."""
@@ -89,6 +92,9 @@ _INFERRED_KEYS = ("name",)
 """By which items of a list without merge keys are known: `AssociativeSequenceKeys`, sigs.k8s.io/kustomize/kyaml yaml."""
 #: The fields by which a patch names its object, which the object itself wrote.
 _IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"))
+#: What stands for the value that a JSON patch removes.
+_REMOVED = object()
+_DELETED = {"$patch": "delete"}
 #: A part of a patch: the steps down to where it applies, the value there, and its marks.
 _Part = tuple[tuple[str, ...], Any, Marks]
 
@@ -107,13 +113,22 @@ def _below(
     """
     names = (str(step), "-") if isinstance(around, list) and step == len(around) - 1 else (str(step),)
     deeper = [(steps[1:], each, marks) for steps, each, marks in parts if steps[0] in names]
-    found = [(each, marks) for steps, each, marks in deeper if not steps]
+    found = [(each, marks) for steps, each, marks in deeper if not steps and each is not _REMOVED]
     for data, marks in sources:
         at = step if isinstance(data, dict) else _index_of(value, int(step), data, around, keys)
         child = None if at is None else marks.child(at)
         if child:
             found.append((data[at], child))
     return found, [each for each in deeper if each[0]]
+
+
+def _removed(data: dict[str, Any], sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part]) -> dict[str, Marks]:
+    """The marks of the fields that patches have removed from a mapping."""
+    found = {steps[0]: marks for steps, value, marks in parts if value is _REMOVED and len(steps) == 1}
+    for value, marks in sources:
+        nulls = [field for field, each in value.items() if each is None or each == _DELETED] if isinstance(value, dict) else []
+        found |= {field: Marks(child.mark, child.key) for field in nulls if (child := marks.child(field))}
+    return {field: marks for field, marks in found.items() if field not in data}
 
 
 def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Collection[Any], keys: Sequence[str]) -> int | None:
@@ -155,6 +170,17 @@ def text_of(path: str) -> str:
     return text if isinstance(text, str) else ""
 
 
+def written_as(source: str, data: Any) -> Document | None:
+    """The document of a file that an object is built of; None if there is none."""
+    alike = [each for each in documents_in(source) if each.kind == data.get("kind")]
+    return next((each for each in alike if len(alike) == 1 or _is_of(each, data)), None)
+
+
+def merged_into(data: Any, kustomizations: Iterable[str]) -> Iterator[tuple[Any, Marks]]:
+    """The merge patches of kustomizations that may have changed an object, with their marks."""
+    yield from ((value, marks) for path in kustomizations for steps, value, marks in _patches_in(path, data) if not steps)
+
+
 def _is_of(document: Document, data: Any) -> bool:
     """Whether an object is built of a document: it has its kind and its name, which a prefix and a suffix may be added to."""
     return document.kind == data.get("kind") and document.name in str(mapping(data, "metadata").get("name"))
@@ -170,7 +196,7 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                 name, inline = (each.get("path"), each.get("patch")) if each else (entry, entry)
                 if not _targets(mapping(each, "target"), data):
                     continue
-                if isinstance(inline, str) and "\n" in inline.strip():
+                if isinstance(inline, str) and (each or "\n" in inline.strip()):
                     found = documents_in_text(document, (field, number, "patch") if each else (field, number), text_of(path))
                 else:
                     found = list(documents_in(_named_path(path, str(name)))) if name else []
@@ -192,7 +218,7 @@ def is_patched_in(kustomizations: Iterable[str], kind: str, name: str, field: st
     """Whether a patch of some kustomizations seems to set a field of an object."""
     last = field.rpartition(".")[2]
     patches = (each for path in kustomizations for each in _patches_in(path, {"kind": kind, "metadata": {"name": name}}))
-    return any(last in steps or _has_field(value, last) for steps, value, _ in patches)
+    return any((last in steps and value is not _REMOVED) or _has_field(value, last) for steps, value, _ in patches)
 
 
 def _has_field(data: Any, name: str) -> bool:
@@ -212,7 +238,8 @@ def _parts_of(patch: Document, data: Any, *, targeted: bool) -> Iterator[_Part]:
     if isinstance(patch.data, dict) and patch.kind in ("", data.get("kind")) and (targeted or _is_of(patch, data)):
         yield (), patch.data, patch.marks
     for number, operation in enumerate(patch.data if isinstance(patch.data, list) else ()):
-        if isinstance(operation, dict) and "value" in operation:
+        is_removal = isinstance(operation, dict) and operation.get("op") == "remove"
+        if isinstance(operation, dict) and ("value" in operation or is_removal):
             steps = tuple(each.replace("~1", "/").replace("~0", "~") for each in str(operation.get("path")).split("/")[1:])
-            child = patch.marks.nearest((number, "value"))
-            yield steps, operation["value"], child
+            child = patch.marks.nearest((number, "path" if is_removal else "value"))
+            yield steps, _REMOVED if is_removal else operation["value"], child

@@ -137,7 +137,7 @@ def _decoding(value: Data, path: Path, meta: Shape) -> Problems:
 def _resource(value: Data, path: Path) -> Problems:
     for name in META_FIELDS[:2]:
         if name not in value:
-            yield Problem("missing-field", path, f"missing required field `{name}`")
+            yield Problem("missing-field", path, f"missing required field `{name}`", lacks=name)
     yield from resource_problems(value, path)
 
 
