@@ -69,7 +69,7 @@ _RENDER = {
     "not-expressible": "The API of this kind and release has no field for what the overlay sets.",
     "volume-not-shared": "Pods on several nodes mount one volume, which needs `ReadWriteMany`.",
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
-    "list-replaced": "The overlay replaces a whole list of the base, since its items have no merge key.",
+    "list-replaced": "An overlay, or a merge patch of kustomize, replaces a whole list of the base, since its items have no merge key.",
     "volume-replaced": "The overlay gives a volume of the base another source, for every container that mounts it.",
     "invalid-project": "The project contradicts itself or uses something that it does not declare.",
     "unknown-release": "The project's target names an operator or a release that jobspec does not know.",

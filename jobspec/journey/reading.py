@@ -30,11 +30,14 @@ def read(source: Source, target: Target) -> Manifests:
         return Manifests(source.key, (), settled=[DocumentResult(0, "skipped")])
     text = decode(raw, source.name)
     documents: list[Document] = []
+    remarks: list[Diagnostic] = []
     if isinstance(text, Diagnostic):
         problems, text = [text.in_document(0)], ""
     else:
         if build and build.build:
             documents, problems = build.build.read(text, source.first_line)
+            remarks = [each for each in problems if each.severity != "error"]
+            problems = [each for each in problems if each.severity == "error"]
         else:
             documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
         lost = _lost_indentation(text, problems, target) if problems else {}
@@ -63,7 +66,7 @@ def read(source: Source, target: Target) -> Manifests:
     return Manifests(
         source.key,
         documents,
-        [*problems, *unfilled],
+        [*problems, *remarks, *unfilled],
         text=text,
         skip_unknown=source.skip_unknown,
         comments=comments,

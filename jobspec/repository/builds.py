@@ -18,6 +18,7 @@ from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut, kinds_in
 from jobspec.go.values import mapping
 from jobspec.repository.origins import TracedMarks, text_of
+from jobspec.repository.replaced_lists import lost_by_patches
 from jobspec.repository.roles import joined
 
 _ORIGIN = re.compile(r"^ *(path|configuredIn): (.*)$", re.MULTILINE)
@@ -163,15 +164,19 @@ class Build:
         The annotations of the output are left out. What several builds have alike is parsed once, and its documents have the same data.
         """
         if objects := _objects_in(text):
-            return [self._traced(_object(each), notes, at, is_shared=True) for at, (notes, each) in enumerate(objects)], []
-        documents, problems = read(text, file=self.path, first_line=first_line)
-        return [self._traced(*_annotations_of(each.data), each.index) for each in documents], problems
+            traced = [self._traced(_object(each), notes, at, is_shared=True) for at, (notes, each) in enumerate(objects)]
+            problems: list[Diagnostic] = []
+        else:
+            documents, problems = read(text, file=self.path, first_line=first_line)
+            traced = [self._traced(*_annotations_of(each.data), each.index) for each in documents]
+        lost = (found for each, marks in traced for found in lost_by_patches(each, marks.source, marks.kustomizations))
+        return [each for each, _ in traced], [*problems, *lost]
 
-    def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> Document:
+    def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> tuple[Document, TracedMarks]:
         source, changed_in = annotations
         kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
         marks = TracedMarks(data, self._path(source), kustomizations, shared=data if is_shared else None)
-        return Document(data, marks, file=self.path, index=index)
+        return Document(data, marks, file=self.path, index=index), marks
 
     def _path(self, named: str) -> str:
         """The path that users know, of one that is named in an annotation; without a name the kustomization itself."""
