@@ -36,7 +36,7 @@ def read(source: Source, target: Target) -> Manifests:
     else:
         if build and build.build:
             documents, problems = build.build.read(text, source.first_line)
-            remarks = [each for each in problems if each.severity != "error"]
+            remarks = [*build.notes, *(each for each in problems if each.severity != "error")]
             problems = [each for each in problems if each.severity == "error"]
         else:
             documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
@@ -87,8 +87,8 @@ def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
         return Manifests(source.key, (), settled=build.documents, comments=may_ignore(raw))
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
-    notes, rows = [build.note] if build.note else [], [DocumentResult(0, "skipped", reason=build.role)]
-    return Manifests(source.key, documents, notes, settled=rows, comments=bool(text) and may_ignore(raw))
+    rows = [DocumentResult(0, "skipped", reason=build.role)]
+    return Manifests(source.key, documents, build.notes, settled=rows, comments=bool(text) and may_ignore(raw))
 
 
 def _says_patch(value: Any) -> bool:

@@ -35,7 +35,7 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
             places[row.index] = path, _place_of(row, rows[path], is_generated=path == root)
             objects.setdefault(places[row.index], {}).setdefault(root, []).append(row)
         for each in result.diagnostics:
-            place = places.get(each.document or 0, (root, 0))
+            place = (root, 0) if each.document is None else places.get(each.document, (root, 0))
             is_in_source = each.mark.file == place[0] and place[0] not in built
             key = (each.rule, str(each.mark), each.message, each.hint, *([*place, each.field] if is_in_source else []))
             found.setdefault(key, []).append((root, place, each))

@@ -62,8 +62,8 @@ class InBuild:
     """Of such a manifest, its documents where they are known without reading it."""
     kinds: frozenset[str] | None = None
     """The kinds that are named in it; None where nobody has looked."""
-    note: Diagnostic | None = None
-    """What is reported of a kustomization that is not built."""
+    notes: tuple[Diagnostic, ...] = ()
+    """What is reported of a kustomization itself."""
     by_engine: AppliedFolder = AppliedFolder()
     """How an engine applies it."""
     sync: str = ""

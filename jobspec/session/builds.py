@@ -24,6 +24,8 @@ from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import Failure, failure_in, place_of
 from jobspec.repository.builds import Build, Output, kept_in, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
+from jobspec.repository.generated_names import unfollowed_names
+from jobspec.repository.idle_entries import idle_entries
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
     KNOWN_FIELDS,
@@ -34,6 +36,7 @@ from jobspec.repository.kustomizations import (
     kustomizations_below,
     references_of,
 )
+from jobspec.repository.layers import Layer
 from jobspec.repository.origins import text_of
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.session.folders import repository_root
@@ -68,6 +71,9 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     if build:
         found |= _built(shown, read, top, anywhere=any(map(builds_anywhere, of_engines)))
+        layers = _layers(read)
+        for name, idle in gathered((*idle_entries(layers, shown), *unfollowed_names(layers, shown))).items():
+            found |= {name: replace(found[name], notes=(*found[name].notes, *idle))} if name in found else {}
     patched = patched_by_flux(of_engines)
     if patched:
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
@@ -197,13 +203,23 @@ def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhe
         elif output:
             broken = _file_of(output.failure.folder, references) or root.path
             found[path] = found.get(path, InBuild("unbuilt kustomization: fails"))
-            found[shown[broken]] = InBuild(found[path].role, note=_broken(output.failure, broken, shown[broken], read))
+            found[shown[broken]] = InBuild(found[path].role, notes=(_broken(output.failure, broken, shown[broken], read),))
         elif root.missing or root.unknown_field:
             why = "a file is missing" if root.missing else "unknown field"
-            found[path] = InBuild(f"unbuilt kustomization: {why}", note=_not_built(root, shown))
+            found[path] = InBuild(f"unbuilt kustomization: {why}", notes=(_not_built(root, shown),))
         else:
             found[path] = InBuild(f"unbuilt kustomization: {root.obstacle or 'no kustomize or kubectl'}")
     return found
+
+
+def _layers(read: Mapping[str, _Read]) -> dict[str, Layer]:
+    """All kustomizations by their folders."""
+    layers = [
+        Layer(os.path.dirname(path), each.references, each.kustomization.data)
+        for path, each in read.items()
+        if each.references and each.kustomization
+    ]
+    return {each.folder: each for each in layers}
 
 
 def _file_of(folder: str, references: Mapping[str, References]) -> str:

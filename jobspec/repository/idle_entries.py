@@ -1,0 +1,181 @@
+"""Entries of kustomizations that change nothing: targets that select no object, images that no container has.
+
+kustomize says nothing of them. Follows `SelectByPatchTarget` and `ImageTagTransformer`, sigs.k8s.io/kustomize/api, 0.21.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Path, spell
+from jobspec.documents.document import Document
+from jobspec.go.values import mapping, structs
+from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, objects_of, patches_in
+from jobspec.repository.origins import documents_in
+
+#: The fields with entries that select objects.
+_SELECTING = ("patches", "replacements", "images")
+_RENAMING = ("allowNameChange", "allowKindChange")
+_IN_PODS = frozenset(("containers", "initContainers"))
+
+
+def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Iterator[tuple[str, Diagnostic]]:
+    """The path of each kustomization with an entry that changes nothing, and a warning about the entry.
+
+    *layers*: all kustomizations of the repository by their folders. *shown*: the path that users know of a real one.
+    """
+    for layer in layers.values():
+        path = shown.get(layer.references.path)
+        if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers)):
+            document = next(iter(documents_in(path)), None)
+            yield from ((path, found) for found in _idle(layer, material, document)) if document else ()
+
+
+class _Material(NamedTuple):
+    """What a kustomization changes."""
+
+    objects: Sequence[Mapping[str, Any]]
+    below: Sequence[dict[str, Any]]
+    """The data of the kustomizations that have changed the objects before."""
+    patches: str
+    """The texts of all patches, its own among them."""
+
+
+def _material_of(layer: Layer, layers: Mapping[str, Layer]) -> _Material | None:
+    """What a kustomization changes, in all builds that use it; None if files alone do not say so."""
+    is_component = layer.data.get("kind") == "Component"
+    tops = [each for each in layers.values() if layer.folder in closure(each, layers)] if is_component else [layer]
+    around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
+    if not tops or (is_component and tops == [layer]):
+        return None
+    if not all(map(is_known, around.values())):
+        return None
+    objects = [dict(each) for one in around.values() for each in objects_of(one)]
+    patches = "\n".join(text for each in around.values() for text in patches_in(each))
+    if any(word in patches or word in str(each.data.get("patches")) for word in _RENAMING for each in around.values()):
+        return None
+    return _Material(objects, [each.data for folder, each in around.items() if folder != layer.folder], patches)
+
+
+# Entries.
+
+
+def _idle(layer: Layer, material: _Material, document: Document) -> Iterator[Diagnostic]:
+    for number, each in enumerate(entries_of(layer.data, "patches")):
+        if each.get("target") and not any(_selects(each["target"], one, material) for one in material.objects):
+            yield _selecting_nothing(document, ("patches", number, "target"), "the patch")
+    for number, each in enumerate(entries_of(layer.data, "replacements")):
+        for at, target in enumerate(entries_of(each, "targets")):
+            after = material._replace(below=[*material.below, layer.data])
+            if target.get("select") and not any(_selects(target["select"], one, after) for one in material.objects):
+                yield _selecting_nothing(document, ("replacements", number, "targets", at, "select"), "the replacement")
+    if not layer.data.get("configurations"):
+        yield from _idle_images(layer, material, document)
+
+
+def _selecting_nothing(document: Document, path: Path, what: str) -> Diagnostic:
+    hint = "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`"
+    return document.problem("selects-nothing", f"{what} selects no object, and changes nothing", path, hint=hint, severity="warning")
+
+
+def _selects(target: Any, data: Mapping[str, Any], material: _Material) -> bool:
+    """Whether a selector seems to select an object."""
+    if not isinstance(target, dict):
+        return True
+    group, _, version = str(data.get("apiVersion")).rpartition("/")
+    metadata = mapping(data, "metadata")
+    names = _names(str(metadata.get("name")), material.below)
+    namespaces = [
+        str(metadata.get("namespace") or "default"),
+        *(str(each["namespace"]) for each in material.below if each.get("namespace")),
+    ]
+    return (
+        _is_like(target.get("kind"), [str(data.get("kind"))])
+        and _is_like(target.get("group"), [group])
+        and _is_like(target.get("version"), [version])
+        and _is_like(target.get("name"), names)
+        and _is_like(target.get("namespace"), namespaces)
+        and all(_has_markings(target.get(_SELECTOR_OF[name]), name, metadata, material) for name in MARKINGS)
+    )
+
+
+def _is_like(pattern: Any, values: Iterable[str]) -> bool:
+    try:
+        return not pattern or any(each == pattern or re.fullmatch(str(pattern), each) for each in values)
+    except re.error:  # Go has other patterns
+        return True
+
+
+def _names(name: str, below: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The names that an object may have got."""
+    found = {name}
+    affixes = {(str(each.get("namePrefix") or ""), str(each.get("nameSuffix") or "")) for each in below} - {("", "")}
+    for _ in affixes:
+        found |= {f"{prefix}{each}{suffix}" for each in found for prefix, suffix in affixes}
+    return found
+
+
+_SELECTOR_OF = {"labels": "labelSelector", "annotations": "annotationSelector"}
+_REQUIREMENT = re.compile(r"\s*([\w./-]+)\s*(?:==?\s*([\w.-]*)\s*)?")
+
+
+def _has_markings(selector: Any, field: str, metadata: Mapping[str, Any], material: _Material) -> bool:
+    """Whether an object may have the labels or annotations of a selector, which patches and other kustomizations may add."""
+    given = dict(mapping(metadata, field))
+    for each in material.below:
+        given |= mapping(each, "commonLabels" if field == "labels" else "commonAnnotations")
+        given |= (
+            {key: value for pairs in structs(each, "labels") for key, value in mapping(pairs, "pairs").items()} if field == "labels" else {}
+        )
+    for text in str(selector).split(",") if selector else ():
+        found = _REQUIREMENT.fullmatch(text)
+        if found and found[1] not in material.patches and (found[1] not in given or found[2] not in (None, str(given[found[1]]))):
+            return False
+    return True
+
+
+# Images.
+
+
+def _idle_images(layer: Layer, material: _Material, document: Document) -> Iterator[Diagnostic]:
+    images = [(path, image) for each in material.objects for path, image in _images_in(each, ())]
+    renamed = [str(each.get("newName")) for data in (*material.below, layer.data) for each in entries_of(data, "images")]
+    for number, each in enumerate(entries_of(layer.data, "images")):
+        name = str(each.get("name") or "")
+        if not name or name in renamed or name in material.patches:
+            continue
+        found = [path for path, image in images if _is_like(name, [_bare(image)])]
+        if any(_IN_PODS.intersection(path) for path in found):
+            continue
+        at: Path = ("images", number, "name")
+        if found:
+            message = f"the image does not reach `{spell(found[0])}`: kustomize knows `containers` and `initContainers` alone"
+            hint = "name the field in a file of `configurations`, or write a patch"
+            yield document.problem("image-not-reached", message, at, hint=hint, severity="warning")
+        else:
+            message = f"no container has the image `{name}`: the entry changes nothing"
+            yield document.problem(
+                "selects-nothing", message, at, hint="write the name as manifests have it, without a tag", severity="warning"
+            )
+
+
+def _images_in(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """The texts in fields named `image`, with their paths."""
+    if isinstance(data, dict):
+        for key, each in data.items():
+            if key == "image" and isinstance(each, str):
+                yield (*path, key), each
+            yield from _images_in(each, (*path, key))
+    elif isinstance(data, list):
+        for index, each in enumerate(data):
+            yield from _images_in(each, (*path, index))
+
+
+def _bare(image: str) -> str:
+    """An image without its tag and digest."""
+    name = image.partition("@")[0]
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}"

@@ -1,0 +1,69 @@
+"""Kustomizations as layers: what each is built of, and the objects and patches that files have for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from jobspec.go.values import mapping, structs
+from jobspec.repository.kustomizations import References
+from jobspec.repository.origins import documents_in, text_of
+from jobspec.repository.roles import GENERATORS, inline_patches_of, joined, patches_of
+
+#: The fields of metadata that selectors are about.
+MARKINGS = ("labels", "annotations")
+
+
+class Layer(NamedTuple):
+    """A kustomization: its folder, what it refers to, and its data."""
+
+    folder: str
+    references: References
+    data: dict[str, Any]
+
+
+def closure(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
+    """The folder of a kustomization, and those of all that it is built of."""
+    found: list[str] = []
+    left = [layer.folder]
+    while left:
+        folder = left.pop()
+        if folder in layers and folder not in found:
+            found.append(folder)
+            left += layers[folder].references.folders
+    return found
+
+
+def is_known(layer: Layer) -> bool:
+    """Whether files alone say what a kustomization is built of."""
+    return not (layer.references.obstacles or layer.references.missing or layer.references.unknown_fields)
+
+
+def objects_of(layer: Layer) -> Iterator[Mapping[str, Any]]:
+    """The objects that a kustomization lists or generates."""
+    for path in layer.references.manifests:
+        for document in documents_in(path):
+            data = document.data if isinstance(document.data, dict) else {}
+            yield from structs(data, "items") if document.kind == "List" else [data]
+    for field, kind in zip(GENERATORS, ("ConfigMap", "Secret"), strict=True):
+        for each in structs(layer.data, field):
+            options = {**mapping(layer.data, "generatorOptions"), **mapping(each, "options")}
+            metadata = {"name": each.get("name"), "namespace": each.get("namespace")}
+            yield {"apiVersion": "v1", "kind": kind, "metadata": {**metadata, **{name: options.get(name) for name in MARKINGS}}}
+
+
+def patches_in(layer: Layer) -> Iterator[str]:
+    """The texts of the patches of a kustomization."""
+    yield from inline_patches_of(layer.data)
+    folder = layer.folder
+    for name in patches_of(layer.data):
+        try:
+            yield text_of(joined(folder, name)) if name else ""
+        except OSError:
+            continue
+
+
+def entries_of(data: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
+    """The entries of a list, each at its own index."""
+    found = data.get(field)
+    return [each if isinstance(each, dict) else {} for each in found] if isinstance(found, list) else []
