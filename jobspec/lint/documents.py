@@ -14,8 +14,11 @@ from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+    from typing import Any, TypeVar
 
     from jobspec.world.world import Cluster
+
+    T = TypeVar("T")
 
     #: Group, kind, namespace, name, and the folder of the file.
     Identity = tuple[str, str, str, str, str]
@@ -54,6 +57,7 @@ class Documents:
         )
         self._selectors = cache(lambda kind, path, namespace: Selectors(self._in_namespace(kind, namespace), path))
         self._syncs = syncs
+        self._found: dict[str, Any] = {}
         for document in documents:
             self._first.setdefault(self._key(document), document)
 
@@ -105,6 +109,25 @@ class Documents:
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""
         return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
+
+    def met(self, document: Document, kind: GroupKind, name: str) -> list[Document]:
+        """The objects of a kind and name among the files that are certainly in the namespace of a document."""
+        found = self._own.by_name.get((kind, name), ()) if name else ()
+        return [each for each in found if self.are_together(each, document)]
+
+    def are_together(self, one: Document, other: Document) -> bool:
+        """Whether two documents are applied to one namespace: they name the same one, or name none and are applied together."""
+        if one.namespace != other.namespace or any(each.is_held or each.is_shown for each in (one, other)):
+            return False
+        folders = (self._syncs.get(each.file) or each.file.rpartition("/")[0] for each in (one, other))
+        return bool(one.namespace) or one.file == other.file or len(set(folders)) == 1
+
+    def once(self, name: str, find: Callable[[], T]) -> T:
+        """What *find* gives, called once for each name: a cache of what all documents say together."""
+        if name not in self._found:
+            self._found[name] = find()
+        found: T = self._found[name]
+        return found
 
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in its file or one that is applied with it: of the same kind, namespace and name."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOBSET, PRIORITY_CLASS, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import marks_at, value_at
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import items, with_marks
+from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text, with_marks
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import is_workload, released
+from jobspec.operators.workloads import REPLICATED_JOB, is_workload, released, resumed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,12 +71,16 @@ class LintedJob(LintedDocument):
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
         self.is_job = given.group_kind in (PYTORCHJOB, TRAINJOB)
         kind: Sees = "PyTorchJob" if self.is_pytorchjob else "TrainJob"
-        self.seen_as = ("pods", "job", kind) if self.is_job else ("pods", "runtime's pods")
+        self.seen_as = ("pods", "job", kind, "objects") if self.is_job else ("pods", "runtime's pods", "objects")
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
         self.tree = with_marks(given.data, given.marks)
         """The given document with its marks."""
         self.roles: Sequence[ExpandedRole] = expanded.roles
         """The roles that have pods."""
+        self.objects: Sequence[MarkedTree] = expanded.objects
+        """All that the operator makes of the job."""
+        self.pods = [each.pod_tree for each in self.roles]
+        """A pod of each role."""
         self.training = [each for each in self.roles if each.training]
         """The roles that train."""
         self.training_pods = sum([each.count for each in self.training])
@@ -99,6 +104,58 @@ class LintedJob(LintedDocument):
     def in_runtime(self, *path: str) -> Any:
         """The value at a path of the runtime, None where there is none."""
         return value_at(self.runtime.data, path) if self.runtime else None
+
+
+class LintedJobSet(LintedDocument):
+    """A JobSet as a server stores it: of its own document, or the one that the trainer makes for a job or for a runtime's smallest job."""
+
+    def __init__(
+        self, given: Document, documents: Documents, tree: MarkedTree, objects: Sequence[MarkedTree], runtime: Document | None = None
+    ) -> None:
+        super().__init__(given, documents)
+        self.runtime = runtime
+        self.is_own = given.group_kind == JOBSET
+        """Whether the document is the JobSet itself."""
+        self.seen_as = ("JobSet", "objects") if self.is_own else ("JobSet",)
+        self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
+        self.tree = tree
+        """The JobSet with the defaults of its CRD and its webhook."""
+        self.objects = objects
+        """The Service, the claims, the Jobs and the pods."""
+        self.pods = [each[0] for each in grouped(of_kind(objects, "Pod"), _replicated_job).values()]
+        """A pod of each replicated job."""
+
+
+def linted_jobsets(given: Document, documents: Documents, job: LintedJob | None) -> list[LintedJobSet]:
+    """The JobSets of a document: the document itself, or those that the trainer makes of the *job* that it is."""
+    if not job and not _is_whole_jobset(given):
+        return []
+    from jobspec.operators.jobset.webhook import stored_jobset
+
+    target = documents.target
+    if job:
+        made = of_kind(job.objects, "JobSet")
+        return [LintedJobSet(given, documents, stored_jobset(each, target), job.objects, job.runtime) for each in made]
+    from jobspec.operators.made import stored
+    from jobspec.operators.trainer.objects import expand_jobset
+
+    tree = stored_jobset(stored(resumed(given), target), target)
+    try:
+        objects = expand_jobset(tree, target, context=documents.of_kind(PRIORITY_CLASS), first_and_last_only=True)
+    except JobspecError:  # too many Jobs to look at
+        objects = []
+    return [LintedJobSet(given, documents, tree, objects)]
+
+
+def _is_whole_jobset(given: Document) -> bool:
+    """Whether a document is a JobSet whose replicated jobs have names, and no patch of one."""
+    jobs = value_at(given.data, ("spec", "replicatedJobs"))
+    return given.group_kind == JOBSET and isinstance(jobs, list) and all(value_at(each, ("name",)) for each in jobs)
+
+
+def _replicated_job(pod: MarkedTree) -> str:
+    """The name of the replicated job of a pod."""
+    return text(pod, "metadata", "labels", REPLICATED_JOB)
 
 
 def linted_job(given: Document, documents: Documents) -> LintedJob | None:

@@ -11,14 +11,25 @@ from jobspec.documents.document import Document
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.lint import communication, exit_codes, filesystems, interfaces, queues, restarts, runtimes, scheduling, storage
+from jobspec.lint import (
+    communication,
+    exit_codes,
+    filesystems,
+    interfaces,
+    jobset_failures,
+    queues,
+    restarts,
+    runtimes,
+    scheduling,
+    storage,
+)
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
 from jobspec.lint.environment import ENVIRONMENT_RULES
 from jobspec.lint.images import IMAGE_RULES
 from jobspec.lint.istio import ISTIO_RULES
-from jobspec.lint.linted import LintedDocument, linted_job
+from jobspec.lint.linted import LintedDocument, linted_job, linted_jobsets
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
 from jobspec.lint.topology import TOPOLOGY_RULES
@@ -50,6 +61,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "images": IMAGE_RULES,
     "interfaces": interfaces.RULES,
     "istio": ISTIO_RULES,
+    "jobsets": jobset_failures.RULES,
     "kueue": queues.RULES,
     "names": NAME_RULES,
     "releases": RELEASE_RULES,
@@ -128,12 +140,13 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
 
 
 def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
-    """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
+    """What the rules look at of a file: each document by itself, each job or runtime with its pods, and each JobSet."""
     for document in seen(file):
         yield LintedDocument(document, documents)
         job = linted_job(document, documents) if find(document.api_version, document.kind) else None
         if job:
             yield job
+        yield from linted_jobsets(document, documents, job)
 
 
 def _findings(linted: LintedDocument, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
