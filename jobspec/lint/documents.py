@@ -116,11 +116,15 @@ class Documents:
         return [each for each in found if self.are_together(each, document)]
 
     def are_together(self, one: Document, other: Document) -> bool:
-        """Whether two documents are applied to one namespace: they name the same one, or name none and are applied together."""
+        """Whether two documents are in one namespace: they name the same one, or name none and are applied together."""
         if one.namespace != other.namespace or any(each.is_held or each.is_shown for each in (one, other)):
             return False
-        folders = (self._syncs.get(each.file) or each.file.rpartition("/")[0] for each in (one, other))
-        return bool(one.namespace) or one.file == other.file or len(set(folders)) == 1
+        return bool(one.namespace) or self.are_applied_together(one, other)
+
+    def are_applied_together(self, one: Document, other: Document) -> bool:
+        """Whether two documents are in one file, in one folder, or in files that an engine applies together."""
+        places = (self._syncs.get(each.file) or each.file.rpartition("/")[0] for each in (one, other))
+        return one.file == other.file or len(set(places)) == 1
 
     def once(self, name: str, find: Callable[[], T]) -> T:
         """What *find* gives, called once for each name: a cache of what all documents say together."""

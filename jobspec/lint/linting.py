@@ -22,6 +22,7 @@ from jobspec.lint import (
     runtimes,
     scheduling,
     storage,
+    taken_names,
 )
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
@@ -63,7 +64,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "istio": ISTIO_RULES,
     "jobsets": jobset_failures.RULES,
     "kueue": queues.RULES,
-    "names": NAME_RULES,
+    "names": (*NAME_RULES, *taken_names.RULES),
     "releases": RELEASE_RULES,
     "restarts": (*restarts.RULES, *exit_codes.RULES),
     "runtimes": runtimes.RULES,

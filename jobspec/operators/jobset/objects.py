@@ -6,9 +6,10 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 from __future__ import annotations
 
 from jobspec.apis.releases import Target, is_at_least
-from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.places import Data, Mark
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, number, set_by, text, with_appended, with_fields
+from jobspec.go.values import mapping
 from jobspec.operators.batch import POD_OF_JOB
 from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, operator_mark, owner_references
 from jobspec.operators.workloads import TEMPLATE
@@ -50,6 +51,12 @@ def _subdomain(jobset: MarkedTree) -> MarkedTree:
     """The subdomain of the pods, which is the name of the headless Service."""
     found = jobset.get("spec", "network", "subdomain")
     return found if found and found.value else jobset.value["metadata"].value["name"]
+
+
+def headless_service(spec: Data, name: str) -> str:
+    """The name of the headless Service of a JobSet by its spec, as `_subdomain` has it; empty where the pods have no host names."""
+    network = mapping(spec, "network")
+    return "" if network.get("enableDNSHostnames") is False else network.get("subdomain") or name
 
 
 # The Jobs of a JobSet, as JobSet sends them.

@@ -1,0 +1,192 @@
+"""Names of objects that operators create, and that an object of the files has already.
+
+Follows `createHeadlessSvcIfNecessary` and `createJobs`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0; `getRuntimeSnapshot`,
+github.com/kubeflow/trainer pkg/runtime/core, 2.3.0; and `CreateNewService`, github.com/kubeflow/training-operator
+pkg/controller.v1/common, 1.7.0 to 1.9.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, PYTORCHJOB, RUNTIMES, SERVICE, TRAINJOB
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import text
+from jobspec.go.values import mapping
+from jobspec.lint.documents import Documents
+from jobspec.lint.linted import LintedJob, LintedJobSet
+from jobspec.operators.jobset.objects import headless_service
+from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.operators.training_operator import OBJECT_NAME
+from jobspec.operators.workloads import value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from jobspec.apis.kinds import GroupKind
+    from jobspec.diagnostics.diagnostic import Severity
+
+    Linted = LintedJob | LintedJobSet
+
+
+_NAME = ("metadata", "name")
+_MANAGERS = ("", "trainer.kubeflow.org/trainjob-controller", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator")
+
+
+def taken_jobset_name(job: LintedJob) -> Iterator[Finding]:
+    """A JobSet has the name of a TrainJob in its namespace: the TrainJob never runs.
+
+    Why: the trainer makes a JobSet of the TrainJob's name. It leaves one that is there alone, without asking whose it is, and copies its
+    status: the TrainJob is complete when that JobSet is, and nothing of it has run. In the other order, the server refuses the JobSet.
+    Instead: give one of them another name.
+    Before: "kind: JobSet, metadata: {name: bert}, beside kind: TrainJob, metadata: {name: bert}"
+    After: "kind: JobSet, metadata: {name: bert-eval}, beside kind: TrainJob, metadata: {name: bert}"
+    Evidence: trainer 2.3.0 with JobSet 0.12.0 on a server
+    """
+    for each in _others(job, JOBSET, [job.given.name]):
+        message = f"never runs: the trainer takes the JobSet `{job.given.name}` of the files for that of the job"
+        yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
+
+
+def taken_snapshot_name(job: LintedJob) -> Iterator[Finding]:
+    """A ConfigMap has the name under which trainer 2.3 keeps the runtime of a TrainJob: nothing is made of the job.
+
+    Why: the trainer reads `<job>-runtime-snapshot` before it makes anything, and refuses one that the job does not own. Only an event of
+    the TrainJob says so, and the trainer tries again forever.
+    Instead: another name for the ConfigMap.
+    Before: "kind: ConfigMap, metadata: {name: bert-runtime-snapshot}"
+    After: "kind: ConfigMap, metadata: {name: bert-runtime}"
+    Evidence: `getRuntimeSnapshot` of github.com/kubeflow/trainer pkg/runtime/core, 2.3.0
+    """
+    for each in _others(job, CONFIG_MAP, _names(job, "ConfigMap", ending="-runtime-snapshot")):
+        message = f"nothing is created: the ConfigMap `{each.name}` has the name of the trainer's snapshot"
+        yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
+
+
+def taken_job_name(linted: Linted) -> Iterator[Finding]:
+    """A Job has the name of one that JobSet creates, for a JobSet or a TrainJob: the JobSet never starts.
+
+    Why: JobSet names its Jobs `<jobset>-<replicated job>-<index>`, and tries forever to create one that exists. An event of the JobSet
+    says so; a TrainJob has no status at all.
+    Instead: give the Job, or the JobSet, another name.
+    Before: "kind: Job, metadata: {name: bert-node-0}, beside kind: TrainJob, metadata: {name: bert}"
+    After: "kind: Job, metadata: {name: bert-evaluation}, beside kind: TrainJob, metadata: {name: bert}"
+    Evidence: `createJobs` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
+    """
+    for each in _others(linted, JOB, _names(linted, "Job")):
+        message = f"never starts: JobSet cannot create the Job `{each.name}`, which the files have already"
+        yield Finding(_NAME, message, _hint(each, linted), severity=_severity(each, linted))
+
+
+def taken_service_name(linted: Linted) -> Iterator[Finding]:
+    """A Service has the name of one by which the pods of a job find each other.
+
+    Why: JobSet takes any Service of its subdomain's name for its own. Where that one is not headless, or selects other pods, no pod's
+    host name resolves, and no event says so. training-operator cannot create the Service, tries forever, and sets no status of the job.
+    Instead: give the Service another name.
+    Before: "kind: Service, metadata: {name: bert}, beside kind: TrainJob, metadata: {name: bert}"
+    After: "kind: Service, metadata: {name: bert-serving}, beside kind: TrainJob, metadata: {name: bert}"
+    Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
+    """
+    is_pytorchjob = linted.given.group_kind == PYTORCHJOB
+    for each in _others(linted, SERVICE, _service_names(linted)):
+        if is_pytorchjob:
+            message = f"training-operator cannot create the Service `{each.name}`, which the files have already"
+        elif _leads_to(each, linted):
+            continue
+        else:
+            message = f"host names do not resolve: the files' own Service `{each.name}` is taken for that of the pods"
+        yield Finding(_NAME, message, _hint(each, linted))
+
+
+def shared_subdomain(linted: Linted) -> Iterator[Finding]:
+    """Two JobSets of a namespace share their headless Service, which selects the pods of the first alone.
+
+    Why: the Service has the name of the subdomain, which is the JobSet's own name unless `network.subdomain` sets another. JobSet does not
+    ask whose a Service is: the second JobSet gets none, its host names do not resolve, and no event says so. When the first one is deleted,
+    its Service goes, too.
+    Instead: a subdomain for each, or none.
+    Before: "network: {subdomain: workers}, in two JobSets"
+    After: "network: {subdomain: alpha-workers} and network: {subdomain: beta-workers}"
+    Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
+    """
+    given, documents = linted.given, linted.documents
+    for service in _service_names(linted):
+        users = documents.once("users of subdomains", lambda: _users_of_subdomains(documents)).get((given.namespace, service), [])
+        before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
+        for other in before:
+            if other.name != given.name and documents.are_together(other, given):
+                place = ("spec", "network", "subdomain") if linted.get("spec", "network", "subdomain") else _NAME
+                message = f"`{given.name}` and `{other.name}` share the Service `{service}`, which selects pods of one of them"
+                yield Finding(place, message, "give each its own `network.subdomain`")
+                break
+
+
+def _users_of_subdomains(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
+    """The JobSets, and the TrainJobs of which JobSets are made, by namespace and by the name of their headless Service."""
+    found = [(each, mapping(each.data, "spec")) for each in documents.of_kind(JOBSET)]
+    for each in documents.of_kind(TRAINJOB):
+        runtime = runtime_of(each, documents.referred(each), documents.target)
+        if runtime is not None:
+            found.append((each, mapping(runtime.data, "spec", "template", "spec")))
+    return gathered(((each.namespace, headless_service(spec, each.name)), each) for each, spec in found if each.name)
+
+
+def _others(linted: Linted, kind: GroupKind, names: Iterable[str]) -> Iterator[Document]:
+    """The objects of the files that have one of these names, and no operator as their owner."""
+    if linted.given.group_kind in RUNTIMES or not linted.given.name or _manager(linted) not in _MANAGERS:
+        return
+    for name in names:
+        found = linted.documents.met(linted.given, kind, name)
+        yield from (each for each in found if not value_at(each.data, ("metadata", "ownerReferences")))
+
+
+def _hint(other: Document, linted: Linted) -> str:
+    """What to do about an object that has the name, and where that object is."""
+    place = other.marks.nearest(_NAME).place()
+    where = f"line {place.line}" if place.file == linted.given.file else str(place)
+    return f"rename it ({where}) or the {linted.given.kind}"
+
+
+def _severity(other: Document, linted: Linted) -> Severity | None:
+    """A warning for an object of another folder, which may be for another cluster; else the severity of the rule."""
+    return None if linted.documents.are_applied_together(other, linted.given) else "warning"
+
+
+def _manager(linted: Linted) -> str:
+    place = ("runPolicy",) if linted.given.group_kind == PYTORCHJOB else ()
+    return linted.get("spec", *place, "managedBy") or ""
+
+
+def _names(linted: Linted, kind: str, *, ending: str = "") -> list[str]:
+    """The names of the objects of a kind that operators make, those with an *ending*."""
+    made = (text(each, "metadata", "name") for each in linted.objects if text(each, "kind") == kind)
+    return [each for each in made if each.endswith(ending)]
+
+
+def _service_names(linted: Linted) -> list[str]:
+    """The names of the Services of a job; of a PyTorchJob, of which the first and last of many are expanded, by its roles."""
+    if isinstance(linted, LintedJob) and linted.is_pytorchjob:
+        name = linted.given.name
+        return [OBJECT_NAME.format(name, role.name.lower(), index) for role in linted.roles for index in range(role.count)]
+    return _names(linted, "Service")
+
+
+def _leads_to(service: Document, linted: Linted) -> bool:
+    """Whether a Service gives the pods of a job their host names: it is headless and selects them."""
+    selector = mapping(service.data, "spec", "selector")
+    labels = [{name: str(each.value) for name, each in pod.entries("metadata", "labels")} for pod in linted.pods]
+    is_headless = value_at(service.data, ("spec", "clusterIP")) == "None"
+    return is_headless and bool(selector) and all(selector.items() <= each.items() for each in labels)
+
+
+RULES = (
+    Rule(taken_jobset_name, "error", sees="TrainJob", kinds=[JOBSET]),
+    Rule(taken_snapshot_name, "error", sees="TrainJob", kinds=[CONFIG_MAP]),
+    Rule(taken_job_name, "error", sees="objects", kinds=[JOB]),
+    Rule(taken_service_name, "warning", sees="objects", kinds=[SERVICE]),
+    Rule(shared_subdomain, "warning", sees="objects", reads=["subdomain"], kinds=[JOBSET]),
+)
