@@ -88,7 +88,7 @@ _RENDER = {
 _ADMISSION = {
     "pod-security": "The Pod Security level of the namespace, set by its labels, does not admit the pod.",
     "outside-limit-range": "A LimitRange of the namespace does not admit what the container, pod or claim requests.",
-    "over-quota": "A ResourceQuota of the namespace is exceeded, or limits a resource that the pod does not set.",
+    "over-quota": "A ResourceQuota of the namespace is exceeded, by objects of the kind too, or limits what the pod does not set.",
     "refused-by-class": "The pod contradicts its PriorityClass or RuntimeClass, which sets the value.",
     "refused-by-account": "The ServiceAccount of the pod does not allow it to use the Secret.",
     "refused-by-policy": "An admission policy in CEL refuses the object, or warns of it or records it, as its binding says.",
@@ -112,7 +112,7 @@ _OUTCOME = {
     "no-pods-created": "The operator creates no pods for the job as written: it is suspended, or another controller manages it.",
     "kind-not-queued": "Bypasses Kueue, whose configuration does not queue the kind: the job starts at once, whatever the quota.",
     "never-admitted": "Kueue never admits the job, however empty the cluster is: a queue is stopped, or no flavor has room or fits.",
-    "never-fits": "The pods of the job together need more than a ResourceQuota of the namespace allows: some are never created.",
+    "never-fits": "The pods of the job, or its other objects, are more than a ResourceQuota allows: some are never created.",
     "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",
     "pods-refused": "The server refuses the pods of an accepted job: none starts, and at most an event says why.",
     "pods-lost": "A policy takes from pods or Jobs the labels that their owner knows them by: it makes others forever, or never ends.",

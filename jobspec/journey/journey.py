@@ -6,6 +6,7 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check, with_stand_ins
+from jobspec.journey.object_counts import within_counts
 from jobspec.journey.outcomes import foresee, foresee_rest
 from jobspec.journey.policies import clusters_with_policies, expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
 from jobspec.journey.references import name_in_file, resolve
@@ -85,7 +86,9 @@ def travel(journey: Journey) -> list[Checked]:
     again = [at for at, there in enumerate(met) if there is not expected and is_concerned(checked[at], concerned)]
     for at, each in zip(again, _check_in(journey, [files[at] for at in again], [met[at] for at in again]), strict=True):
         checked[at] = each
-    return foresee_rest(resolve(checked, for_all, folders), met)
+    left_out = [at for at, each in enumerate(files) if each.is_left_out]
+    foreseen = foresee_rest(resolve(checked, for_all, folders), met)
+    return within_counts(foreseen, folders, for_all, lambda at: files[at].load(for_all).documents, left_out=left_out)
 
 
 def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Cluster]) -> list[Checked]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import QUEUE_KINDS, VALIDATING_POLICY, CompleteKinds
+from jobspec.apis.kinds import POD, PYTORCHJOB, QUEUE_KINDS, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
+from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.problems import Problem
 from jobspec.diagnostics.rules import Finding
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
@@ -42,15 +44,33 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
     policies = policies or PolicyObjects(complete=complete)
     if complete.every:
         policies = policies.with_others(_made(job, namespace))
-    counted = []
+    requests = []
     for role in job.roles:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
-        counted.append((review.pod, role.count))
+        requests.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _findings_by_line("pods-refused", "pods refused", refused, role)
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
-    for problem in job_quota_problems(counted, namespace, policies):
+    for problem in job_quota_problems(requests, namespace, policies):
         yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
+    yield from _too_many_objects(job, policies)
+
+
+def _too_many_objects(job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
+    """The kinds of which a quota allows fewer objects than the operators create for a job."""
+    from jobspec.kubernetes.admission.quotas import count_limits
+
+    for kind, made in grouped(job.objects, lambda each: group_kind(text(each, "apiVersion"), text(each, "kind"))).items():
+        if kind == POD:
+            continue
+        has_one_a_pod = kind == SERVICE and job.job.group_kind == PYTORCHJOB
+        number = sum(role.count for role in job.roles) if has_one_a_pod else len(made)
+        for limit in count_limits(kind[0], plural_of(kind[1]), job.job.namespace, policies):
+            if number > limit.allowed:
+                what = f"the job has {counted(number, kind[1])}, {limit.sentence()}"
+                message = f"exceeds ResourceQuota `{limit.quota}`: {what}: some are never created"
+                yield Finding(None, message, "raise the quota", rule="never-fits")
+                break
 
 
 def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:

@@ -1,10 +1,12 @@
-"""ResourceQuotas of a namespace: what they count of a pod or claim, what they demand, and whether there is room.
+"""ResourceQuotas of a namespace: what they count of pods, claims and other objects, what they demand, and whether there is room.
 
 Follows `CheckRequest`, k8s.io/apiserver pkg/admission/plugin/resourcequota, and the pod and claim evaluators, k8s.io/kubernetes
 pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is taken as empty.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from jobspec.apis.kinds import RESOURCE_QUOTA
 from jobspec.diagnostics.places import Data, Path
@@ -103,6 +105,47 @@ def _exceeded(quota: NamespaceQuota, asked: Amounts, used: Amounts, who: str, pa
             used_part = f", of which {taken} is used" if taken.nanos else ""
             message = f"exceeds ResourceQuota `{quota.name}`: {who} {each} of `{name}`, the quota is {hard}{used_part}"
             yield Problem(_RULE, path, message, "request less, or raise the quota")
+
+
+# Numbers of objects.
+#
+# Follows `objectCountEvaluator`, k8s.io/apiserver pkg/quota/v1/generic, and `legacyObjectCountAliases` and the service evaluator,
+# k8s.io/kubernetes pkg/quota/v1/evaluator/core, 1.36: quotas with scopes count pods and claims alone.
+
+
+#: The resources that quotas may also name without `count/`.
+_WITHOUT_PREFIX = ("configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services")
+#: The resources of which each namespace has objects that controllers make, and how many: kube-root-ca.crt.
+_ALWAYS_THERE = {"configmaps": 1}
+
+
+class CountLimit(NamedTuple):
+    """How many objects of a kind a quota allows, beside those that each namespace has."""
+
+    quota: str
+    name: str
+    """The name by which the quota counts them, such as `count/jobs.batch`."""
+    hard: Quantity
+    allowed: int
+
+    def sentence(self) -> str:
+        """The limit in words."""
+        own = " and each namespace has one" if self.allowed < self.hard.nanos // _ONE.nanos else ""
+        return f"the quota of `{self.name}` is {self.hard}{own}"
+
+
+def count_limits(group: str, plural: str, namespace: str, objects: PolicyObjects) -> list[CountLimit]:
+    """The limits on the number of objects of a resource in a namespace."""
+    names = [f"count/{plural}.{group}" if group else f"count/{plural}", *([plural] if not group and plural in _WITHOUT_PREFIX else [])]
+    there = 0 if group else _ALWAYS_THERE.get(plural, 0)
+    quotas = [each for each in _quotas(namespace, objects) if not _selectors(each.data)]
+    found = [(each.name, name, each.hard[name]) for each in quotas for name in names if name in each.hard]
+    return [CountLimit(quota, name, hard, max(hard.nanos // _ONE.nanos - there, 0)) for quota, name, hard in found]
+
+
+def counts_objects(quota: Data) -> bool:
+    """Whether a quota limits the number of objects of some kind."""
+    return any(name.startswith("count/") or name in _WITHOUT_PREFIX for name in map(str, mapping(quota, "spec", "hard")))
 
 
 # The scopes of a ResourceQuota: which pods and claims it counts.

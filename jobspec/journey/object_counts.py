@@ -1,0 +1,98 @@
+"""Objects of the files that are more than a ResourceQuota of their namespace allows of their kind: the server refuses the last ones."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.grouping import gathered, grouped
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import result_of
+from jobspec.journey.references import document_key, reaches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.journey.steps import Checked
+    from jobspec.world.world import Cluster
+
+_RULE = "over-quota"
+_COUNTED = ("valid", "partly")
+
+
+def within_counts(
+    files: Sequence[Checked],
+    folders: Sequence[str],
+    cluster: Cluster,
+    read: Callable[[int], Sequence[Document]],
+    *,
+    left_out: Collection[int] = (),
+) -> list[Checked]:
+    """The files with an error for each accepted object that a quota has no room for, beside the others of its folder.
+
+    Objects are counted in the order of files and documents. *folders*: as in `check_files`. *read* reads a file of a number once more,
+    where a quota counts objects. *left_out*: the numbers of files that nobody applies with the others.
+    """
+    quotas = [(folder, each) for file, folder in zip(files, folders, strict=True) for each in file.objects if _counts(each)]
+    quotas += [("", each) for each in cluster.objects if _counts(each)]
+    changed = list(files)
+    for folder in dict.fromkeys(folders) if quotas and cluster.stored is None else ():
+        reaching = [each for place, each in quotas if reaches(each, place, folder)]
+        numbers = [at for at, each in enumerate(folders) if each == folder and at not in left_out and reaching]
+        accepted = [(at, each) for at in numbers for each in _accepted(read(at), files[at])]
+        for at, problems in gathered(_refused(accepted, reaching, cluster)).items():
+            changed[at] = _with_problems(files[at], problems)
+    return changed
+
+
+def _counts(document: Document) -> bool:
+    from jobspec.kubernetes.admission.quotas import counts_objects
+
+    return document.group_kind == kinds.RESOURCE_QUOTA and counts_objects(document.data)
+
+
+def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document]:
+    """The documents of a file that are accepted objects in a namespace."""
+    accepted = {document_key(row) for row in file.result.documents if row.status in _COUNTED}
+    for each in documents:
+        is_object = not each.is_held and not each.is_shown and each.group_kind[0] not in (kinds.OVERLAY[0], kinds.KUSTOMIZATION[0])
+        if is_object and document_key(each) in accepted and not kinds.is_cluster_scoped(each.api_version, each.kind):
+            yield each
+
+
+def _refused(accepted: Sequence[tuple[int, Document]], quotas: Sequence[Document], cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
+    """The objects that come after as many as a quota allows, by the number of their file; one name is one object."""
+    from jobspec.kubernetes.admission.objects import policies_of
+    from jobspec.kubernetes.admission.quotas import count_limits
+
+    policies = policies_of(quotas)
+    for (kind, namespace), several in grouped(accepted, lambda each: (each[1].group_kind, each[1].namespace)).items():
+        plural = (cluster.custom_kinds.plural(several[0][1]) if cluster.custom_kinds else "") or kinds.plural_of(kind[1])
+        limits = count_limits(kind[0], plural, namespace, policies) if kind != kinds.POD else ()
+        named = list(_first_of_each_name(several).values()) if limits else ()
+        for limit in limits:
+            for at, each in named[limit.allowed :]:
+                message = f"exceeds ResourceQuota `{limit.quota}`: {_counted(named, kind[1])}, {limit.sentence()}"
+                yield at, each.problem(_RULE, message, ("metadata", "name"), hint="raise the quota, or create fewer")
+
+
+def _first_of_each_name(several: Iterable[tuple[int, Document]]) -> dict[str | int, tuple[int, Document]]:
+    """The first document of each name; each that has a generated name counts."""
+    first: dict[str | int, tuple[int, Document]] = {}
+    for at, each in several:
+        first.setdefault(each.name or id(each), (at, each))
+    return first
+
+
+def _counted(several: Sequence[object], kind: str) -> str:
+    return f"the files have {len(several)} {kind}s" if len(several) > 1 else f"the files have a {kind}"
+
+
+def _with_problems(file: Checked, problems: Sequence[Diagnostic]) -> Checked:
+    """A file whose refused objects are invalid."""
+    refused = {each.document for each in problems}
+    rows = [
+        result_of(row, "invalid", runs=False) if row.index in refused and row.status in _COUNTED else row for row in file.result.documents
+    ]
+    return file.changed(result=FileResult(file.result.path, rows, [*file.result.diagnostics, *problems], ignored=file.result.ignored))

@@ -1,0 +1,51 @@
+"""Objects of files that are more than a quota allows are refused, the last ones first."""
+
+from jobspec.journey.checking import load
+from jobspec.journey.journey import check_files
+from jobspec.journey.steps import Source
+from jobspec.world.world import Cluster
+
+QUOTA = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: team}, spec: {hard: {%s}}}\n---\n"
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: %s}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: train, image: train}]}}}
+---
+"""
+CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: %s}}\n---\n"
+
+
+def refused(*texts: str, folders: list[str] | None = None) -> list[tuple[str, int]]:
+    """The files and the lines of the objects that are refused."""
+    files = [Source(f"{number}.yaml", text) for number, text in enumerate(texts)]
+    found = check_files(files, lambda each, there: load(each, (), there), Cluster(), outcome=True, folders=folders or [])
+    assert {each.rule for file in found for each in file.result.diagnostics} <= {"over-quota"}
+    invalid = [row for file in found for row in file.result.documents if row.status == "invalid"]
+    lines = [(file.result.path, each.mark.line) for file in found for each in file.result.diagnostics]
+    assert len(invalid) == len(lines)
+    return lines
+
+
+def test_an_object_after_as_many_as_are_allowed_is_refused() -> None:
+    jobs = [JOB % (name, "team") for name in "abc"]
+    assert refused(QUOTA % "count/jobs.batch: 2" + "".join(jobs)) == [("0.yaml", 18)]
+    assert refused(QUOTA % "count/jobs.batch: 3" + "".join(jobs)) == []
+    assert refused(*jobs, QUOTA % "count/jobs.batch: 2") == [("2.yaml", 4)]
+
+
+def test_objects_of_other_namespaces_names_and_folders_do_not_count() -> None:
+    quota = QUOTA % "count/jobs.batch: 1"
+    assert refused(quota + JOB % ("a", "team") + JOB % ("b", "other")) == []
+    assert refused(quota + JOB % ("a", "team") + JOB % ("a", "team")) == []
+    assert refused(quota, JOB % ("a", "team"), JOB % ("b", "team"), folders=["base", "dev", "prod"]) == []
+
+
+def test_each_namespace_has_a_config_map() -> None:
+    assert refused(QUOTA % "configmaps: 2" + CONFIG_MAP % ("a", "team")) == []
+    assert refused(QUOTA % "configmaps: 1" + CONFIG_MAP % ("a", "team")) == [("0.yaml", 3)]
+
+
+def test_a_quota_with_scopes_counts_no_other_objects_than_pods() -> None:
+    text = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: team}, spec: {scopes: [BestEffort], hard: {pods: 1}}}\n---\n"
+    assert refused(text + JOB % ("a", "team") + JOB % ("b", "team")) == []
