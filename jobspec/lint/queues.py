@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CLUSTER, CLUSTER_QUEUE, QUEUE_KINDS, RESOURCE_FLAVOR
+from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_KINDS, RESOURCE_FLAVOR
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
 from jobspec.diagnostics.places import items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
@@ -12,6 +12,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.kueue.versions import writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import QUEUE, suspend_of
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 
 _LOCAL_QUEUE = QUEUE_KINDS[1]
-
-
-_WITH_NODES = [("", "Node"), CLUSTER]
 
 
 def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
@@ -188,7 +186,7 @@ def flavor_without_nodes(document: LintedDocument) -> Iterator[Finding]:
     After: nodeLabels: {cloud.google.com/gke-accelerator: nvidia-tesla-a100}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/
     """
-    nodes = _nodes(document)
+    nodes = nodes_of(document)
     wanted = value_at(document.given.data, ("spec", "nodeLabels"))
     if document.given.group_kind == RESOURCE_FLAVOR and nodes and isinstance(wanted, dict) and not _with_labels(nodes, wanted):
         labels = ", ".join(f"{key}={value}" for key, value in wanted.items())
@@ -204,7 +202,7 @@ def quota_without_nodes(document: LintedDocument) -> Iterator[Finding]:
     After: {name: nvidia.com/gpu, nominalQuota: 32}
     Evidence: kubernetes-sigs/kueue#1410
     """
-    nodes = _nodes(document)
+    nodes = nodes_of(document)
     if document.given.group_kind != CLUSTER_QUEUE or not nodes:
         return
     from jobspec.operators.kueue.world import amount, spelt
@@ -231,7 +229,7 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     After: resources: {limits: {nvidia.com/gpu: 8}}
     Evidence: kubernetes-sigs/kueue#3211
     """
-    nodes = _nodes(job)
+    nodes = nodes_of(job)
     if not nodes or job.documents.cluster.is_pinned:  # what becomes of the job says it
         return
     from jobspec.kubernetes.pods.resources import filled_in
@@ -240,16 +238,6 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     for role in job.roles:
         if why := no_node_for(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes):
             yield Finding(role.pod_tree.get("spec", "containers"), f"no node can run a pod: {why}", "request less for each pod")
-
-
-def _nodes(document: LintedDocument) -> Sequence[AlikeNodes]:
-    """The nodes among the files, and the shapes of nodes of pinned clusters; none where there are neither."""
-    found = [each.data for kind in _WITH_NODES for each in document.documents.of_kind(kind)]
-    if not found:
-        return ()
-    from jobspec.operators.kueue.world import world_of
-
-    return world_of(found).nodes or ()
 
 
 def _with_labels(nodes: Sequence[AlikeNodes], labels: dict[str, Any]) -> list[AlikeNodes]:
@@ -295,9 +283,9 @@ RULES = (
     Rule(unknown_cluster_queue, "warning", sees="document"),
     Rule(unknown_flavor, "warning", sees="document", kinds=[RESOURCE_FLAVOR]),
     Rule(unreachable_cluster_queue, "info", sees="document", kinds=[_LOCAL_QUEUE]),
-    Rule(flavor_without_nodes, "warning", sees="document", kinds=_WITH_NODES),
-    Rule(quota_without_nodes, "info", sees="document", kinds=_WITH_NODES),
-    Rule(pod_without_node, "warning", sees="job", kinds=_WITH_NODES),
+    Rule(flavor_without_nodes, "warning", sees="document", kinds=WITH_NODES),
+    Rule(quota_without_nodes, "info", sees="document", kinds=WITH_NODES),
+    Rule(pod_without_node, "warning", sees="job", kinds=WITH_NODES),
     Rule(deprecated_kueue_api, "info", sees="document"),
     Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[QUEUE]),
 )

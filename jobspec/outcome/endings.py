@@ -7,6 +7,7 @@ from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import text
 from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+from jobspec.operators.workloads import QUEUE, value_at
 from jobspec.outcome.training_program import TrainingProgram
 
 TYPE_CHECKING = False
@@ -46,4 +47,6 @@ def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
         if ttl is not None and again:
             which = "a failed job" if again == "failed" else "the job, complete or failed,"
             message = f"{which} restarts forever: its JobSet is deleted after {ttl.value} s, and the trainer recreates it"
+            if value_at(job.job.data, ("metadata", "labels", QUEUE)):
+                message += ", beyond its queue's quota: Kueue suspends it, and the trainer resumes it, in turns"
             yield Finding(ttl, message, "remove `ttlSecondsAfterFinished`", rule="restarts-forever", severity="warning")

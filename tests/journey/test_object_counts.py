@@ -47,5 +47,5 @@ def test_each_namespace_has_a_config_map() -> None:
 
 
 def test_a_quota_with_scopes_counts_no_other_objects_than_pods() -> None:
-    text = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: team}, spec: {scopes: [BestEffort], hard: {pods: 1}}}\n---\n"
+    text = QUOTA.replace("spec: {", "spec: {scopes: [BestEffort], ") % "pods: 1"
     assert refused(text + JOB % ("a", "team") + JOB % ("b", "team")) == []
