@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, RUNTIMES
-from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedJobSet
-from jobspec.operators.jobset.objects import claim_name, claims
+from jobspec.operators.jobset.objects import claim_name, claims, makes_claims
 from jobspec.operators.workloads import value_at
 from jobspec.schemas import shapes
 
@@ -75,7 +74,7 @@ def kept_claim(jobset: LintedJobSet) -> Iterator[Finding]:
 
 def _claims(jobset: LintedJobSet) -> list[tuple[MarkedTree, MarkedTree]]:
     """The templates of claims with their policies; none for a release that makes no claims."""
-    return claims(jobset.tree) if is_at_least(jobset.documents.target["jobset"], "0.11.1") else []
+    return claims(jobset.tree) if makes_claims(jobset.documents.target) else []
 
 
 def _differences(template: Data, claim: Data, target: Target) -> list[str]:

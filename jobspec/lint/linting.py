@@ -24,6 +24,7 @@ from jobspec.lint import (
     runtimes,
     scheduling,
     storage,
+    synced_values,
     taken_names,
 )
 from jobspec.lint.accelerators import ACCELERATOR_RULES
@@ -73,6 +74,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "scheduling": scheduling.RULES,
     "security": SECURITY_RULES,
     "storage": storage.RULES,
+    "sync": synced_values.RULES,
     "topology": TOPOLOGY_RULES,
 }
 

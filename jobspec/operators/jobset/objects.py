@@ -27,8 +27,7 @@ def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     if text(jobset, "spec", "managedBy") not in ("", CONTROLLER) or not all(each.get(*_CONTAINERS) for each in jobs):
         return []
     owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
-    makes_claims = is_at_least(target["jobset"], "0.11.1")
-    made_claims = [_claim_of_template(*each, jobset, target, owners) for each in claims(jobset)] if makes_claims else []
+    made_claims = [_claim_of_template(*each, jobset, target, owners) for each in claims(jobset)] if makes_claims(target) else []
     return [*_services(jobset, target, owners), *made_claims, *jobs_of(jobset, target)]
 
 
@@ -224,6 +223,11 @@ def _exclusive(place: JobPlace) -> dict[str, MarkedTree]:
 # The volume claims of a JobSet, which it makes from templates from 0.11 on.
 #
 # Follows `createPVCsIfNecessary` and `addVolumes`, sigs.k8s.io/jobset pkg/controllers, 0.11.1 to 0.12.0.
+
+
+def makes_claims(target: Target) -> bool:
+    """Whether JobSet makes claims of templates."""
+    return is_at_least(target["jobset"], "0.11.1")
 
 
 def claims(jobset: MarkedTree) -> list[tuple[MarkedTree, MarkedTree]]:

@@ -5,7 +5,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import CLUSTER_QUEUE, JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from jobspec.diagnostics.places import Data
+    from jobspec.diagnostics.places import Data, Path
 
     #: Part of an object -> its fields that have other names -> the name, and the value.
     Changes = dict[str, dict[str, tuple[str, Any]]]
@@ -73,6 +73,18 @@ def as_v1beta2(data: Data) -> Data:
     parts = {name: mapping(data, name) for name in ("spec", "status")}
     made = change(*parts.values()) if change else {}
     return {**data, "apiVersion": _NEW, **{name: _renamed(part, made.get(name, {})) for name, part in parts.items() if name in data}}
+
+
+def is_converted(data: Data) -> bool:
+    """Whether the server stores an object of Kueue in another version than it is written in."""
+    return data.get("apiVersion") == _OLD
+
+
+def renamed_values(data: Data) -> list[tuple[Path, str]]:
+    """The paths of values of a v1beta1 object that v1beta2 calls differently, and what a server gives back for each."""
+    fungibility = mapping(data, "spec", "flavorFungibility") if is_converted(data) and data.get("kind") == CLUSTER_QUEUE[1] else {}
+    found = [(name, _FUNGIBILITY.get(str(value))) for name, value in fungibility.items()]
+    return [(("spec", "flavorFungibility", name), stored) for name, stored in found if stored]
 
 
 def converted(data: Data, version: str) -> Data | None:

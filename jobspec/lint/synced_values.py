@@ -1,0 +1,65 @@
+"""Values that the cluster stores in another form, in objects that Argo CD syncs from Git: these never show Synced.
+
+Follows the conversions of apis/kueue/v1beta1 and the webhooks of pkg/webhooks, sigs.k8s.io/kueue 0.19.2, and `jobSetWebhook.Default`,
+sigs.k8s.io/jobset pkg/webhooks, 0.12.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobspec.apis.kinds import JOBSET, QUEUE_GROUP
+from jobspec.diagnostics.problems import set_to
+from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.go.values import rewritten_quantities
+from jobspec.lint.linted import LintedDocument
+from jobspec.operators.kueue.versions import is_converted, renamed_values
+from jobspec.operators.webhooks import is_rewritten
+from jobspec.operators.workloads import value_at
+from jobspec.schemas import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.places import Path
+    from jobspec.documents.document import Document
+
+_ARGO_CD = (("argoproj.io", "Application"), ("argoproj.io", "ApplicationSet"))
+
+
+def out_of_sync_value(document: LintedDocument) -> Iterator[Finding]:
+    """The cluster stores a value in another form than Git has, and Argo CD shows the object as OutOfSync.
+
+    Why: Kueue converts objects of `v1beta1`, and its webhook, as that of JobSet, writes a new object back: every quantity in its canonical
+    form, and values that have another name in `v1beta2` by that. Argo CD compares texts: it syncs again and again, or the object is
+    OutOfSync forever.
+    Instead: write the value as it is stored.
+    Fix: writes the value as it is stored.
+    Before: "nominalQuota: '1000'"
+    After: "nominalQuota: 1k"
+    Evidence: redhat-appstudio/infra-deployments#11588, #11842, #11936; `Convert_v1beta1_ClusterQueueSpec_To_v1beta2_ClusterQueueSpec`
+    """
+    given, target = document.given, document.documents.target
+    is_read = given.group_kind == JOBSET or given.group_kind[0] == QUEUE_GROUP
+    if not is_read or not any(each in _ARGO_CD for each in document.documents.kinds()):
+        return
+    if is_converted(given.data):
+        who, when = "Kueue's conversion", "forever"
+    elif is_rewritten(given, target, old=None):
+        who, when = "a webhook", "after it is created"
+    else:
+        return
+    for path, stored in _rewritten(given, target):
+        message = f"OutOfSync {when}: {who} writes `{value_at(given.data, path)}` as `{stored}`"
+        yield Finding(path, message, f"write `{stored}`", edits=[(path, set_to((), stored))])
+
+
+def _rewritten(given: Document, target: Target) -> Iterator[tuple[Path, str]]:
+    """The values that the cluster stores in another form, without numbers that it stores as texts of the same digits."""
+    yield from renamed_values(given.data)
+    for path, stored in rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)):
+        if str(value_at(given.data, path)) != stored:
+            yield path, stored
+
+
+RULES = (Rule(out_of_sync_value, "info", sees="document"),)
