@@ -13,7 +13,7 @@ from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import rewritten_quantities
 from jobspec.lint.linted import LintedDocument
-from jobspec.operators.kueue.versions import is_converted, renamed_values
+from jobspec.operators.kueue.versions import is_converted, rewritten_fields
 from jobspec.operators.webhooks import is_rewritten
 from jobspec.operators.workloads import value_at
 from jobspec.schemas import shapes
@@ -50,13 +50,16 @@ def out_of_sync_value(document: LintedDocument) -> Iterator[Finding]:
     else:
         return
     for path, stored in _rewritten(given, target):
-        message = f"OutOfSync {when}: {who} writes `{value_at(given.data, path)}` as `{stored}`"
-        yield Finding(path, message, f"write `{stored}`", edits=[(path, set_to((), stored))])
+        if stored is None:
+            yield Finding(path, f"OutOfSync {when}: {who} drops `{path[-1]}`", "write the object in `kueue.x-k8s.io/v1beta2`")
+        else:
+            message = f"OutOfSync {when}: {who} writes `{value_at(given.data, path)}` as `{stored}`"
+            yield Finding(path, message, f"write `{stored}`", edits=[(path, set_to((), stored))])
 
 
-def _rewritten(given: Document, target: Target) -> Iterator[tuple[Path, str]]:
+def _rewritten(given: Document, target: Target) -> Iterator[tuple[Path, str | None]]:
     """The values that the cluster stores in another form, without numbers that it stores as texts of the same digits."""
-    yield from renamed_values(given.data)
+    yield from rewritten_fields(given.data)
     for path, stored in rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)):
         if str(value_at(given.data, path)) != stored:
             yield path, stored

@@ -61,7 +61,9 @@ def taken_snapshot_name(job: LintedJob) -> Iterator[Finding]:
     After: "kind: ConfigMap, metadata: {name: bert-runtime}"
     Evidence: `getRuntimeSnapshot` of github.com/kubeflow/trainer pkg/runtime/core, 2.3.0
     """
-    for each in _others(job, CONFIG_MAP, _names(job, "ConfigMap", ending="-runtime-snapshot")):
+    from jobspec.operators.trainer.objects import snapshot_name
+
+    for each in _others(job, CONFIG_MAP, [snapshot_name(job.given.name, job.documents.target)]):
         message = f"nothing is created: the ConfigMap `{each.name}` has the name of the trainer's snapshot"
         yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
 
@@ -161,10 +163,9 @@ def _manager(linted: Linted) -> str:
     return linted.get("spec", *place, "managedBy") or ""
 
 
-def _names(linted: Linted, kind: str, *, ending: str = "") -> list[str]:
-    """The names of the objects of a kind that operators make, those with an *ending*."""
-    made = (text(each, "metadata", "name") for each in linted.objects if text(each, "kind") == kind)
-    return [each for each in made if each.endswith(ending)]
+def _names(linted: Linted, kind: str) -> list[str]:
+    """The names of the objects of a kind that operators make."""
+    return [text(each, "metadata", "name") for each in linted.objects if text(each, "kind") == kind]
 
 
 def _service_names(linted: Linted) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, items, number, text
+from jobspec.operators.batch import UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,19 +77,23 @@ def failure_rules(jobset: MarkedTree) -> list[FailureRule]:
 
 def failures(jobset: MarkedTree) -> list[Failure]:
     """The ways in which the Jobs of a JobSet can fail."""
-    found = []
-    for replicated in items(jobset.get("spec", "replicatedJobs")):
-        job = replicated.get("template", "spec")
-        per_index = job is not None and job.get("backoffLimitPerIndex") is not None
-        can_come = {
-            BACKOFF: True,
-            "DeadlineExceeded": job is not None and job.get("activeDeadlineSeconds") is not None,
-            "FailedIndexes": per_index,
-            "MaxFailedIndexesExceeded": per_index and job is not None and job.get("maxFailedIndexes") is not None,
-            POD_POLICY: job is not None and bool(items(job.get("podFailurePolicy", "rules"))),
-        }
-        found += [Failure(text(replicated, "name"), reason) for reason, can in can_come.items() if can]
-    return found
+    jobs = items(jobset.get("spec", "replicatedJobs"))
+    return [Failure(text(each, "name"), reason) for each in jobs for reason in _reasons(each.get("template", "spec"))]
+
+
+def _reasons(job: MarkedTree | None) -> list[str]:
+    """The reasons for which a Job can fail."""
+    if job is None:
+        return [BACKOFF]
+    per_index, limit = job.get("backoffLimitPerIndex") is not None, number(job, "backoffLimit", default=UNLIMITED)
+    can_come = {
+        BACKOFF: limit < UNLIMITED or not (per_index or job.get("backoffLimit")),
+        "DeadlineExceeded": job.get("activeDeadlineSeconds") is not None,
+        "FailedIndexes": per_index,
+        "MaxFailedIndexesExceeded": per_index and job.get("maxFailedIndexes") is not None,
+        POD_POLICY: bool(items(job.get("podFailurePolicy", "rules"))),
+    }
+    return [reason for reason, can in can_come.items() if can]
 
 
 def rules_in_place_of(rule: FailureRule, earlier: Sequence[FailureRule], ways: Sequence[Failure]) -> list[FailureRule]:

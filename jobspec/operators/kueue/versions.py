@@ -5,7 +5,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
@@ -13,7 +13,7 @@ from jobspec.operators.webhooks import queued_by_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from jobspec.diagnostics.places import Data, Path
@@ -80,11 +80,19 @@ def is_converted(data: Data) -> bool:
     return data.get("apiVersion") == _OLD
 
 
-def renamed_values(data: Data) -> list[tuple[Path, str]]:
-    """The paths of values of a v1beta1 object that v1beta2 calls differently, and what a server gives back for each."""
-    fungibility = mapping(data, "spec", "flavorFungibility") if is_converted(data) and data.get("kind") == CLUSTER_QUEUE[1] else {}
-    found = [(name, _FUNGIBILITY.get(str(value))) for name, value in fungibility.items()]
-    return [(("spec", "flavorFungibility", name), stored) for name, stored in found if stored]
+def rewritten_fields(data: Data) -> Iterator[tuple[Path, Any]]:
+    """The paths in a v1beta1 object of what a server gives back differently, with what it gives back; None for what it drops."""
+    if is_converted(data):
+        stored = converted(as_v1beta2(data), _OLD.rpartition("/")[2]) or data
+        yield from _differences(mapping(data, "spec"), mapping(stored, "spec"), ("spec",))
+
+
+def _differences(before: Data, after: Data, path: Path) -> Iterator[tuple[Path, Any]]:
+    for name, value in before.items():
+        if isinstance(value, dict) and isinstance(after.get(name), dict):
+            yield from _differences(value, after[name], (*path, name))
+        elif value and value != after.get(name):
+            yield (*path, name), after.get(name)
 
 
 def converted(data: Data, version: str) -> Data | None:

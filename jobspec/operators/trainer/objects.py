@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
+from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Mark, Path
@@ -125,7 +126,7 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
     template = job.runtime.get("spec", "template", "spec")
     spec = _overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
-    kept = [_snapshot(job, target)] if job.is_at_least("2.3.0") else []
+    kept = [_snapshot(job, target)] if snapshot_name(text(job.name), target) else []
     found = list(failures(job, before, document, runtime))
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
@@ -140,11 +141,16 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
     return Expansion([_sent(each, job) for each in (*kept, *plugins, *groups, final)])
 
 
+def snapshot_name(job: str, target: Target) -> str:
+    """The name of the ConfigMap in which the trainer keeps the runtime of a job; empty for a release that keeps none."""
+    return f"{job}-runtime-snapshot" if is_at_least(target["trainer"], "2.3.0") else ""
+
+
 def _snapshot(job: JobOfTrainer, target: Target) -> dict[str, Any]:
     """The ConfigMap with the runtime, whose text is made for the first who looks at it."""
     place = job.runtime.value["metadata"].value["name"]
     runtime = LateTree(lambda: written(job.runtime, target), place.mark, place.key)
-    return core_object("ConfigMap", f"{text(job.name)}-runtime-snapshot", data={"runtime": runtime})
+    return core_object("ConfigMap", snapshot_name(text(job.name), target), data={"runtime": runtime})
 
 
 def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTree:
