@@ -88,7 +88,11 @@ def travel(journey: Journey) -> list[Checked]:
         checked[at] = each
     left_out = [at for at, each in enumerate(files) if each.is_left_out]
     foreseen = foresee_rest(resolve(checked, for_all, folders), met)
-    return within_counts(foreseen, folders, for_all, lambda at: files[at].load(for_all).documents, left_out=left_out)
+
+    def read(at: int) -> Sequence[Document]:
+        return files[at].load(for_all).documents
+
+    return within_counts(foreseen, folders, for_all, read, left_out=left_out, outcome=journey.outcome)
 
 
 def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Cluster]) -> list[Checked]:

@@ -1,8 +1,11 @@
-"""Objects of the files that are more than a ResourceQuota of their namespace allows of their kind: the server refuses the last ones."""
+"""Objects that are more than a ResourceQuota of their namespace allows of their kind: of the files, and made of their JobSets."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.journey.steps import Checked
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.world.world import Cluster
 
 _RULE = "over-quota"
@@ -28,20 +32,29 @@ def within_counts(
     read: Callable[[int], Sequence[Document]],
     *,
     left_out: Collection[int] = (),
+    outcome: bool = True,
 ) -> list[Checked]:
     """The files with an error for each accepted object that a quota has no room for, beside the others of its folder.
 
     Objects are counted in the order of files and documents. *folders*: as in `check_files`. *read* reads a file of a number once more,
-    where a quota counts objects. *left_out*: the numbers of files that nobody applies with the others.
+    where a quota counts objects. *left_out*: the numbers of files that nobody applies with the others. *outcome*: what JobSet creates
+    is counted, too.
     """
     quotas = [(folder, each) for file, folder in zip(files, folders, strict=True) for each in file.objects if _counts(each)]
     quotas += [("", each) for each in cluster.objects if _counts(each)]
+    if not quotas or cluster.stored is not None:
+        return list(files)
+    from jobspec.kubernetes.admission.objects import policies_of
+
     changed = list(files)
-    for folder in dict.fromkeys(folders) if quotas and cluster.stored is None else ():
+    for folder in dict.fromkeys(folders):
         reaching = [each for place, each in quotas if reaches(each, place, folder)]
         numbers = [at for at, each in enumerate(folders) if each == folder and at not in left_out and reaching]
         accepted = [(at, each) for at in numbers for each in _accepted(read(at), files[at])]
-        for at, problems in gathered(_refused(accepted, reaching, cluster)).items():
+        policies = policies_of(reaching)
+        refused = list(_refused(accepted, policies, cluster))
+        made = _of_jobsets(accepted, policies, cluster) if outcome else ()
+        for at, problems in gathered((*refused, *made)).items():
             changed[at] = _with_problems(files[at], problems)
     return changed
 
@@ -61,12 +74,10 @@ def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document
             yield each
 
 
-def _refused(accepted: Sequence[tuple[int, Document]], quotas: Sequence[Document], cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
+def _refused(accepted: Sequence[tuple[int, Document]], policies: PolicyObjects, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
     """The objects that come after as many as a quota allows, by the number of their file; one name is one object."""
-    from jobspec.kubernetes.admission.objects import policies_of
     from jobspec.kubernetes.admission.quotas import count_limits
 
-    policies = policies_of(quotas)
     for (kind, namespace), several in grouped(accepted, lambda each: (each[1].group_kind, each[1].namespace)).items():
         plural = (cluster.custom_kinds.plural(several[0][1]) if cluster.custom_kinds else "") or kinds.plural_of(kind[1])
         limits = count_limits(kind[0], plural, namespace, policies) if kind != kinds.POD else ()
@@ -75,6 +86,22 @@ def _refused(accepted: Sequence[tuple[int, Document]], quotas: Sequence[Document
             for at, each in named[limit.allowed :]:
                 message = f"exceeds ResourceQuota `{limit.quota}`: {_counted(named, kind[1])}, {limit.sentence()}"
                 yield at, each.problem(_RULE, message, ("metadata", "name"), hint="raise the quota, or create fewer")
+
+
+def _of_jobsets(accepted: Sequence[tuple[int, Document]], policies: PolicyObjects, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
+    """The JobSets of which JobSet makes more objects than a quota allows, by the number of their file."""
+    from jobspec.operators.jobset.objects import made_by_jobset
+    from jobspec.operators.jobset.webhook import stored_jobset
+    from jobspec.operators.made import stored
+    from jobspec.operators.workloads import resumed
+    from jobspec.outcome.refusals import numbers_of, too_many
+
+    for at, each in accepted:
+        if each.group_kind == kinds.JOBSET:
+            tree = stored_jobset(stored(resumed(each), cluster.target), cluster.target)
+            with suppress(JobspecError):  # too many Jobs to look at
+                found = too_many(numbers_of(made_by_jobset(tree, cluster.target)), each.namespace, policies)
+                yield from [(at, each.diagnostic(one)) for one in found]
 
 
 def _first_of_each_name(several: Iterable[tuple[int, Document]]) -> dict[str | int, tuple[int, Document]]:
@@ -90,9 +117,13 @@ def _counted(several: Sequence[object], kind: str) -> str:
 
 
 def _with_problems(file: Checked, problems: Sequence[Diagnostic]) -> Checked:
-    """A file whose refused objects are invalid."""
-    refused = {each.document for each in problems}
+    """A file with problems of its accepted objects: a refused one is invalid, and another one does not run."""
+    refused = {each.document for each in problems if each.rule == _RULE}
+    wrong = {each.document for each in problems}
     rows = [
-        result_of(row, "invalid", runs=False) if row.index in refused and row.status in _COUNTED else row for row in file.result.documents
+        result_of(row, "invalid" if row.index in refused else row.status, runs=False)
+        if row.index in wrong and row.status in _COUNTED
+        else row
+        for row in file.result.documents
     ]
     return file.changed(result=FileResult(file.result.path, rows, [*file.result.diagnostics, *problems], ignored=file.result.ignored))

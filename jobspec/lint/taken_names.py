@@ -20,7 +20,8 @@ from jobspec.lint.linted import LintedJob, LintedJobSet
 from jobspec.operators.jobset.objects import headless_service
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.training_operator import OBJECT_NAME
-from jobspec.operators.workloads import value_at
+from jobspec.diagnostics.places import value_at
+from jobspec.operators.workloads import 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from jobspec.apis.kinds import POD, PYTORCHJOB, QUEUE_KINDS, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
-from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.problems import Problem
 from jobspec.diagnostics.rules import Finding
@@ -20,9 +21,10 @@ from jobspec.operators.workloads import JOB_INDEX, QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision
@@ -58,19 +60,27 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
 
 def _too_many_objects(job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
     """The kinds of which a quota allows fewer objects than the operators create for a job."""
+    made = numbers_of(job.objects)
+    if SERVICE in made and job.job.group_kind == PYTORCHJOB:  # one for each pod, of which the first and last are expanded
+        made[SERVICE] = sum(role.count for role in job.roles)
+    yield from too_many(made, job.job.namespace, policies)
+
+
+def numbers_of(objects: Sequence[MarkedTree]) -> dict[GroupKind, int]:
+    """The number of objects of each kind."""
+    return dict(Counter(group_kind(text(each, "apiVersion"), text(each, "kind")) for each in objects))
+
+
+def too_many(made: Mapping[GroupKind, int], namespace: str, policies: PolicyObjects) -> Iterator[Finding]:
+    """The kinds of which a quota of a namespace allows fewer objects than are *made* for one job; pods are counted by what they request."""
     from jobspec.kubernetes.admission.quotas import count_limits
 
-    for kind, made in grouped(job.objects, lambda each: group_kind(text(each, "apiVersion"), text(each, "kind"))).items():
-        if kind == POD:
-            continue
-        has_one_a_pod = kind == SERVICE and job.job.group_kind == PYTORCHJOB
-        number = sum(role.count for role in job.roles) if has_one_a_pod else len(made)
-        for limit in count_limits(kind[0], plural_of(kind[1]), job.job.namespace, policies):
-            if number > limit.allowed:
-                what = f"the job has {counted(number, kind[1])}, {limit.sentence()}"
-                message = f"exceeds ResourceQuota `{limit.quota}`: {what}: some are never created"
-                yield Finding(None, message, "raise the quota", rule="never-fits")
-                break
+    for kind, number in made.items():
+        limits = count_limits(kind[0], plural_of(kind[1]), namespace, policies) if kind != POD else ()
+        for limit in [each for each in limits if number > each.allowed][:1]:
+            what = f"the job has {counted(number, kind[1])}, {limit.sentence()}"
+            message = f"exceeds ResourceQuota `{limit.quota}`: {what}: some are never created"
+            yield Finding(None, message, "raise the quota", rule="never-fits")
 
 
 def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:

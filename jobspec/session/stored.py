@@ -119,7 +119,7 @@ def _placed(document: Document, name: str) -> Document:
 
 def _unbuilt(found: Sequence[Found], option: str, name_here: Callable[[str], str]) -> list[FileResult]:
     """Warn of kustomizations that could not be built on the stored side."""
-    names = [name_here(each.path) for each in found if each.in_build and each.in_build.note]
+    names = [name_here(each.path) for each in found if each.in_build and each.in_build.notes]
     hint = "build it at both sides, or compare with the rendered files by --from"
     return [
         FileResult(

@@ -1,5 +1,6 @@
 """Objects of files that are more than a quota allows are refused, the last ones first."""
 
+from jobspec.diagnostics.results import FileResult
 from jobspec.journey.checking import load
 from jobspec.journey.journey import check_files
 from jobspec.journey.steps import Source
@@ -49,3 +50,27 @@ def test_each_namespace_has_a_config_map() -> None:
 def test_a_quota_with_scopes_counts_no_other_objects_than_pods() -> None:
     text = QUOTA.replace("spec: {", "spec: {scopes: [BestEffort], ") % "pods: 1"
     assert refused(text + JOB % ("a", "team") + JOB % ("b", "team")) == []
+
+
+def test_a_jobset_creates_no_more_objects_than_a_quota_allows() -> None:
+    jobset = """
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: a, namespace: team}
+spec:
+  replicatedJobs:
+    - name: worker
+      replicas: 3
+      template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: train, image: train}]}}}}
+"""
+    enough, few, none = (
+        result(QUOTA % f"count/jobs.batch: {jobs}, services: {services}" + jobset) for jobs, services in ((3, 1), (2, 1), (3, 0))
+    )
+    assert [each.message for each in enough.diagnostics] == []
+    assert [(each.rule, each.mark.line) for found in (few, none) for each in found.diagnostics] == [("never-fits", 6), ("never-fits", 6)]
+    assert [(row.status, row.runs) for row in few.documents[1:]] == [("valid", False)]
+
+
+def result(text: str) -> FileResult:
+    (found,) = check_files([Source("a.yaml", text)], lambda each, there: load(each, (), there), Cluster(), outcome=True)
+    return found.result
