@@ -8,6 +8,7 @@ from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, NETWORK_POLICY, POD_DISR
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
+from jobspec.lint.documents import whereabouts
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names
@@ -62,10 +63,7 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
     given = document.given
     first = document.documents.first(given) if given.name and given.kind and not given.is_shown else given
     if first is not given:
-        kind, name = (first.marks.nearest(path).place() for path in (("kind",), ("metadata", "name")))
-        place = name if name.file == kind.file else kind  # an overlay has added a prefix to the name
-        is_near = place.file == given.marks.nearest(("kind",)).place().file
-        message = f"duplicate object, already defined at {f'line {place.line}' if is_near else place}"
+        message = f"duplicate object, already defined at {whereabouts(first, given)}"
         yield Finding(("metadata", "name"), message, "rename it")
 
 

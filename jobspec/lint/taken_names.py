@@ -15,7 +15,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.go.values import mapping
-from jobspec.lint.documents import Documents
+from jobspec.lint.documents import Documents, whereabouts
 from jobspec.lint.linted import LintedJob, LintedJobSet
 from jobspec.operators.jobset.objects import headless_service
 from jobspec.operators.trainer.runtimes import runtime_of
@@ -149,9 +149,7 @@ def _others(linted: Linted, kind: GroupKind, names: Iterable[str]) -> Iterator[D
 
 def _hint(other: Document, linted: Linted) -> str:
     """What to do about an object that has the name, and where that object is."""
-    place = other.marks.nearest(_NAME).place()
-    where = f"line {place.line}" if place.file == linted.given.file else str(place)
-    return f"rename it ({where}) or the {linted.given.kind}"
+    return f"rename it ({whereabouts(other, linted.given)}) or the {linted.given.kind}"
 
 
 def _severity(other: Document, linted: Linted) -> Severity | None:
