@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from jobspec.apis import kinds
 from jobspec.apis.kinds import JOBSET, PRIORITY_CLASS, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -109,42 +111,50 @@ class LintedJob(LintedDocument):
 class LintedJobSet(LintedDocument):
     """A JobSet as a server stores it: of its own document, or the one that the trainer makes for a job or for a runtime's smallest job."""
 
-    def __init__(
-        self, given: Document, documents: Documents, tree: MarkedTree, objects: Sequence[MarkedTree], runtime: Document | None = None
-    ) -> None:
+    def __init__(self, given: Document, documents: Documents, sent: MarkedTree, job: LintedJob | None = None) -> None:
+        """*sent*: as its author or the trainer sends it; *job*: the one of which it is made."""
         super().__init__(given, documents)
-        self.runtime = runtime
-        self.is_own = given.group_kind == JOBSET
-        """Whether the document is the JobSet itself."""
-        self.seen_as = ("JobSet", "objects") if self.is_own else ("JobSet",)
-        self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
-        self.tree = tree
+        self.runtime = job.runtime if job else None
+        self.seen_as = ("JobSet",) if job else ("JobSet", "objects")
+        self.all_text = job.all_text if job else _keys_and_texts(given.data)
+        self._sent = sent
+        self._job = job
+
+    @cached_property
+    def tree(self) -> MarkedTree:
         """The JobSet with the defaults of its CRD and its webhook."""
-        self.objects = objects
-        """The Service, the claims, the Jobs and the pods."""
-        self.pods = [each[0] for each in grouped(of_kind(objects, "Pod"), _replicated_job).values()]
+        from jobspec.operators.jobset.webhook import stored_jobset
+
+        return stored_jobset(self._sent, self.documents.target)
+
+    @cached_property
+    def objects(self) -> Sequence[MarkedTree]:
+        """What JobSet makes: the Service, the claims, the Jobs and the pods; of a job, all that its operators make."""
+        if self._job:
+            return self._job.objects
+        from jobspec.operators.trainer.objects import expand_jobset
+
+        classes = self.documents.of_kind(PRIORITY_CLASS)
+        try:
+            return expand_jobset(self.tree, self.documents.target, context=classes, first_and_last_only=True)
+        except JobspecError:  # too many Jobs to look at
+            return ()
+
+    @cached_property
+    def pods(self) -> Sequence[MarkedTree]:
         """A pod of each replicated job."""
+        return [each[0] for each in grouped(of_kind(self.objects, "Pod"), _replicated_job).values()]
 
 
 def linted_jobsets(given: Document, documents: Documents, job: LintedJob | None) -> list[LintedJobSet]:
     """The JobSets of a document: the document itself, or those that the trainer makes of the *job* that it is."""
-    if not job and not _is_whole_jobset(given):
-        return []
-    from jobspec.operators.jobset.webhook import stored_jobset
-
-    target = documents.target
     if job:
-        made = of_kind(job.objects, "JobSet")
-        return [LintedJobSet(given, documents, stored_jobset(each, target), job.objects, job.runtime) for each in made]
+        return [LintedJobSet(given, documents, each, job) for each in of_kind(job.objects, "JobSet")]
+    if not _is_whole_jobset(given):
+        return []
     from jobspec.operators.made import stored
-    from jobspec.operators.trainer.objects import expand_jobset
 
-    tree = stored_jobset(stored(resumed(given), target), target)
-    try:
-        objects = expand_jobset(tree, target, context=documents.of_kind(PRIORITY_CLASS), first_and_last_only=True)
-    except JobspecError:  # too many Jobs to look at
-        objects = []
-    return [LintedJobSet(given, documents, tree, objects)]
+    return [LintedJobSet(given, documents, stored(resumed(given), documents.target))]
 
 
 def _is_whole_jobset(given: Document) -> bool:
