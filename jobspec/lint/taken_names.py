@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, PYTORCHJOB, RUNTIMES, SERVICE, TRAINJOB
 from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
@@ -20,8 +21,6 @@ from jobspec.lint.linted import LintedJob, LintedJobSet
 from jobspec.operators.jobset.objects import headless_service
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.training_operator import OBJECT_NAME
-from jobspec.diagnostics.places import value_at
-from jobspec.operators.workloads import 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
