@@ -12,7 +12,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.documents.writer import write
-from jobspec.kubernetes.admission.objects import PolicyObjects, policies_among
+from jobspec.kubernetes.index import Index, data_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.workloads import KINDS, is_workload
@@ -127,14 +127,14 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
     return found, reported
 
 
-def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], PolicyObjects | None]:
+def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], Index | None]:
     """By cluster, the policies of files and of the cluster where these change objects."""
     objects = [each for file in files for each in file.checked.objects]
 
     @cache
-    def of_cluster(cluster: Cluster) -> PolicyObjects | None:
-        policies = policies_among(objects, cluster.policies_on_jobs if cluster.objects else None, complete=cluster.complete)
-        return policies if policies is not None and policies.change_objects else None
+    def of_cluster(cluster: Cluster) -> Index | None:
+        policies = cluster.index.with_others(data_of(objects))
+        return policies if policies.change_objects else None
 
     return of_cluster
 

@@ -26,6 +26,7 @@ from jobspec.documents.document import ENGINES
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
+from jobspec.kubernetes.index import Question
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.matrix import Spelling
 from jobspec.project.variants import PlannedVariant
@@ -89,7 +90,7 @@ class Workspace:
         self._context: RunContext | None = None
         self._found: Sequence[Found] = ()
         self._fingerprint: Any = None
-        self._files: dict[Any, tuple[Checked, Any]] = {}
+        self._files: dict[Any, tuple[Checked, Any, dict[Question, Any]]] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
     # Texts: what is open in the editor.
@@ -149,7 +150,7 @@ class Workspace:
             judged = judge_files(found, self.options, context, depth)
             reported, _ = chosen_results(judged, self.options, self._settings, depth)
             known.keep()
-            checked = {(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}
+            checked = {(path, part): checked for (path, _, part, *_), (checked, *_) in self._files.items()}
             self.snapshot = Snapshot(context.cluster, list(checked.values()), known.plans)
         return [each.by_cause() for each in reported]
 
@@ -249,7 +250,7 @@ class _Known:
         self._stamps = {
             path: _stamp(path, workspace.options.disk) for path in paths
         }  # before anything is read: what changes meanwhile is read the next time
-        self._files: dict[Any, tuple[Checked, Any]] = {}
+        self._files: dict[Any, tuple[Checked, Any, dict[Question, Any]]] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
@@ -257,11 +258,12 @@ class _Known:
         file = given.found
         held = (file.in_build, tuple(cluster.objects))
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
-        key = (*where, id(held[0]), tuple(map(id, held[1])))
+        key = (*where, id(held[0]), tuple(map(id, held[1])), cluster.around is None)
         known = self._workspace._files.get(key)
-        if known is None:
+        if known is None or any(cluster.index.answer(question) != answer for question, answer in known[2].items()):
             self._stop()
-            known = self._workspace._files[key] = (check(given), held)
+            checked = check(given)
+            known = self._workspace._files[key] = (checked, held, {each: cluster.index.answer(each) for each in checked.asked})
         self._files[key] = known
         return known[0]
 

@@ -12,7 +12,6 @@ from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import is_workload
-from jobspec.world.judged import MOUNTED
 from jobspec.world.judging import judge, objects_for
 from jobspec.world.policies import parameters_in
 
@@ -126,17 +125,18 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
-    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or _is_shared(each.seen))]
+    given = [each.seen for each in judged if each.can_be_looked_up]
+    shared = [each for each in given if cluster.complete.every or _is_asked_for(each)]
     if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
-        accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
-        shared += parameters_in(accepted, shared)
+        shared += parameters_in([each for each in given if each not in shared], shared)
     refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in kinds.WEBHOOK_LOOKUPS]
     return Checked(result, documents, shared, pending, refused=refused, comments=manifests.comments, sync=manifests.sync)
 
 
-def _is_shared(document: Document) -> bool:
-    """Whether jobs of other files refer to an object, which need not be there while others may exist in the cluster."""
-    return document.group_kind not in MOUNTED or kinds.configures_queues(document.group_kind, document.data)
+def _is_asked_for(document: Document) -> bool:
+    """Whether anything of other files asks for an object in an open world: what pods mount may exist there, and is much data."""
+    is_mounted = document.group_kind in kinds.MOUNTED_KINDS or document.group_kind in kinds.GENERATING_KINDS
+    return not is_mounted or kinds.configures_queues(document.group_kind, document.data)
 
 
 def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:

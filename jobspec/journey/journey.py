@@ -8,8 +8,9 @@ from jobspec.documents.document import Document
 from jobspec.journey.checking import check, with_stand_ins
 from jobspec.journey.object_counts import within_counts
 from jobspec.journey.outcomes import foresee, foresee_rest
-from jobspec.journey.policies import clusters_with_policies, expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
+from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
 from jobspec.journey.references import name_in_file, resolve
+from jobspec.journey.worlds import Worlds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any, TypeVar
 
-    from jobspec.journey.policies import Wanted
+    from jobspec.journey.policies import Wanted, expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
     from jobspec.journey.steps import Checked, GivenFile
     from jobspec.world.world import Cluster
 
@@ -80,14 +81,15 @@ def travel(journey: Journey) -> list[Checked]:
     if set(map(name_in_file, found)) != set(map(name_in_file, rules)):
         rules, for_all = found, world.with_objects(found)
     folders = [each.folder for each in files]
-    worlds = clusters_with_policies(checked, folders, for_all) if journey.outcome else {}
-    met = [worlds.get(folder, for_all) for folder in folders]
+    worlds = Worlds(checked, folders, for_all)
     concerned = kinds_concerned(checked, [*rules, *world.rules] if rules else [])
-    again = [at for at, there in enumerate(met) if there is not expected and is_concerned(checked[at], concerned)]
+    met = [worlds.of(at) if journey.outcome and worlds.change(at) else for_all for at in range(len(files))]
+    changed = [at for at, there in enumerate(met) if there is not for_all]
+    again = changed if for_all is expected else [at for at, each in enumerate(checked) if at in changed or is_concerned(each, concerned)]
     for at, each in zip(again, _check_in(journey, [files[at] for at in again], [met[at] for at in again]), strict=True):
         checked[at] = each
     left_out = [at for at, each in enumerate(files) if each.is_left_out]
-    foreseen = foresee_rest(resolve(checked, for_all, folders), met)
+    foreseen = foresee_rest(resolve(checked, for_all, folders), worlds)
 
     def read(at: int) -> Sequence[Document]:
         return files[at].load(for_all).documents

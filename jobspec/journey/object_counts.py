@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.journey.steps import Checked
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
 _RULE = "over-quota"
@@ -44,14 +44,14 @@ def within_counts(
     quotas += [("", each) for each in cluster.objects if _counts(each)]
     if not quotas or cluster.stored is not None:
         return list(files)
-    from jobspec.kubernetes.admission.objects import policies_of
+    from jobspec.kubernetes.index import index_of
 
     changed = list(files)
     for folder in dict.fromkeys(folders):
         reaching = [each for place, each in quotas if reaches(each, place, folder)]
         numbers = [at for at, each in enumerate(folders) if each == folder and at not in left_out and reaching]
         accepted = [(at, each) for at in numbers for each in _accepted(read(at), files[at])]
-        policies = policies_of(reaching)
+        policies = index_of(reaching)
         refused = list(_refused(accepted, policies, cluster))
         made = _of_jobsets(accepted, policies, cluster) if outcome else ()
         for at, problems in gathered((*refused, *made)).items():
@@ -74,7 +74,7 @@ def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document
             yield each
 
 
-def _refused(accepted: Sequence[tuple[int, Document]], policies: PolicyObjects, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
+def _refused(accepted: Sequence[tuple[int, Document]], policies: Index, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
     """The objects that come after as many as a quota allows, by the number of their file; one name is one object."""
     from jobspec.kubernetes.admission.quotas import count_limits
 
@@ -88,7 +88,7 @@ def _refused(accepted: Sequence[tuple[int, Document]], policies: PolicyObjects, 
                 yield at, each.problem(_RULE, message, ("metadata", "name"), hint="raise the quota, or create fewer")
 
 
-def _of_jobsets(accepted: Sequence[tuple[int, Document]], policies: PolicyObjects, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
+def _of_jobsets(accepted: Sequence[tuple[int, Document]], policies: Index, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
     """The JobSets of which JobSet makes more objects than a quota allows, by the number of their file."""
     from jobspec.operators.jobset.objects import made_by_jobset
     from jobspec.operators.jobset.webhook import stored_jobset

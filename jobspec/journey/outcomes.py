@@ -9,6 +9,7 @@ from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document, result_of
 from jobspec.journey.references import document_key
+from jobspec.kubernetes.index import data_of
 from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobspec.journey.steps import Checked
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.journey.worlds import Worlds
     from jobspec.world.world import Cluster
 
 
@@ -26,7 +27,8 @@ def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> lis
     Of several in other files that have one name, nobody knows which is meant.
     """
     objects = (each for other in files if other is not file for each in other.objects)
-    others = grouped(objects, lambda each: (each.group_kind, each.namespace, each.name)).values()
+    named = (each for each in objects if each.group_kind in kinds.WEBHOOK_LOOKUPS)
+    others = grouped(named, lambda each: (each.group_kind, each.namespace, each.name)).values()
     return [*file.documents, *(several[0] for several in others if len(several) == 1), *cluster.lookups]
 
 
@@ -40,16 +42,16 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
 
 
-def foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list[Checked]:
+def foresee_rest(files: Sequence[Checked], worlds: Worlds) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files, each in its cluster."""
     if not any(file.unforeseen for file in files):
         return list(files)
     context = [each for file in files for each in file.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS]
 
-    def foreseen(file: Checked, cluster: Cluster) -> Checked:
-        return _with_outcomes(file, file.unforeseen, context, cluster) if file.unforeseen else file
+    def foreseen(number: int, file: Checked) -> Checked:
+        return _with_outcomes(file, file.unforeseen, context, worlds.of(number)) if file.unforeseen else file
 
-    return _each_warning_once([foreseen(file, cluster) for file, cluster in zip(files, clusters, strict=True)])
+    return _each_warning_once([foreseen(number, file) for number, file in enumerate(files)])
 
 
 def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> Checked:
@@ -59,7 +61,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
     rows, unforeseen = list(file.result.documents), []
     found: dict[tuple[str, str, str], Diagnostic] = {}
     places = {document_key(row): at for at, row in reversed(list(enumerate(rows)))}
-    policies = _policies_on_jobs(file, cluster)
+    index = cluster.index.recording(data_of(file.objects))
     classes = [each for each in context if each.group_kind == kinds.PRIORITY_CLASS]
     runtimes: dict[str, list[Document]] = {}
     for each in context:
@@ -70,12 +72,12 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
-        if policies is not None and policies.change_objects:
+        if index.change_objects:
             from jobspec.operators.policies import changed_job
 
-            job = changed_job(job, policies, cluster.target)
+            job = changed_job(job, index, cluster.target)
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
-        foresight = foresee_job(job, known, cluster, policies, is_reviewed=not file.settled)
+        foresight = foresee_job(job, known, cluster, index, is_reviewed=not file.settled)
         if foresight is None:
             unforeseen.append(given)
         else:
@@ -83,7 +85,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             for one in foresight.diagnostics:  # a mistake that hits several jobs, such as one in their runtime, is reported once
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
-    return file.changed(result=result, unforeseen=unforeseen)
+    return file.changed(result=result, unforeseen=unforeseen, asked=index.asked or frozenset())
 
 
 def _of_its_name(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
@@ -108,13 +110,3 @@ def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
             known.add(mistake)
         changed.append(file.changed(result=file.result.with_only(kept, ignored=0)))
     return changed
-
-
-def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
-    """The objects of a file and of the cluster that decide on the pods of jobs; None without any."""
-    there = cluster.policies_on_jobs if cluster.objects else None
-    if not file.objects:
-        return there
-    from jobspec.kubernetes.admission.objects import policies_among
-
-    return policies_among(file.objects, there, complete=cluster.complete)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
-from jobspec.journey.references import kind_of, name_in_file, reaches
+from jobspec.journey.references import kind_of
 from jobspec.journey.steps import Checked
 from jobspec.world.judging import can_be_looked_up
 from jobspec.world.policies import parameters_in
@@ -90,21 +90,3 @@ def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], re
         return [*found, *namespaces]
     read = read_again(holders, (lambda each: [each], lambda each: is_wanted(each.group_kind, each.name, each.labels)))
     return [*found, *namespaces, *parameters_in(read, policies)]
-
-
-def clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
-    """By folder, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
-    if len(files) < 2:
-        return {}
-    from jobspec.kubernetes.admission.objects import decides
-
-    holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, complete=cluster.complete)]
-    found = {}
-    for folder in dict.fromkeys(folders[number] for number, file in enumerate(files) if file.has_jobs) if holders else ():
-        met = [(number, each) for number, each in holders if reaches(each, folders[number], folder)]
-        places = {number for number, _ in met}
-        if any(places - {number} for number, file in enumerate(files) if file.has_jobs and folders[number] == folder):
-            there = set(map(name_in_file, cluster.objects))
-            new = [each for _, each in met if name_in_file(each) not in there]
-            found[folder] = cluster.with_objects([each for _, each in met]) if new else cluster
-    return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobspec.apis.kinds import GroupKind, Name
     from jobspec.diagnostics.results import Status
     from jobspec.journey.steps import Checked
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.index import Index
     from jobspec.operators.webhooks import Objects
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
@@ -56,9 +56,9 @@ def _resolved(
 ) -> Checked:
     """A file whose pending documents are reviewed again with the objects of other files that they name."""
     result = file.result
-    known: dict[tuple[int, ...], tuple[Objects, PolicyObjects | None]] = {}
+    known: dict[tuple[int, ...], tuple[Objects, Index | None]] = {}
 
-    def seeing(own: Objects, found: Sequence[Document], refused: Sequence[Document] = ()) -> tuple[Objects, PolicyObjects | None]:
+    def seeing(own: Objects, found: Sequence[Document], refused: Sequence[Document] = ()) -> tuple[Objects, Index | None]:
         """The objects with those of other files, and the policies among them, which most documents of a file have alike."""
         key = (id(own), *map(id, (*found, None, *refused)))
         if key not in known:

@@ -11,11 +11,12 @@ from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Sequence, Set
     from dataclasses import KW_ONLY
     from typing import Protocol, Self
 
     from jobspec.apis.kinds import GroupKind
+    from jobspec.kubernetes.index import Question
     from jobspec.operators.webhooks import Objects
     from jobspec.repository.in_build import InBuild
     from jobspec.repository.substitution import Variables
@@ -120,6 +121,8 @@ class Checked(Record):
     unforeseen: Sequence[Document] = ()
     """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
     _: KW_ONLY
+    asked: Set[Question] = frozenset()
+    """The questions about objects that were asked of the world to foresee what becomes of its jobs."""
     refused: Sequence[Document] = ()
     """The refused objects that jobs of other files can name."""
     comments: bool = False

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, RUNTIMES
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedJobSet
 from jobspec.operators.jobset.objects import claim_name, claims, makes_claims
-from jobspec.operators.workloads import value_at
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import JOBSET, QUEUE_GROUP
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import rewritten_quantities
 from jobspec.lint.linted import LintedDocument
 from jobspec.operators.kueue.versions import is_converted, rewritten_fields
 from jobspec.operators.webhooks import is_rewritten
-from jobspec.operators.workloads import value_at
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

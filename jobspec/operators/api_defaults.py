@@ -8,7 +8,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_data, with_missing
 from jobspec.go.values import decode_as_go, encode_as_go
-from jobspec.kubernetes.admission.objects import policies_of
+from jobspec.kubernetes.index import index_of
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.kubernetes.structural import filled
@@ -199,7 +199,7 @@ def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -
     from jobspec.kubernetes.admission.classes import priority_of
 
     named = spec.get("priorityClassName")
-    return with_missing(spec, priority_of(named.value if named else "", policies_of(context)) or {}, server)
+    return with_missing(spec, priority_of(named.value if named else "", index_of(context)) or {}, server)
 
 
 # The service account of a pod, and the volume with its token.

@@ -10,9 +10,9 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, of_kind, set_by, text
-from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.kubernetes.admission.review import filled_pod
+from jobspec.kubernetes.index import Index
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob
 from jobspec.operators.made import RANDOM, with_crd_defaults, with_generated_names
@@ -33,7 +33,7 @@ class Changed(NamedTuple):
 def changed_manifest(
     document: Document,
     request: Request,
-    policies: PolicyObjects,
+    policies: Index,
     target: Target,
     custom: Shape | None = None,
     *,
@@ -48,7 +48,7 @@ def changed_manifest(
     return _changed_by_policies(tree, request, policies, shape, target, lambda data: as_admitted(document.changed(data), target, custom))
 
 
-def changed_job(job: Document, policies: PolicyObjects | None, target: Target) -> Document:
+def changed_job(job: Document, policies: Index | None, target: Target) -> Document:
     """A job as policies leave it; each value that they set has the policy for its place."""
     if policies is None or not policies.change_objects:
         return job
@@ -68,7 +68,7 @@ class ChangedObjects(NamedTuple):
 
 
 def changed_objects(
-    job: ExpandedJob, policies: PolicyObjects | None, context: Sequence[Document], *, first_and_last_only: bool = False
+    job: ExpandedJob, policies: Index | None, context: Sequence[Document], *, first_and_last_only: bool = False
 ) -> ChangedObjects:
     """A job with its objects as policies leave them, and with what is made of those; *first_and_last_only*: as for `expand`."""
     if policies is None or not policies.change_objects:
@@ -99,7 +99,7 @@ def changed_objects(
     return ChangedObjects(ExpandedJob(job.job, [*sent, *made, *change(pods)], job.target, counts_of(made)), decisions, refused)
 
 
-def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Changed:
+def _changed_object(made: MarkedTree, job: ExpandedJob, policies: Index, context: Sequence[Document]) -> Changed:
     """An object as policies leave it; a JobSet comes to them before its webhook, which fills in more."""
     kind = text(made, "kind")
     shape = shapes.load(text(made, "apiVersion"), kind, job.target)
@@ -111,7 +111,7 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects,
     return _changed_by_policies(made, request, policies, shape, job.target, lambda data: data)
 
 
-def request_for(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects, *, is_named: bool = True) -> Request:
+def request_for(made: MarkedTree, job: ExpandedJob, policies: Index, *, is_named: bool = True) -> Request:
     """The request for an object of a job; *is_named*: else its name is generated once policies have changed the object."""
     data = with_generated_names(made)
     if not is_named:
@@ -122,7 +122,7 @@ def request_for(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects, *, 
 
 
 def _changed_by_policies(
-    tree: MarkedTree, request: Request, policies: PolicyObjects, shape: Shape | None, target: Target, settle: Callable[[Data], Data]
+    tree: MarkedTree, request: Request, policies: Index, shape: Shape | None, target: Target, settle: Callable[[Data], Data]
 ) -> Changed:
     """An object as policies leave it; *settle* fills in the defaults of the data that one of them leaves, for the next one."""
     from jobspec.kubernetes.admission.mutating import mutated

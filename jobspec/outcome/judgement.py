@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def judged(
-    job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, skip_server_checks: bool = False
+    job: Document, context: Sequence[Document], cluster: Cluster, policies: Index | None = None, *, skip_server_checks: bool = False
 ) -> list[Diagnostic] | None:
     """The outcomes of a job whose runtime is at hand; None where it has too many pods to expand.
 
@@ -65,7 +65,7 @@ def judged(
         return None
 
 
-def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects | None) -> Iterator[Finding]:
+def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -> Iterator[Finding]:
     """The outcomes of a job whose objects are accepted."""
     begun = started(expanded)
     for rule in RENDEZVOUS_RULES:

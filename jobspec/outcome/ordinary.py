@@ -12,7 +12,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOBSET, PYTORCHJOB, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
     Data = dict[str, Any]
@@ -47,7 +47,7 @@ class Foresight(Record):
 
 
 def foresee(
-    job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, is_reviewed: bool = True
+    job: Document, context: Sequence[Document], cluster: Cluster, policies: Index | None = None, *, is_reviewed: bool = True
 ) -> Foresight | None:
     """The outcome of an accepted job, of a suspended one after it is resumed; None where its runtime is not at hand.
 
@@ -62,7 +62,9 @@ def foresee(
         if runtime is None:
             return None
     resumed_job = resumed(job)
-    concerned = cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
+    concerned = (
+        cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and bool(policies.deciding_on_pods(job.namespace)))
+    )
     has_known_form = is_reviewed and _has_known_form(job, runtime, cluster, policies)
     accepted, trains = looked_at(resumed_job, runtime, cluster.target) if has_known_form else (False, False)
     found: list[Diagnostic] | None = []
@@ -73,7 +75,7 @@ def foresee(
     if found is None:
         return Foresight((), runs=None)
     in_queue = bool(value_at(job.data, ("metadata", "labels", QUEUE)))
-    if policies is not None and policies.have_queues and in_queue:
+    if policies is not None and in_queue and policies.of_group(QUEUE_GROUP):
         from jobspec.outcome.refusals import never_admitted
 
         found += map(job.diagnostic, never_admitted(job, context, cluster, policies))
@@ -84,7 +86,7 @@ def foresee(
     return Foresight(found, runs=_runs(found))
 
 
-def _has_known_form(job: Document, runtime: Document | None, cluster: Cluster, policies: PolicyObjects | None) -> bool:
+def _has_known_form(job: Document, runtime: Document | None, cluster: Cluster, policies: Index | None) -> bool:
     """Whether a job and its runtime keep our schemas and the rules of webhooks: an update may not, nor what others define or change."""
     others = cluster.custom_kinds
     is_defined = others is not None and any(others.defines(each) for each in (job, runtime) if each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import POD, PYTORCHJOB, QUEUE_KINDS, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
+from jobspec.apis.kinds import POD, PYTORCHJOB, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision
+    from jobspec.kubernetes.index import Index
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.operators.kueue.world import World
     from jobspec.world.world import Cluster
 
 
-def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complete: CompleteKinds) -> Iterator[Finding]:
+def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: CompleteKinds) -> Iterator[Finding]:
     """What the server's plugins say of a job's pods, by the *policies* of its cluster, which lists all objects of the *complete* kinds."""
     namespace = job.job.namespace
-    concerned = policies is not None and policies.are_looked_up(namespace)
+    concerned = policies is not None and bool(policies.deciding_on_pods(namespace))
     if not concerned and not complete and not any(role.sets_own_priority() for role in job.roles):
         return
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems
     from jobspec.kubernetes.admission.review import review_pod
+    from jobspec.kubernetes.index import Index
 
-    policies = policies or PolicyObjects(complete=complete)
+    policies = policies or Index(complete=complete)
     if complete.every:
         policies = policies.with_others(_made(job, namespace))
     requests = []
@@ -58,7 +58,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
     yield from _too_many_objects(job, policies)
 
 
-def _too_many_objects(job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
+def _too_many_objects(job: ExpandedJob, policies: Index) -> Iterator[Finding]:
     """The kinds of which a quota allows fewer objects than the operators create for a job."""
     made = numbers_of(job.objects)
     if SERVICE in made and job.job.group_kind == PYTORCHJOB:  # one for each pod, of which the first and last are expanded
@@ -71,7 +71,7 @@ def numbers_of(objects: Sequence[MarkedTree]) -> dict[GroupKind, int]:
     return dict(Counter(group_kind(text(each, "apiVersion"), text(each, "kind")) for each in objects))
 
 
-def too_many(made: Mapping[GroupKind, int], namespace: str, policies: PolicyObjects) -> Iterator[Finding]:
+def too_many(made: Mapping[GroupKind, int], namespace: str, policies: Index) -> Iterator[Finding]:
     """The kinds of which a quota of a namespace allows fewer objects than are *made* for one job; pods are counted by what they request."""
     from jobspec.kubernetes.admission.quotas import count_limits
 
@@ -103,34 +103,33 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
 
 def _world_in(cluster: Cluster) -> World:
     """The queues and nodes of a pinned cluster."""
-    from jobspec.operators.kueue.world import world_of
+    from jobspec.operators.kueue.world import queues_in
 
-    return cluster.once("world", lambda: world_of(each.data for each in cluster.objects))
+    return cluster.once("world", lambda: queues_in(cluster.index))
 
 
-def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects) -> Iterator[Finding]:
+def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster, policies: Index) -> Iterator[Finding]:
     """Why Kueue never admits a job, or does not queue it; objects that *policies* do not list may exist in the cluster."""
     from dataclasses import replace
 
     from jobspec.operators.kueue.admission import ask
     from jobspec.operators.kueue.versions import RELEASE, not_queued
     from jobspec.operators.kueue.workload import workload_of
-    from jobspec.operators.kueue.world import world_of
+    from jobspec.operators.kueue.world import queues_in
 
     place = ("metadata", "labels", Key(QUEUE))
     target = cluster.target
-    closed = all(policies.complete.lack(kind, job.namespace) for kind in QUEUE_KINDS)
-    world = world_of(policies.queues(), others=policies, closed=closed)
+    world = queues_in(policies)
     bypasses, hint = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
     if bypasses:
         weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
         yield Finding(place, bypasses, hint, rule="kind-not-queued", severity=weight)
     workload = workload_of(job, context, target, world)
-    answer = ask(workload, replace(world, nodes=_world_in(cluster).nodes), {})
+    answer = ask(workload, world, {})
     if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
         return  # whoever applies a job without a namespace says which queue of the name it is in
     tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
-    if lacks_nodes := ask(workload, world, {}).verdict != "never":
+    if lacks_nodes := ask(workload, replace(world, nodes=None), {}).verdict != "never":
         tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
     severity: Severity = "warning" if bypasses or lacks_nodes else "error"
     message = f"never admitted by Kueue: {answer.reason}"
@@ -148,7 +147,7 @@ REFUSED = {
 }
 
 
-def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Iterator[Finding]:
+def refused_by_policies(job: ExpandedJob, policies: Index, context: Sequence[Document]) -> Iterator[Finding]:
     """What admission policies in CEL say of the objects of a job: one of all pods of a role, and all others but ConfigMaps and the like."""
     from jobspec.kubernetes.admission.policies import Request, concerned, decisions
     from jobspec.operators.api_defaults import with_api_defaults

@@ -12,8 +12,8 @@ from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.journey.outcomes import context_of
 from jobspec.journey.steps import Checked
-from jobspec.kubernetes.admission.objects import PolicyObjects, data_of
 from jobspec.kubernetes.admission.policies import Request, is_in_force, kyverno_binding, matching
+from jobspec.kubernetes.index import Index, data_of
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
@@ -37,7 +37,7 @@ def explained(options: Options) -> Iterator[str]:
     if not policies:
         raise JobspecError(f"{options.name}: there is no admission policy in it")
     documents = [each for file in files for each in file.documents]
-    objects = PolicyObjects(data_of([*run_context.cluster.objects, *documents]), complete=run_context.cluster.complete)
+    objects = Index(data_of([*run_context.cluster.objects, *documents]), complete=run_context.cluster.complete)
     requests = [each for file in files for each in _requests(file, files, run_context.cluster)]
     for policy in policies:
         yield from _of_policy(policy, objects, requests)
@@ -61,7 +61,7 @@ def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iter
             yield place, f"{counted(role.count, 'pod')} of {name}: {role.name}", request
 
 
-def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tuple[str, str, Request]]) -> Iterator[str]:
+def _of_policy(policy: Document, objects: Index, requests: Sequence[tuple[str, str, Request]]) -> Iterator[str]:
     if policy.group_kind == KYVERNO_POLICY:
         kind, own = VALIDATING_POLICY, [kyverno_binding(policy.data["spec"])] if is_in_force(policy.data) else []
         yield f"Kyverno's {policy.kind} `{policy.name}` ({policy.file})"

@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
 
-#: The kinds that pods mount, and those that such objects are made of.
-MOUNTED = frozenset((*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS))
-#: The kinds that jobs are judged by, though their schemas may not be at hand.
-_TAKEN_AS_THEY_ARE = (*kinds.GENERATING_KINDS, *kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION)
-#: The kinds that other documents can refer to.
-REFERRED = frozenset((*kinds.WEBHOOK_LOOKUPS, *kinds.POLICY_KINDS, *MOUNTED, *_TAKEN_AS_THEY_ARE))
-
-
 class Judged:
     """A document, with the server's verdict and the diagnostics of the webhooks."""
 
@@ -56,11 +48,12 @@ class Judged:
         self.status: Judgement = "invalid" if by_webhooks and has_error(by_webhooks) else by_server.status
         """The verdict of both."""
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
-        kind, accepted = document.group_kind, self.status in ("valid", "partly")
-        is_known = accepted or (kind in _TAKEN_AS_THEY_ARE and self.status == "unknown")
-        fits = kind != kinds.KYVERNO_POLICY or not by_server.diagnostics  # which are warnings, since a cluster may have another release
-        self.can_be_looked_up = is_known and kind in REFERRED and fits and not document.is_held
-        """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
+        is_known = self.status != "unknown" or not kinds.is_unknown_version(document.api_version, document.kind)
+        is_sent = bool(document.kind) and document.group_kind[0] != kinds.PROJECT[0] and not document.is_held
+        is_object = self.status != "invalid" and is_known and is_sent
+        fits = document.group_kind != kinds.KYVERNO_POLICY or not by_server.diagnostics  # a cluster may have another release
+        self.can_be_looked_up = is_object and fits
+        """Whether the document is an object that others meet: the server accepts it, or nobody knows its kind."""
 
     def reviewed(
         self, diagnostics: Sequence[Diagnostic], wanted: Sequence[Name] = (), *, seen: Document | None = None, old: Document | None = None

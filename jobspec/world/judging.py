@@ -8,14 +8,13 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
-from jobspec.world.judged import REFERRED, Judged
+from jobspec.world.judged import Judged
 from jobspec.world.policies import (
     POLICY_ENGINES,
     by_policies,
     changed_by_policies,
     has_policies,
     of_other_engine,
-    parameters_in,
     policy_itself,
 )
 from jobspec.world.webhooks import by_webhooks, review
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from typing import Any
 
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
 
@@ -66,30 +65,20 @@ def _refers(judged: Judged) -> bool:
 
 def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     """The objects that webhooks and plugins can look up: those in the file of the judged documents, and the cluster's."""
-    found = [each for each in judged if each.document.group_kind in REFERRED]
-    accepted = [each.seen for each in found if each.can_be_looked_up]
-    if has_policies(accepted) or cluster.has_policies:
-        others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
-        accepted += parameters_in(others, accepted, cluster.parameter_kinds)
-    refused = [each.document for each in found if not each.can_be_looked_up]
+    accepted = [each.seen for each in judged if each.can_be_looked_up]
+    refused = [each.document for each in judged if not each.can_be_looked_up]
     elsewhere = cluster.lookups if cluster.objects else ()
     return Objects(accepted, elsewhere, refused=refused, complete=cluster.complete)
 
 
-def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:
-    """The objects that decide on pods and claims, and those that pods may wait for in a closed world; None without any."""
-    if cluster.objects:
-        from jobspec.kubernetes.admission.objects import data_of
-
-        others = (*objects.elsewhere[len(cluster.lookups) :], *objects.in_file)
-        return cluster.policies.with_others(data_of(others)) if others else cluster.policies
-    found = (*objects.elsewhere, *objects.in_file)
-    wanted = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if objects.complete.every else kinds.POLICY_KINDS
-    if not any(each.group_kind in wanted for each in found):
+def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
+    """The index of a cluster with the objects that documents of a file can look up; None without any object."""
+    others = (*objects.elsewhere[len(cluster.lookups) :], *objects.in_file)
+    if not (others or cluster.objects or cluster.around):
         return None
-    from jobspec.kubernetes.admission.objects import policies_of
+    from jobspec.kubernetes.index import data_of
 
-    return policies_of(found, complete=objects.complete)
+    return cluster.index.with_others(data_of(others)) if others else cluster.index
 
 
 def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
@@ -138,7 +127,7 @@ def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
     return Verdict("invalid", [problem])
 
 
-def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: PolicyObjects | None = None) -> Judged:
+def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Index | None = None) -> Judged:
     """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts.
 
     *policies*: those among the objects.
@@ -163,7 +152,7 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
     return judged.reviewed([*said, *judged.by_webhooks], judged.wanted) if said else judged
 
 
-def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+def _by_plugins(judged: Judged, policies: Index | None, cluster: Cluster) -> Judged:
     """The judgement with what the server's own plugins say, and the objects that these look up."""
     document = judged.seen
     if cluster.custom_kinds and cluster.custom_kinds.defines(document):
@@ -172,8 +161,8 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
     if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
         return judged.reviewed((), wanted)
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.review import answer
+    from jobspec.kubernetes.index import Index
 
-    found = answer(document, cluster.target, policies or PolicyObjects(complete=cluster.complete), old=judged.old)
+    found = answer(document, cluster.target, policies or Index(complete=cluster.complete), old=judged.old)
     return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])

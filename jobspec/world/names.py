@@ -17,7 +17,7 @@ def names_of(document: Document) -> list[Name]:
     """
     kind = document.group_kind
     if kind in kinds.GENERATING_KINDS:
-        from jobspec.kubernetes.admission.generated import generated_by
+        from jobspec.kubernetes.generated import generated_by
 
         made = [(each, each["metadata"]) for each in generated_by(document.data)]
         return [(("", each["kind"]), metadata["namespace"] or "", metadata["name"]) for each, metadata in made]

@@ -10,12 +10,12 @@ from jobspec.world.judged import Judged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Set
+    from collections.abc import Iterable, Sequence
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.places import Data
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision, Request
+    from jobspec.kubernetes.index import Index
     from jobspec.schemas.shapes import Shape
     from jobspec.world.world import Cluster
 
@@ -25,11 +25,11 @@ def has_policies(documents: Iterable[Document]) -> bool:
     return any(each.group_kind in kinds.ADMISSION_POLICIES for each in documents)
 
 
-def parameters_in(documents: Iterable[Document], policies: Sequence[Document], others: Set[GroupKind] = frozenset()) -> list[Document]:
-    """The documents that are of a kind which policies have for parameters, or of one of *others*."""
+def parameters_in(documents: Iterable[Document], policies: Sequence[Document]) -> list[Document]:
+    """The documents of a kind that policies have for parameters."""
     from jobspec.kubernetes.admission.objects import parameter_kinds
 
-    wanted = parameter_kinds(policies) | others
+    wanted = parameter_kinds(policies)
     return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 
@@ -49,7 +49,7 @@ def of_other_engine(document: Document) -> Diagnostic | None:
     return document.problem("policy-not-evaluated", message, ("kind",), hint=hint, severity="info")
 
 
-def changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> tuple[Judged, list[Diagnostic]]:
+def changed_by_policies(judged: Judged, policies: Index, cluster: Cluster) -> tuple[Judged, list[Diagnostic]]:
     """The judgement of a document after mutating policies changed it, and their own refusals."""
     document = judged.document
     if not _is_sent(document) or not _can_be_changed(judged, cluster):
@@ -99,7 +99,7 @@ def _is_sent(document: Document) -> bool:
     return not document.is_held and document.group_kind[0] not in ("jobspec.dev", kinds.VALIDATING_POLICY[0], kinds.KYVERNO_POLICY[0])
 
 
-def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: GroupKind) -> Request | None:
+def _request(judged: Judged, policies: Index, cluster: Cluster, kind: GroupKind) -> Request | None:
     """The request by which a document is sent, as policies of a kind see it; None where none of them may be for it."""
     from jobspec.kubernetes.admission.policies import Request, concerned
 
@@ -119,7 +119,7 @@ def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: Gr
     return written._replace(object=_as_admitted(judged.seen, judged, policies, cluster), old=before)
 
 
-def policy_itself(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+def policy_itself(judged: Judged, policies: Index | None, cluster: Cluster) -> Judged:
     """The judgement of an admission policy or a binding, with warnings about what the server accepts and what has no effect."""
     document, kind = judged.document, judged.document.group_kind
     if kind == kinds.VALIDATING_POLICY:
@@ -153,7 +153,7 @@ def policy_itself(judged: Judged, policies: PolicyObjects | None, cluster: Clust
     return judged.reviewed([wrong], [(policy, "", name)])
 
 
-def by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Judged:
+def by_policies(judged: Judged, policies: Index, cluster: Cluster) -> Judged:
     """The judgement with what policies say that are written in CEL."""
     document = judged.document
     if not _is_sent(document):
@@ -165,7 +165,7 @@ def by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Ju
     return judged.reviewed([*judged.by_webhooks, *found], judged.wanted)
 
 
-def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Data:
+def _as_admitted(document: Document, judged: Judged, policies: Index, cluster: Cluster) -> Data:
     """An object as policies see it: with the defaults of its type, and what the server's other plugins fill in."""
     from jobspec.operators.api_defaults import as_admitted
 

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from jobspec.apis.kinds import GroupKind
     from jobspec.documents.manifest import Manifest
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.custom_kinds import CustomKinds
+    from jobspec.kubernetes.index import Index
     from jobspec.programs.command_lines import Contract
 
     T = TypeVar("T")
@@ -51,7 +50,10 @@ class StoredObjects:
 class Cluster:
     """What a manifest meets when it is sent."""
 
-    __slots__ = ("_found", "complete", "contracts", "custom_kinds", "installed", "later", "objects", "stored", "target", "webhooks")
+    __slots__ = (
+        *("_found", "around", "complete", "contracts", "custom_kinds", "installed", "later", "objects"),
+        *("stored", "target", "webhooks"),
+    )
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class Cluster:
         complete: kinds.CompleteKinds = kinds.UNKNOWN,
         installed: Mapping[str, str | None] | None = None,
         contracts: Mapping[str, Contract] | None = None,
+        around: Index | None = None,
     ) -> None:
         """Raises JobspecError for an unknown release, and for *crds*, *objects* and *stored* that cannot be read."""
         asked = target or {}
@@ -89,6 +92,8 @@ class Cluster:
         """What it has of operators, each with its release where that is known: all of them unless a pinned cluster says otherwise."""
         self.contracts: Mapping[str, Contract] = contracts or {}
         """Of images, by their names without tag and digest: the flags that their programs take."""
+        self.around = around
+        """The objects with those of all checked files; None before these are known."""
         self._found: dict[str, Any] = {}
         """What was looked for among the objects, of which a pinned cluster has thousands."""
 
@@ -121,25 +126,11 @@ class Cluster:
         return self.once("rules", lambda: [each for each in self.objects if each.group_kind in kinds.ADMISSION_POLICIES])
 
     @property
-    def parameter_kinds(self) -> set[GroupKind]:
-        """The kinds of which these policies have parameters."""
-        from jobspec.kubernetes.admission.objects import parameter_kinds
+    def index(self) -> Index:
+        """All given objects: those of the cluster, and in a cluster that checked files meet those of the files."""
+        from jobspec.kubernetes.index import index_of
 
-        return self.once("parameter_kinds", lambda: parameter_kinds(self.rules))
-
-    @property
-    def policies(self) -> PolicyObjects:
-        """The objects as plugins and policies look them up."""
-        from jobspec.kubernetes.admission.objects import policies_of
-
-        return self.once("policies", lambda: policies_of(self.objects, complete=self.complete))
-
-    @property
-    def policies_on_jobs(self) -> PolicyObjects | None:
-        """The objects that decide on the pods of jobs, such as quotas; None without any."""
-        from jobspec.kubernetes.admission.objects import policies_among
-
-        return self.once("policies_on_jobs", lambda: policies_among(self.objects, None, complete=self.complete))
+        return self.around or self.once("index", lambda: index_of(self.objects, complete=self.complete))
 
     def once(self, name: str, find: Callable[[], T]) -> T:
         """What *find* gives, called once for each name: a cache of look-ups among the objects."""
@@ -168,10 +159,17 @@ class Cluster:
 
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""
-        return self._changed(objects=[*self.objects, *objects])
+        from jobspec.kubernetes.index import data_of
+
+        around = self.around and self.around.with_others(data_of(objects))
+        return self._changed(objects=[*self.objects, *objects], around=around)
+
+    def with_index(self, index: Index) -> Cluster:
+        """The same cluster, in which these objects are given besides its own."""
+        return self._changed(around=index)
 
     def _changed(self, **changed: Any) -> Cluster:
-        attributes = ("custom_kinds", "objects", "stored", "webhooks", "complete", "installed", "contracts")
+        attributes = ("custom_kinds", "objects", "stored", "webhooks", "complete", "installed", "contracts", "around")
         target = changed.get("target", {**self.target, **self.later} if self.later else self.target)
         return Cluster(target, **{each: changed[each] if each in changed else getattr(self, each) for each in attributes})
 

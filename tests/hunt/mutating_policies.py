@@ -18,8 +18,8 @@ from jobspec.documents.manifest import documents_of
 from jobspec.documents.marked_tree import changed_tree, set_by
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
-from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request
+from jobspec.kubernetes.index import Index
 from jobspec.operators.api_defaults import as_admitted
 from jobspec.operators.policies import changed_manifest
 from jobspec.world.world import Cluster
@@ -156,7 +156,7 @@ def _other_words(theirs: str, ours: list[str], tally: Counter[str]) -> str:
     return f"refused by policy: {ours}" if not said and ours and not re.match("crash|Internal error", theirs) else ""
 
 
-def _expected(plain: Data, data: Data, request: Request, cluster: Cluster, policies: PolicyObjects) -> Data:
+def _expected(plain: Data, data: Data, request: Request, cluster: Cluster, policies: Index) -> Data:
     """What a server makes of an object: the plain one with our changes."""
     from jobspec.kubernetes.admission.mutating import mutated
     from jobspec.schemas import shapes

@@ -20,9 +20,9 @@ from jobspec.journey.checking import check
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.reading import read
 from jobspec.journey.steps import Source
-from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.admission.review import review_pod
 from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.kubernetes.index import index_of
 from jobspec.world.world import Cluster
 from tests.agreement import known
 from tests.hunt import pod_fields
@@ -196,7 +196,7 @@ def why_refused(made: Data, target: Mapping[str, str]) -> list[Problem]:
     """Why a server that has nothing else refuses an object of a job."""
     found = builtin_problems(made, made["apiVersion"], made["kind"], target, encoded=True)
     if made["kind"] == "Pod" and not found:
-        return list(review_pod(made, "", policies_of((), complete=CompleteKinds(every=True)), target).refusals)
+        return list(review_pod(made, "", index_of((), complete=CompleteKinds(every=True)), target).refusals)
     return found
 
 

@@ -14,10 +14,10 @@ from typing import Any
 from jobspec.apis.kinds import CompleteKinds
 from jobspec.diagnostics.places import spell
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.pod_security import breaches, levels_of
 from jobspec.kubernetes.admission.review import PodReview, review_pod
 from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.pods.amounts import amounts
 from tests.hunt.finds import Find
 from tests.support import policy_growth, quick_yaml
@@ -59,9 +59,9 @@ class World:
         """What the names of all classes begin with."""
         return self.namespace.rpartition("-")[0]
 
-    def policies(self) -> PolicyObjects:
+    def policies(self) -> Index:
         """What our plugins are given."""
-        return PolicyObjects(self.objects, complete=CompleteKinds(every=True))
+        return Index(self.objects, complete=CompleteKinds(every=True))
 
     def stored(self, pod: Data) -> Data:
         """The pod as the server would store it."""

@@ -1,10 +1,12 @@
 """Outcomes: the lines that a rule is written beside are the lines that it is reported for, and no others."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from jobspec.apis.kinds import CLUSTER, CompleteKinds
+from jobspec.apis.kinds import CLUSTER
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.explanations import RULES
 from jobspec.diagnostics.results import FileResult
@@ -83,15 +85,15 @@ def test_policies_are_looked_up_once_for_all_jobs_of_a_file(tmp_path: Path, monk
     spec = f"{{pytorchReplicaSpecs: {{Worker: {{replicas: 1, template: {template}}}}}}}"
     job = "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: NAME, namespace: team}, spec: SPEC}".replace("SPEC", spec)
     (tmp_path / "jobs.yaml").write_text("\n---\n".join([quota, *(job.replace("NAME", name) for name in "abc")]))
-    seen: list[str] = []
+    seen: list[list[str]] = []
 
-    def decides(document: Document, *, complete: CompleteKinds) -> bool:
-        seen.append(document.name)
-        return not complete
+    def data_of(documents: Sequence[Document]) -> list[Any]:
+        seen.append([each.name for each in documents])
+        return [each.data for each in documents]
 
-    monkeypatch.setattr("jobspec.kubernetes.admission.objects.decides", decides)
+    monkeypatch.setattr("jobspec.journey.outcomes.data_of", data_of)
     assert [each.rule for each in foreseen(tmp_path / "jobs.yaml").diagnostics] == ["never-fits"] * 3
-    assert seen == ["few"]
+    assert seen == [["few", "a", "b", "c"]]
 
 
 _REFUSED = """\

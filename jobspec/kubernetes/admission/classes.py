@@ -9,7 +9,8 @@ from jobspec.apis.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_AC
 from jobspec.diagnostics.places import Data, Key
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import TRUE_WORDS, mapping
-from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
+from jobspec.kubernetes.admission.objects import references, sequence
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.pods.amounts import amounts
 from jobspec.kubernetes.pods.annotations import MIRROR
 from jobspec.kubernetes.pods.defaults import of_class
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _POLICY = "PreemptLowerPriority"
 
 
-def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+def with_priority(pod: Data, objects: Index) -> tuple[Data, list[Problem]]:
     """A pod with the priority of its class, or of the default class, and why the server refuses it.
 
     The rules about pods of the system's own classes are the same on every cluster, and stand with those of pods.
@@ -46,7 +47,7 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
-def priority_of(named: str, objects: PolicyObjects) -> Data | None:
+def priority_of(named: str, objects: Index) -> Data | None:
     """What the server fills in for the class that a pod names, or for the default class where it names none. None for an unknown class."""
     name, chosen = (named, objects.priority_class(named)) if named else objects.default_priority_class() or ("", {})
     if chosen is None:
@@ -55,7 +56,7 @@ def priority_of(named: str, objects: PolicyObjects) -> Data | None:
     return {"priorityClassName": name, **filled} if name else filled
 
 
-def _unknown_class(kind: GroupKind, name: str, field: str, objects: PolicyObjects, namespace: str = "") -> Problem:
+def _unknown_class(kind: GroupKind, name: str, field: str, objects: Index, namespace: str = "") -> Problem:
     """The problem of a field that names an object that is not there."""
     own, where = ([_DEFAULT], " in the namespace of the pod") if kind == SERVICE_ACCOUNT else ([], "")
     message = f"no {kind[1]} `{name}`{where}, so the server refuses the pod"
@@ -68,7 +69,7 @@ def _unknown_class(kind: GroupKind, name: str, field: str, objects: PolicyObject
 # Follows k8s.io/kubernetes plugin/pkg/admission/runtimeclass and `MergeTolerations`, pkg/util/tolerations, 1.36.
 
 
-def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+def with_runtime_class(pod: Data, objects: Index) -> tuple[Data, list[Problem]]:
     """A pod with the overhead and the nodes of its runtime class, and why the server refuses it.
 
     An overhead without any class is refused on every cluster, by the rules of pods.
@@ -153,7 +154,7 @@ def account_of(spec: Data) -> str:
     return str(spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT)
 
 
-def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+def with_account(pod: Data, namespace: str, objects: Index) -> tuple[Data, list[Problem]]:
     """A pod with its account and that account's pull secrets, and why the server refuses it."""
     spec = mapping(pod, "spec")
     if MIRROR in mapping(pod, "metadata", "annotations"):

@@ -14,7 +14,8 @@ from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
+from jobspec.kubernetes.admission.objects import CONTAINERS, containers, sequence
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.pods.amounts import NONE, OF_PODS, amounts, amounts_of_pod
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.pods.amounts import Amounts
 
 
-def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
+def with_limit_defaults(pod: Data, namespace: str, objects: Index) -> Data:
     """A pod whose containers have the requests and limits that LimitRanges fill in."""
     spec = mapping(pod, "spec")
     for _, item in _items(objects, namespace, "Container"):
@@ -50,7 +51,7 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
     return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
 
 
-def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
+def limit_problems(pod: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a pod by LimitRanges, once its containers have their defaults."""
     spec = mapping(pod, "spec")
     for name, item in _items(objects, namespace, "Container"):
@@ -63,14 +64,14 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problem
         yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
 
 
-def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
+def claim_limit_problems(claim: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a claim by LimitRanges."""
     given = {"requests": amounts(mapping(claim, "spec", "resources").get("requests")), "limits": dict[str, Quantity]()}
     for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
         yield from _outside_bounds("the claim", ("spec", "resources"), given, name, item, requests_only=True)
 
 
-def _items(objects: PolicyObjects, namespace: str, kind: str) -> list[tuple[str, Data]]:
+def _items(objects: Index, namespace: str, kind: str) -> list[tuple[str, Data]]:
     """The limits of one type in all LimitRanges of a namespace, each with the name of its range."""
     ranges = objects.in_namespace(LIMIT_RANGE, namespace)
     return [(name, each) for name, data in ranges for each in sequence(mapping(data, "spec"), "limits") if each.get("type") == kind]

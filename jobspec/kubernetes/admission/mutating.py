@@ -17,7 +17,6 @@ from jobspec.apis import kinds
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Data, Path, spell
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import (
     Binding,
     CelFailure,
@@ -33,6 +32,7 @@ from jobspec.kubernetes.admission.policies import (
     reads_unknown,
 )
 from jobspec.kubernetes.cel.signatures import PATCH_TYPE
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas.shapes import Shape
 
@@ -50,7 +50,7 @@ class Mutation(NamedTuple):
     """Why it is refused, and what was not evaluated."""
 
 
-def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data], release: str) -> Mutation:
+def mutated(request: Request, objects: Index, shape: Shape | None, settle: Callable[[Data], Data], release: str) -> Mutation:
     """An object as the policies among *objects* change it; *settle* gives a changed one the defaults of its type again.
 
     *release*: that of Kubernetes.
@@ -76,7 +76,7 @@ class _Round:
     """One pass of an object through the policies."""
 
     _request: Request
-    _objects: PolicyObjects
+    _objects: Index
     _shape: Shape | None
     _settle: Callable[[Data], Data]
     _release: str

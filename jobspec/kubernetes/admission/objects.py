@@ -1,160 +1,21 @@
-"""The objects that decide on pods: namespaces by their labels, LimitRanges, ResourceQuotas, classes, accounts; and what pods mount."""
+"""The parameters of admission policies, and what pods refer to."""
 
 from __future__ import annotations
 
-from functools import partial
-
 from jobspec.apis import kinds
-from jobspec.apis.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET, UNKNOWN
+from jobspec.apis.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.record import Record
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.generated import ANY, generated_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from dataclasses import KW_ONLY
-    from typing import Any, TypeVar
+    from typing import Any
 
-    from jobspec.apis.kinds import CompleteKinds, GroupKind
+    from jobspec.apis.kinds import GroupKind
     from jobspec.documents.document import Document
-
-    T = TypeVar("T")
-    _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
-
-
-#: The kinds of objects that put policies with rules in CEL in force.
-_IN_FORCE = (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING, kinds.KYVERNO_POLICY)
-_CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
-_LOOKED_UP = {*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS} - {kinds.NAMESPACE, *kinds.ADMISSION_POLICIES}
-
-
-class PolicyObjects:
-    """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
-
-    def __init__(self, objects: Iterable[Data] = (), *, complete: CompleteKinds = UNKNOWN, there: PolicyObjects | None = None) -> None:
-        before, more = there._by_place if there else {}, _by_place(objects)
-        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in more.items()}}
-        self._there = there if not any((kind, "") in more for kind in kinds.ADMISSION_POLICIES) else None
-        """Further objects that it begins with, where they have the same policies with rules in CEL."""
-        self.complete = complete
-        """The kinds of which no others exist than those among the objects."""
-        self._prepared: dict[GroupKind, Any] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """What is pickled: not the compiled policies, which no other process can have."""
-        objects = [each for named in self._by_place.values() for each in named.values()]
-        return partial(PolicyObjects, complete=self.complete), (objects,)
-
-    def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
-        """The same with further objects."""
-        return PolicyObjects(objects, complete=self.complete, there=self)
-
-    @property
-    def have_policies(self) -> bool:
-        """Whether policies with rules in CEL are among them, and bindings."""
-        return any((kind, "") in self._by_place for kind in _IN_FORCE)
-
-    @property
-    def have_queues(self) -> bool:
-        """Whether queues of Kueue are among them."""
-        return any(kind in kinds.QUEUE_KINDS for kind, _ in self._by_place)
-
-    def queues(self) -> list[Data]:
-        """The objects of Kueue, and its configuration."""
-        wanted = (*kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION, kinds.CONFIG_MAP)
-        found = [(kind, each) for (kind, _), named in self._by_place.items() if kind in wanted for each in named.values()]
-        return [each for kind, each in found if kind in kinds.QUEUE_KINDS or kinds.configures_queues(kind, each)]
-
-    @property
-    def change_objects(self) -> bool:
-        """Whether policies that change objects are among them, and bindings."""
-        return (kinds.MUTATING_POLICY_BINDING, "") in self._by_place
-
-    def prepared(self, kind: GroupKind, prepare: Callable[[PolicyObjects, GroupKind], T]) -> T:
-        """What the policies of a kind among them are made ready to, once."""
-        if kind not in self._prepared:
-            self._prepared[kind] = self._there.prepared(kind, prepare) if self._there else prepare(self, kind)
-        found: T = self._prepared[kind]
-        return found
-
-    def apply_to(self, namespace: str) -> bool:
-        """Whether there are objects that decide on the pods of a namespace, or that these can wait for."""
-        return any((kind, "") in self._by_place for kind in kinds.ADMISSION_POLICIES) or self.are_looked_up(namespace)
-
-    def are_looked_up(self, namespace: str) -> bool:
-        """Whether the server's plugins look up some of them for the pods of a namespace."""
-        places = [(kind, "" if kind in _CLUSTER_WIDE else namespace) for kind in _LOOKED_UP]
-        return any(place in self._by_place for place in places) or self.find(kinds.NAMESPACE, "", namespace) is not None
-
-    def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
-        """The object of a name, None where it is not at hand; *namespace* is empty for kinds without one."""
-        return self._by_place.get((kind, namespace), {}).get(name) or self._by_place.get((kind, ANY), {}).get(name)
-
-    def names(self, kind: GroupKind, namespace: str = "") -> list[str]:
-        """The names of the objects of a kind that are at hand."""
-        return list(self._by_place.get((kind, namespace), {}))
-
-    def in_namespace(self, kind: GroupKind, namespace: str) -> list[tuple[str, Data]]:
-        """All objects of a kind in a namespace with their names, by name."""
-        return sorted(self._by_place.get((kind, namespace), {}).items())
-
-    def labels(self, namespace: str) -> Mapping[str, Any]:
-        """The labels of a namespace; none where it is not at hand."""
-        return mapping(self.find(kinds.NAMESPACE, "", namespace), "metadata", "labels")
-
-    def priority_class(self, name: str) -> Data | None:
-        """A priority class that is at hand, or one of those that every cluster has."""
-        if name in kinds.SYSTEM_PRIORITIES:
-            return {"value": kinds.SYSTEM_PRIORITIES[name]}
-        return self.find(kinds.PRIORITY_CLASS, "", name)
-
-    def default_priority_class(self) -> tuple[str, Data] | None:
-        """The default priority class and its name, of several the lowest; None where none is at hand."""
-        classes = self.in_namespace(kinds.PRIORITY_CLASS, "")
-        defaults = [(name, each) for name, each in classes if each.get("globalDefault")]
-        return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
-
-
-def _by_place(objects: Iterable[Data]) -> _ByPlace:
-    found: _ByPlace = {}
-    for each in objects:
-        kind = kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind")))
-        metadata = mapping(each, "metadata")
-        namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
-        found.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
-    return found
-
-
-def policies_of(documents: Iterable[Document], *, complete: CompleteKinds = UNKNOWN) -> PolicyObjects:
-    """The objects among *documents* that decide on pods."""
-    return PolicyObjects(data_of(documents), complete=complete)
-
-
-POD_SECURITY_LABEL = "pod-security.kubernetes.io/"
-
-
-def decides(document: Document, *, complete: CompleteKinds) -> bool:
-    """Whether an object decides on the pods of jobs, or they wait for it. Unless its kind is *complete*, what is absent does not count."""
-    kind = document.group_kind
-    if kind == kinds.NAMESPACE and not complete.every:
-        return any(str(name).startswith(POD_SECURITY_LABEL) for name in mapping(document.data, "metadata", "labels"))
-    if kind == kinds.SERVICE_ACCOUNT and not complete.every and kind not in complete.pinned:
-        return bool(mapping(document.data, "metadata", "annotations"))
-    wanted = (*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if complete.every else ()
-    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS, *wanted) or kinds.configures_queues(kind, document.data)
-
-
-def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, complete: CompleteKinds) -> PolicyObjects | None:
-    """The objects that decide on the pods of jobs: those among *documents*, and those that are *there* already; None without any."""
-    found = [each for each in documents if decides(each, complete=complete)]
-    if any(each.group_kind in kinds.ADMISSION_POLICIES for each in found):
-        read = {kinds.NAMESPACE, *parameter_kinds(found)}
-        found += [each for each in documents if each.group_kind in read and each not in found]
-    if not found:
-        return there
-    return there.with_others(data_of(found)) if there else policies_of(found, complete=complete)
 
 
 def parameter_kinds(policies: Iterable[Document]) -> set[GroupKind]:
@@ -205,12 +66,6 @@ def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
     specs = [mapping(each.data, "spec", "matchConstraints") for each in policies if each.group_kind in kinds.ADMISSION_POLICIES]
     rules = [sequence(each, "resourceRules") for each in specs if each]
     return any(not each or any(map(is_for, each)) for each in rules)
-
-
-def data_of(documents: Iterable[Document]) -> list[Data]:
-    """The data of those documents that are mappings, or of what is generated by them."""
-    data = [each.data for each in documents if isinstance(each.data, dict)]
-    return [made for each in data for made in (list(generated_by(each)) or [each])]
 
 
 # Read plain data of pods: what is absent or null is empty, as it is once Go has decoded it.

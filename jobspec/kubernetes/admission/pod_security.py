@@ -13,7 +13,8 @@ from jobspec.diagnostics.diagnostic import Reasons
 from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import POD_SECURITY_LABEL, containers, sequence
+from jobspec.kubernetes.admission.objects import containers, sequence
+from jobspec.kubernetes.index import POD_SECURITY_LABEL
 from jobspec.kubernetes.pods.annotations import APP_ARMOR, SECCOMP, SECCOMP_OF_POD
 from jobspec.kubernetes.pods.defaults import HOOKS, PROBES
 

@@ -19,10 +19,11 @@ from jobspec.apis.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.documents.document import with_value_at
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
+from jobspec.kubernetes.admission.objects import sequence
 from jobspec.kubernetes.cel.cost import largest_in, most_for
 from jobspec.kubernetes.cel.paths import without_literals
 from jobspec.kubernetes.cel.signatures import DYN, OF_VARIABLES, VARIABLES, CelType, declared_type
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
 
 TYPE_CHECKING = False
@@ -129,7 +130,7 @@ class Decision(NamedTuple):
         return f"{policy} {'warns' if self.severity == 'warning' else 'records'}{' of ' * bool(what)}{what}: {self.message}"
 
 
-def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
+def decisions(request: Request, objects: Index) -> list[Decision]:
     """What the policies among *objects* refuse, warn of or record in a request, in the order of their names."""
     if request.kind[0] == "admissionregistration.k8s.io":  # exempt, so that nobody locks themselves out
         return []
@@ -158,7 +159,7 @@ class Match(NamedTuple):
     """What that depends on and nobody knows; empty where it is certain."""
 
 
-def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Iterator[Match]:
+def matching(request: Request, objects: Index, kind: GroupKind) -> Iterator[Match]:
     """The policies of a kind that are for a request, with their match conditions."""
     policies = concerned(request, objects, kind)
     inputs = Inputs(request, objects) if policies else None
@@ -171,7 +172,7 @@ def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Itera
             yield Match(policy.name, binding.name, "a match condition reads what is known only when the object is sent")
 
 
-def concerned(request: Request, objects: PolicyObjects, kind: GroupKind) -> list[Policy]:
+def concerned(request: Request, objects: Index, kind: GroupKind) -> list[Policy]:
     """The policies of a kind, with bindings, that may be for a request, in the order of their names."""
     prepared = objects.prepared(kind, _prepared)
     if request.of_resource not in prepared.by_resource:
@@ -223,7 +224,7 @@ class _Prepared(NamedTuple):
     """The policies that are evaluated together, by `Inputs.like`."""
 
 
-def _prepared(objects: PolicyObjects, kind: GroupKind) -> _Prepared:
+def _prepared(objects: Index, kind: GroupKind) -> _Prepared:
     bindings: dict[str, list[Binding]] = {}
     for name, binding in objects.in_namespace((kind[0], f"{kind[1]}Binding"), ""):
         spec = mapping(binding, "spec")
@@ -298,9 +299,7 @@ class Invocation(NamedTuple):
     """Why it is not evaluated."""
 
 
-def invocations(
-    policies: Sequence[Policy], request: Request, objects: PolicyObjects, version_for: Callable[[Policy], str]
-) -> Iterator[Invocation]:
+def invocations(policies: Sequence[Policy], request: Request, objects: Index, version_for: Callable[[Policy], str]) -> Iterator[Invocation]:
     """The policies that are for a request, by each of their bindings.
 
     *version_for* gives the version in which a policy sees the object, empty where it is not for it. It may raise NotKnown.
@@ -370,7 +369,7 @@ class _Constraints:
         """Whether a rule is for what is done to the resource of a request in a version."""
         return not self._rules or any(rule.is_for(request, version) for rule in self._rules)
 
-    def version_for(self, request: Request, objects: PolicyObjects) -> str:
+    def version_for(self, request: Request, objects: Index) -> str:
         """The version in which they are for a request, its own before others; empty where they are not for it.
 
         Raises NotKnown where that depends on what is not at hand, and all else matches.
@@ -421,7 +420,7 @@ def _selects_object(selector: Data, request: Request) -> bool:
     return not selector or any(selects(selector, mapping(each, "metadata", "labels")) for each in sides)
 
 
-def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects) -> bool:
+def _selects_namespace(selector: Data, request: Request, objects: Index) -> bool:
     """Whether the labels of the object's namespace are selected; of a namespace that is not at hand, its name alone is known."""
     if not selector:
         return True
@@ -446,7 +445,7 @@ def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects)
 # The objects that a binding has for parameters.
 
 
-def parameters(kind: Data, reference: Data | None, request: Request, objects: PolicyObjects) -> list[Data | None]:
+def parameters(kind: Data, reference: Data | None, request: Request, objects: Index) -> list[Data | None]:
     """The objects for each of which the policy is evaluated, by its `paramKind` and the `paramRef` of its binding."""
     if not kind or reference is None:
         return [None]
@@ -501,7 +500,7 @@ _UNKNOWN: frozenset[Names] = frozenset(
 class Inputs:
     """What the expressions of all policies read of a request."""
 
-    def __init__(self, request: Request, objects: PolicyObjects) -> None:
+    def __init__(self, request: Request, objects: Index) -> None:
         self.request = request
         self.objects = objects
         namespace = objects.find(kinds.NAMESPACE, "", request.namespace) if request.namespace else None

@@ -13,7 +13,8 @@ from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
+from jobspec.kubernetes.admission.objects import containers, sequence
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.pods.amounts import NONE, OF_PODS, amounts, pod_limits, pod_requests, says_pod_resources, sum_of
 from jobspec.kubernetes.pods.resources import OF_CONTAINERS, is_extended, is_native
 from jobspec.kubernetes.pods.scheduling import pod_terms
@@ -42,7 +43,7 @@ class NamespaceQuota:
         self.used = amounts(status.get("used"))
 
 
-def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
+def quota_problems(pod: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a new pod by ResourceQuotas, once its containers have their defaults."""
     asked = pod_usage(pod)
     for quota in _quotas(namespace, objects):
@@ -51,7 +52,7 @@ def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problem
             yield from _exceeded(quota, asked, quota.used, "the pod requests", _WHOLE)
 
 
-def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
+def claim_quota_problems(claim: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a new claim by ResourceQuotas."""
     asked = claim_usage(claim)
     for quota in _quotas(namespace, objects):
@@ -59,7 +60,7 @@ def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) ->
             yield from _exceeded(quota, asked, quota.used, "the claim requests", ("spec", "resources", "requests"))
 
 
-def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Problems:
+def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: Index) -> Problems:
     """The problems of pods that are to run at once by ResourceQuotas, each pod with its number: together they never fit.
 
     What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
@@ -76,7 +77,7 @@ def exceeds(problem: Problem) -> bool:
     return problem.rule == _RULE and problem.path == _WHOLE
 
 
-def _quotas(namespace: str, objects: PolicyObjects) -> list[NamespaceQuota]:
+def _quotas(namespace: str, objects: Index) -> list[NamespaceQuota]:
     return [NamespaceQuota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
 
 
@@ -134,7 +135,7 @@ class CountLimit(NamedTuple):
         return f"the quota of `{self.name}` is {self.hard}{own}"
 
 
-def count_limits(group: str, plural: str, namespace: str, objects: PolicyObjects) -> list[CountLimit]:
+def count_limits(group: str, plural: str, namespace: str, objects: Index) -> list[CountLimit]:
     """The limits on the number of objects of a resource in a namespace."""
     names = [f"count/{plural}.{group}" if group else f"count/{plural}", *([plural] if not group and plural in _WITHOUT_PREFIX else [])]
     there = 0 if group else _ALWAYS_THERE.get(plural, 0)

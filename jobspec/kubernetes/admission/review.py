@@ -12,8 +12,9 @@ from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.diagnostics.record import Record
 from jobspec.go.values import decode_as_go, mapping
-from jobspec.kubernetes.admission.generated import ANY
-from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, Reference, containers, references
+from jobspec.kubernetes.admission.objects import CONTAINERS, Reference, containers, references
+from jobspec.kubernetes.generated import ANY
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.schemas import shapes
@@ -41,7 +42,7 @@ class PodReview(Record):
     """What the accepted pod would wait for, forever."""
 
 
-def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
+def review_pod(pod: Data, namespace: str, objects: Index, target: Target) -> PodReview:
     """The answer of the plugins to a new pod, whose structure the server accepts."""
     from jobspec.kubernetes.admission.classes import with_account, with_priority, with_runtime_class
     from jobspec.kubernetes.admission.limits import limit_problems, problems_of_defaults, with_limit_defaults
@@ -74,7 +75,7 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     return PodReview(filled, refusals, [] if refusals else warned, list(_waits(filled, namespace, objects)))
 
 
-def filled_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> Data:
+def filled_pod(pod: Data, namespace: str, objects: Index, target: Target) -> Data:
     """A pod with the defaults of its type, and with what the plugins fill in before policies in CEL look at it."""
     return {**pod, "spec": {**pod.get("spec", {}), **review_pod(pod, namespace, objects, target).pod["spec"]}}
 
@@ -82,7 +83,7 @@ def filled_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
 # The plugins' answer to a document: the problems of its pod, claim or labels as diagnostics, and the objects that were looked up.
 
 
-def answer(document: Document, target: Target, policies: PolicyObjects, *, old: Document | None = None) -> AdmissionAnswer:
+def answer(document: Document, target: Target, policies: Index, *, old: Document | None = None) -> AdmissionAnswer:
     """The plugins' answer to an accepted document, as an update of *old* where there is one."""
     if document.group_kind == kinds.POD:
         return _to_pod(document, target, policies, old)
@@ -101,7 +102,7 @@ def answer(document: Document, target: Target, policies: PolicyObjects, *, old: 
     return AdmissionAnswer(_diagnostics(document, found, "warning"))
 
 
-def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> AdmissionAnswer:
+def _to_pod(document: Document, target: Target, policies: Index, old: Document | None) -> AdmissionAnswer:
     review = review_pod(document.data, document.namespace, policies, target)
     refusals = review.refusals if old is None else _of_update(document.data, old.data, review.refusals)
     warnings = [*review.warnings, *review.waits] if old is None else []
@@ -128,7 +129,7 @@ def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
         yield from ((each.kind, namespace, each.name) for each in references(spec))
 
 
-def _to_claim(document: Document, policies: PolicyObjects, old: Document | None) -> AdmissionAnswer:
+def _to_claim(document: Document, policies: Index, old: Document | None) -> AdmissionAnswer:
     found: list[Problem] = []
     if policies.in_namespace(kinds.LIMIT_RANGE, document.namespace):
         from jobspec.kubernetes.admission.limits import claim_limit_problems
@@ -161,7 +162,7 @@ _EVERYWHERE = "kube-root-ca.crt"
 """The ConfigMap that every namespace has."""
 
 
-def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
+def _waits(pod: Data, namespace: str, objects: Index) -> Problems:
     """What the pod needs and does not find, where the world is closed."""
     for each in references(mapping(pod, "spec")) if objects.complete.every else ():
         if each.is_optional:
@@ -173,7 +174,7 @@ def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
             yield _missing(each, namespace, objects)
 
 
-def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Problem:
+def _missing(reference: Reference, namespace: str, objects: Index) -> Problem:
     kind = reference.kind[1]
     what = "is never scheduled" if reference.kind == kinds.PERSISTENT_VOLUME_CLAIM else "never starts its containers"
     message = f"no {kind} `{reference.name}` in the namespace of the pod: it {what}"

@@ -11,13 +11,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from jobspec.apis.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION_KEY, CompleteKinds, configures_queues, group_kind
+from jobspec.apis.kinds import (
+    CLUSTER,
+    CONFIG_MAP,
+    NODE,
+    QUEUE_CONFIGURATION,
+    QUEUE_CONFIGURATION_KEY,
+    CompleteKinds,
+    configures_queues,
+)
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Data
 from jobspec.go.quantities import Quantity, quantity_of
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
-from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.kueue.versions import as_v1beta2
 
@@ -103,17 +111,25 @@ class AlikeNodes:
 
 @dataclass(frozen=True)
 class World:
-    """What Kueue knows when it admits a workload. *closed*: what is not among the objects does not exist; else nobody knows."""
+    """What Kueue knows when it admits a workload: a view of all given objects."""
 
     objects: Mapping[tuple[str, str, str], Data]
     """Kueue's objects by kind, namespace and name, as v1beta2 has them."""
-    others: PolicyObjects
-    """Namespaces, priority and runtime classes, LimitRanges, templates of device claims."""
+    others: Index
+    """All given objects, Namespaces, classes, LimitRanges and templates of device claims among them."""
     nodes: Sequence[AlikeNodes] | None
-    """None where nobody knows of nodes."""
-    closed: bool = True
+    """None if no node is given."""
     configuration: Data = field(default_factory=dict)
-    """Kueue's own configuration, where somebody gives it."""
+    """Kueue's own configuration, if it is given."""
+
+    def lacks(self, kind: str, namespace: str = "default") -> bool:
+        """Whether an object of a kind of Kueue that is not given cannot exist."""
+        return self.others.complete.lack((GROUP, kind), namespace)
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether all queues and cohorts are given."""
+        return self.lacks("ClusterQueue") and self.lacks("Cohort")
 
     def of_kind(self, kind: str) -> Iterator[tuple[tuple[str, str], Data]]:
         """The objects of a kind of Kueue, with namespace and name."""
@@ -143,7 +159,7 @@ class World:
 
     def flavor(self, name: str) -> Flavor | None:
         """The flavor of a name; None where it does not exist."""
-        return self.flavors.get(name) or (None if self.closed else Flavor(name, is_assumed=True))
+        return self.flavors.get(name) or (None if self.lacks("ResourceFlavor") else Flavor(name, is_assumed=True))
 
     def levels(self, topology: str) -> list[str] | None:
         """The node labels of a topology's levels, the widest first; None for one that is not at hand."""
@@ -403,7 +419,7 @@ class QueueInCohort:
             found.append(f"is stopped: `stopPolicy: {self.spec['stopPolicy']}`")
         if missing := [each for each in self.flavors if world.flavor(each) is None]:
             found.append(f"has no ResourceFlavor {listed(missing)}")
-        if world.closed and (missing := sorted(each for each in self.checks if not world.object("AdmissionCheck", each))):
+        if world.lacks("AdmissionCheck") and (missing := sorted(each for each in self.checks if not world.object("AdmissionCheck", each))):
             found.append(f"has no AdmissionCheck {listed(missing)}")
         inactive = [each for each in sorted(self.checks) if has_condition(world.object("AdmissionCheck", each), "Active", "False")]
         found += [f"waits for the inactive AdmissionCheck `{each}`" for each in inactive]
@@ -415,7 +431,7 @@ class QueueInCohort:
         if several and self.checks_of("provisioning-request"):
             found.append("has both a MultiKueue check and one for ProvisioningRequests")
         topologies = {name: each.topology for name in self.flavors if (each := world.flavor(name)) and each.topology}
-        if world.closed and not several:
+        if world.lacks("Topology") and not several:
             found += [f"has no Topology `{it}` of flavor `{name}`" for name, it in topologies.items() if world.levels(it) is None]
         if world.in_cycle(self.place):
             found.append("has cohorts whose parents form a cycle")
@@ -441,34 +457,23 @@ def _flavor(name: str, spec: Data) -> Flavor:
     return Flavor(name, string_map(spec, "nodeLabels"), structs(spec, "nodeTaints"), tolerations, text(spec, "topologyName"))
 
 
-_OTHERS = ("Namespace", "LimitRange", "PriorityClass", "RuntimeClass", "ResourceClaimTemplate")
+def world_of(objects: Iterable[Data], *, closed: bool = True) -> World:
+    """The queues and nodes among objects. *closed*: there is nothing else."""
+    return queues_in(Index(objects, complete=CompleteKinds(every=closed)))
 
 
-def world_of(objects: Iterable[Data], *, others: PolicyObjects | None = None, closed: bool = True) -> World:
-    """The queues and nodes among objects; a pinned cluster has the shapes of its nodes.
-
-    *others*: where namespaces, classes and LimitRanges are found, if not among the objects. *closed*: there is nothing else.
-    """
+def queues_in(index: Index) -> World:
+    """The queues among all given objects, and the nodes: those that are given themselves, and the shapes of a pinned cluster's."""
     kueue: dict[tuple[str, str, str], Data] = {}
-    found_others, nodes, found, configuration = [], 0, list[AlikeNodes](), {}
-    for each in objects:
+    for each in index.of_group(GROUP):
         kind, metadata = str(each.get("kind")), mapping(each, "metadata")
-        if str(each.get("apiVersion")).startswith(f"{GROUP}/"):
-            namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
-            kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
-        elif configures_queues(group_kind(str(each.get("apiVersion")), kind), each):
-            configuration = _configuration(each)
-        elif kind in _OTHERS:
-            found_others.append(each)
-        elif kind == "Node" and each.get("apiVersion") == "v1":
-            nodes += 1
-            found += [_node(each)] if _is_ready(each) else []
-        elif kind == CLUSTER[1] and str(each.get("apiVersion")).startswith(f"{CLUSTER[0]}/"):
-            shapes = structs(each, "spec", "nodes")
-            nodes += len(shapes)
-            found += map(_shape, shapes)
-    around = others or PolicyObjects(found_others, complete=CompleteKinds(every=closed))
-    return World(kueue, around, found if nodes else None, closed, configuration)
+        namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
+        kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
+    given = index.of_kind(NODE)
+    shapes = [each for cluster in index.of_kind(CLUSTER) for each in structs(cluster, "spec", "nodes")]
+    nodes = [*(_node(each) for each in given if _is_ready(each)), *map(_shape, shapes)]
+    configured = [_configuration(each) for kind in (CONFIG_MAP, QUEUE_CONFIGURATION) for each in index.selected(kind, configures_queues)]
+    return World(kueue, index, nodes if given or shapes else None, configured[-1] if configured else {})
 
 
 def _configuration(data: Data) -> Data:

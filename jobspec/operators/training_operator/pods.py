@@ -217,7 +217,7 @@ def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]
 
 def _priority(replicas: Replicas, context: Sequence[Document]) -> int:
     """The `value` of the PriorityClass; 0 for one that is not given."""
-    from jobspec.kubernetes.admission.objects import policies_of
+    from jobspec.kubernetes.index import index_of
 
-    found = policies_of(context).priority_class(text(replicas.template, "spec", "priorityClassName")) or {}
+    found = index_of(context).priority_class(text(replicas.template, "spec", "priorityClassName")) or {}
     return int(found.get("value") or 0)

@@ -9,16 +9,16 @@ from typing import Any, Self
 
 import pytest
 
-from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds, GroupKind
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Manifests, Source
 from jobspec.kubernetes.admission import policies
-from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.custom_kinds import CustomKinds
+from jobspec.kubernetes.index import Index
 from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import load_run_context
@@ -142,7 +142,7 @@ def test_policies_that_are_evaluated_with_each_other_say_what_each_says_alone(mo
         return found
 
     for _ in range(5):
-        objects = PolicyObjects([each for number in range(20) for each in _policy(number, random)])
+        objects = Index([each for number in range(20) for each in _policy(number, random)])
         requests = []
         for _ in range(60):
             data = {name: random.choice(("a", "b", "c", "b" * 20)) for name in random.sample("abcd", random.choice((2, 3, 3, 4)))}
@@ -169,13 +169,13 @@ def test_policies_are_gathered_once_for_all_documents_of_a_file(tmp_path: Path, 
     path.write_text("\n---\n".join([quota, *(pod.replace("NAME", name) for name in "abc")]))
     gathered = []
 
-    def policies_of(documents: Sequence[Document], *, complete: CompleteKinds) -> PolicyObjects:
+    def data_of(documents: Sequence[Document]) -> list[Any]:
         gathered.append([each.name for each in documents])
-        return PolicyObjects([each.data for each in documents], complete=complete)
+        return [each.data for each in documents]
 
-    monkeypatch.setattr("jobspec.kubernetes.admission.objects.policies_of", policies_of)
+    monkeypatch.setattr("jobspec.kubernetes.index.data_of", data_of)
     assert [each.rule for each in result(path, Cluster()).diagnostics] == ["over-quota"] * 3
-    assert gathered == [["none"]]
+    assert [each for each in gathered if each] == [["none", "a", "b", "c"]]
 
 
 def test_what_a_policy_is_for_loads_the_cel_library_and_nothing_else_does() -> None:
@@ -211,5 +211,5 @@ def test_the_hint_names_the_part_that_is_false_and_its_values(expression: str, h
     policy = {**group, "kind": "ValidatingAdmissionPolicy", "spec": spec}
     binding = {**group, "kind": "ValidatingAdmissionPolicyBinding", "spec": {"policyName": "p", "validationActions": ["Deny"]}}
     data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "xy"}}
-    (found,) = decisions(Request(data, namespace="n"), PolicyObjects([policy, binding]))
+    (found,) = decisions(Request(data, namespace="n"), Index([policy, binding]))
     assert found.hint.startswith(f"this is false: {hint}")

@@ -4,9 +4,9 @@ from typing import Any
 
 from jobspec.apis.kinds import PRIORITY_CLASS, CompleteKinds
 from jobspec.apis.releases import choose
-from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.quotas import job_quota_problems
 from jobspec.kubernetes.admission.review import review_pod
+from jobspec.kubernetes.index import Index
 from tests.support import quick_yaml
 
 _TARGET = choose([])
@@ -25,8 +25,8 @@ _OBJECTS = """
 """
 
 
-def _objects() -> PolicyObjects:
-    return PolicyObjects(quick_yaml.load_all(_OBJECTS))
+def _objects() -> Index:
+    return Index(quick_yaml.load_all(_OBJECTS))
 
 
 def _pod(spec: dict[str, Any], **container: Any) -> dict[str, Any]:
@@ -56,11 +56,17 @@ def test_other_namespaces_have_other_policies() -> None:
     assert review_pod(pod, "other", _objects(), _TARGET).pod["spec"]["containers"] == pod["spec"]["containers"]
 
 
-def test_policies_concern_their_own_namespace_and_classes_every_one() -> None:
+def test_objects_decide_on_pods_of_their_own_namespace_and_classes_on_all() -> None:
     objects = list(quick_yaml.load_all(_OBJECTS))
-    of_team = PolicyObjects([each for each in objects if "namespace" in each["metadata"]])
-    labelled = PolicyObjects([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"a": "b"}}}])
-    assert [(each.apply_to("team"), each.apply_to("other")) for each in (PolicyObjects(), of_team, labelled, PolicyObjects(objects))] == [
+    of_team = Index([each for each in objects if "namespace" in each["metadata"]])
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"a": "b"}}}
+    labels = {"pod-security.kubernetes.io/enforce": "baseline"}
+    labelled = Index([{**namespace, "metadata": {"name": "team", "labels": labels}}])
+    assert [
+        (bool(each.deciding_on_pods("team")), bool(each.deciding_on_pods("other")))
+        for each in (Index(), Index([namespace]), of_team, labelled, Index(objects))
+    ] == [
+        (False, False),
         (False, False),
         (True, False),
         (True, False),
@@ -72,7 +78,7 @@ def test_further_objects_come_beside_those_that_are_there_and_the_last_of_a_name
     def usual(value: int) -> dict[str, Any]:
         return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "usual"}, "value": value}
 
-    there = PolicyObjects([usual(7)], complete=CompleteKinds(every=True))
+    there = Index([usual(7)], complete=CompleteKinds(every=True))
     more = there.with_others([usual(8), {**usual(9), "metadata": {"name": "other"}}])
     assert (there.priority_class("usual"), there.priority_class("other")) == (usual(7), None)
     assert (more.priority_class("usual"), more.names(PRIORITY_CLASS), more.complete.every) == (usual(8), ["usual", "other"], True)

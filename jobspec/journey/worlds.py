@@ -1,0 +1,52 @@
+"""The world that each file meets: the cluster with the objects of all files."""
+
+from __future__ import annotations
+
+import jobspec.apis.kinds as kinds
+from jobspec.diagnostics.grouping import gathered
+from jobspec.journey.references import reaches
+from jobspec.kubernetes.index import data_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.documents.document import Document
+    from jobspec.journey.steps import Checked
+    from jobspec.world.world import Cluster
+
+
+class Worlds:
+    """The cluster that each file meets, which has the objects of all files that are applied with it."""
+
+    def __init__(self, files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> None:
+        """*folders*: of each file, the folder whose files are applied together; *cluster*: without the objects of files."""
+        self._files, self._folders, self._cluster = files, folders, cluster
+        self._everywhere: list[Document] = []
+        own: list[tuple[str, Document]] = []
+        for file, folder in zip(files, folders, strict=True):
+            for each in file.objects:
+                if reaches(each, folder, ""):
+                    self._everywhere.append(each)
+                else:
+                    own.append((folder, each))
+        self._of_folder = gathered(own)
+        self._known: dict[str, Cluster] = {}
+
+    def of(self, number: int) -> Cluster:
+        """The cluster that a file meets."""
+        folder = self._folders[number] if self._folders[number] in self._of_folder else ""
+        if folder not in self._known:
+            objects = [*self._everywhere, *self._of_folder.get(folder, ())]
+            classes = [each for each in objects if each.group_kind == kinds.PRIORITY_CLASS]
+            there = self._cluster.with_objects(classes) if classes else self._cluster
+            self._known[folder] = there.with_index(self._cluster.index.recording(data_of(objects)))
+        return self._known[folder]
+
+    def change(self, number: int) -> bool:
+        """Whether the objects of other files change an answer by which a file was judged."""
+        file = self._files[number]
+        if not file.asked or len(self._files) < 2:
+            return False
+        own, index = self._cluster.index.recording(data_of(file.objects)), self.of(number).index
+        return any(own.answer(each) != index.answer(each) for each in file.asked)

@@ -1,0 +1,206 @@
+"""All objects that are given, by kind, namespace and name; whoever judges a manifest asks here what it meets."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from jobspec.apis import kinds
+from jobspec.apis.kinds import UNKNOWN
+from jobspec.diagnostics.places import Data
+from jobspec.go.values import mapping
+from jobspec.kubernetes.generated import ANY, generated_by
+
+#: The name of a method of the index, and its arguments.
+Question = tuple[object, ...]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeVar
+
+    from jobspec.apis.kinds import CompleteKinds, GroupKind, Name
+    from jobspec.documents.document import Document
+
+    T = TypeVar("T")
+    _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
+
+
+class Index:
+    """The objects that are given, by kind, namespace and name; of two with one name, the last counts."""
+
+    def __init__(
+        self,
+        objects: Iterable[Data] = (),
+        *,
+        complete: CompleteKinds = UNKNOWN,
+        there: Index | None = None,
+        asked: set[Question] | None = None,
+    ) -> None:
+        """*there*: further objects, which come first; *asked* is filled with the questions that are asked."""
+        more = _by_place(objects)
+        before = there._by_place if there else {}
+        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in more.items()}}
+        self._there = there if not any((kind, "") in more for kind in kinds.ADMISSION_POLICIES) else None
+        """The index of the further objects, if it has the same policies with rules in CEL."""
+        self.complete = complete
+        """The kinds of which no other objects exist."""
+        self._made: dict[Any, Any] = {}
+        self.asked = asked
+        """The questions so far; None if they are not recorded."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the objects, without the compiled policies, which no other process can have."""
+        objects = [each for named in self._by_place.values() for each in named.values()]
+        return partial(Index, complete=self.complete), (objects,)
+
+    def with_others(self, objects: Iterable[Data]) -> Index:
+        """The same with further objects."""
+        return Index(objects, complete=self.complete, there=self)
+
+    def recording(self, objects: Iterable[Data] = ()) -> Index:
+        """The same with further objects, and with a record of the questions that are asked of it."""
+        return Index([each for each in objects if not self._has(each)], complete=self.complete, there=self, asked=set())
+
+    def _has(self, data: Data) -> bool:
+        """Whether an object is given already, with the same content."""
+        kind, namespace, name = _place_of(data)
+        return self._by_place.get((kind, namespace), {}).get(name) == data
+
+    def answer(self, question: Question) -> Any:
+        """The answer to a recorded question."""
+        name, *arguments = question
+        return getattr(self, str(name))(*arguments)
+
+    def _record(self, *question: Any) -> None:
+        if self.asked is not None:
+            self.asked.add(question)
+
+    # Questions.
+
+    def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
+        """The object of a name, None if it is not given; *namespace* is empty for kinds without one."""
+        self._record("find", kind, namespace, name)
+        return self._by_place.get((kind, namespace), {}).get(name) or self._by_place.get((kind, ANY), {}).get(name)
+
+    def in_namespace(self, kind: GroupKind, namespace: str) -> list[tuple[str, Data]]:
+        """All objects of a kind in a namespace with their names, by name."""
+        self._record("in_namespace", kind, namespace)
+        return sorted(self._by_place.get((kind, namespace), {}).items())
+
+    def of_group(self, group: str) -> list[Data]:
+        """All objects of an API group."""
+        self._record("of_group", group)
+        return [each for (kind, _), named in self._by_place.items() if kind[0] == group for each in named.values()]
+
+    def of_kind(self, kind: GroupKind) -> list[Data]:
+        """All objects of a kind, in whatever namespace."""
+        self._record("of_kind", kind)
+        return [each for (own, _), named in self._by_place.items() if own == kind for each in named.values()]
+
+    def selected(self, kind: GroupKind, test: Callable[[GroupKind, Data], bool]) -> list[Data]:
+        """The objects of a kind, in whatever namespace, that pass a test."""
+        self._record("selected", kind, test)
+        return [each for (own, _), named in self._by_place.items() if own == kind for each in named.values() if test(kind, each)]
+
+    def names(self, kind: GroupKind, namespace: str = "") -> list[str]:
+        """The names of the objects of a kind."""
+        return list(self._by_place.get((kind, namespace), {}))
+
+    # What follows from the objects, made once.
+
+    def once(self, name: str, make: Callable[[Index], T]) -> T:
+        """The value that *make* gives of these objects, made once for each name."""
+        if name not in self._made:
+            self._made[name] = make(self)
+        found: T = self._made[name]
+        return found
+
+    def prepared(self, kind: GroupKind, prepare: Callable[[Index, GroupKind], T]) -> T:
+        """What the policies of a kind are made ready to, once for all indexes that have the same policies."""
+        if kind not in self._made:
+            self._made[kind] = self._there.prepared(kind, prepare) if self._there else prepare(self, kind)
+        found: T = self._made[kind]
+        return found
+
+    # The objects that the server's plugins look at.
+
+    @property
+    def have_policies(self) -> bool:
+        """Whether policies with rules in CEL are among the objects, and bindings."""
+        return any((kind, "") in self._by_place for kind in _IN_FORCE)
+
+    @property
+    def change_objects(self) -> bool:
+        """Whether policies that change objects are among the objects, and bindings."""
+        return (kinds.MUTATING_POLICY_BINDING, "") in self._by_place
+
+    def deciding_on_pods(self, namespace: str) -> list[Data]:
+        """The objects by which plugins decide on the pods of a namespace, and those that pods wait for if the world is closed."""
+        self._record("deciding_on_pods", namespace)
+        lists = [self._by_place.get((kind, "" if _has_no_namespace(kind) else namespace), {}) for kind in _DECIDING]
+        if self.complete.every:
+            lists += [self._by_place.get((kind, namespace), {}) for kind in kinds.MOUNTED_KINDS]
+        found = [each for named in lists for each in named.values()]
+        accounts = self._by_place.get((kinds.SERVICE_ACCOUNT, namespace), {}).values()
+        is_listed = self.complete.lack(kinds.SERVICE_ACCOUNT, namespace)
+        found += [each for each in accounts if is_listed or mapping(each, "metadata", "annotations")]
+        own = self._by_place.get((kinds.NAMESPACE, ""), {}).get(namespace)
+        is_known = own is not None and (self.complete.every or _enforces_pod_security(own))
+        return [*found, own] if own is not None and is_known else found
+
+    def labels(self, namespace: str) -> Mapping[str, Any]:
+        """The labels of a namespace; none if it is not given."""
+        return mapping(self.find(kinds.NAMESPACE, "", namespace), "metadata", "labels")
+
+    def priority_class(self, name: str) -> Data | None:
+        """A priority class that is given, or one of those that every cluster has."""
+        if name in kinds.SYSTEM_PRIORITIES:
+            return {"value": kinds.SYSTEM_PRIORITIES[name]}
+        return self.find(kinds.PRIORITY_CLASS, "", name)
+
+    def default_priority_class(self) -> tuple[str, Data] | None:
+        """The default priority class and its name, of several the lowest; None if none is given."""
+        classes = self.in_namespace(kinds.PRIORITY_CLASS, "")
+        defaults = [(name, each) for name, each in classes if each.get("globalDefault")]
+        return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
+
+
+#: The kinds of objects that put policies with rules in CEL in force.
+_IN_FORCE = (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING, kinds.KYVERNO_POLICY)
+#: The kinds of which any object of a namespace, or of the cluster, may decide on a pod.
+_DECIDING = (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
+POD_SECURITY_LABEL = "pod-security.kubernetes.io/"
+
+
+def _enforces_pod_security(namespace: Data) -> bool:
+    return any(str(name).startswith(POD_SECURITY_LABEL) for name in mapping(namespace, "metadata", "labels"))
+
+
+def _by_place(objects: Iterable[Data]) -> _ByPlace:
+    found: _ByPlace = {}
+    for each in objects:
+        kind, namespace, name = _place_of(each)
+        found.setdefault((kind, namespace), {})[name] = each
+    return found
+
+
+def _place_of(data: Data) -> Name:
+    kind = kinds.group_kind(str(data.get("apiVersion")), str(data.get("kind")))
+    metadata = mapping(data, "metadata")
+    return kind, "" if _has_no_namespace(kind) else metadata.get("namespace") or "", metadata.get("name") or ""
+
+
+def _has_no_namespace(kind: GroupKind) -> bool:
+    """Whether objects of a kind are in no namespace, whatever they say."""
+    return kind in kinds.ADMISSION_POLICIES or kinds.is_cluster_scoped(f"{kind[0]}/", kind[1])
+
+
+def data_of(documents: Iterable[Document]) -> list[Data]:
+    """The data of those documents that are mappings, and the objects that controllers generate of a document in its place."""
+    data = [each.data for each in documents if isinstance(each.data, dict)]
+    return [made for each in data for made in (list(generated_by(each)) or [each])]
+
+
+def index_of(documents: Iterable[Document], *, complete: CompleteKinds = UNKNOWN) -> Index:
+    """The index of some documents."""
+    return Index(data_of(documents), complete=complete)
