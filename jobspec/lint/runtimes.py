@@ -285,15 +285,17 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
 
 def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
     """The errors of a job that sets only its runtime."""
+    from jobspec.outcome.arguments import wrong_torchrun_variables
     from jobspec.outcome.endings import restarts_forever
     from jobspec.outcome.judgement import refused_objects
-    from jobspec.outcome.rendezvous import unknown_address
+    from jobspec.outcome.rendezvous import no_rendezvous, unknown_address
     from jobspec.outcome.training_program import started
 
     if runtime.refused:
         return runtime.refused
-    made = runtime.expanded
-    found = [*refused_objects(made), *unknown_address(made, started(made)), *restarts_forever(made)]
+    made, programs = runtime.expanded, started(runtime.expanded)
+    meets = [*unknown_address(made, programs), *no_rendezvous(made, programs), *wrong_torchrun_variables(programs)]
+    found = [*refused_objects(made), *meets, *restarts_forever(made)]
     return [made.job.diagnostic(each) for each in found]
 
 

@@ -25,20 +25,18 @@ _ENDS = "and exits with 2"
 
 def wrong_torchrun_options(started: Sequence[Started]) -> Iterator[Finding]:
     """Report options that torchrun does not take, and values that it does not take for them."""
-    for _, program in started:
-        if program.is_torchrun:
-            yield from _torchrun_options(program)
-            yield from _torchrun_variables(program)
+    return (each for _, program in started if program.is_torchrun for each in _torchrun_options(program))
 
 
-def _torchrun_variables(program: TrainingProgram) -> Iterator[Finding]:
+def wrong_torchrun_variables(started: Sequence[Started]) -> Iterator[Finding]:
     """Report variables that are defaults of torchrun's options, and do not have their types."""
-    settings = program.settings
-    for name, taken, code in settings.refused_variables():
-        said = settings.variables[name] or "an empty text"
-        message = f"torchrun accepts {taken} in `{name}`, not {f'`{said}`' if settings.variables[name] else said}, and exits with {code}"
-        place = program.place_of(name.removeprefix("PET_").lower())
-        yield Finding(place, message, f"write {taken}, or remove the variable", rule="wrong-flag-value")
+    for _, program in started:
+        settings = program.settings if program.is_torchrun else None
+        for name, taken, code in settings.refused_variables() if settings else ():
+            said = f"`{settings.variables[name]}`" if settings and settings.variables[name] else "an empty text"
+            message = f"torchrun accepts {taken} in `{name}`, not {said}, and exits with {code}"
+            place = program.place_of(name.removeprefix("PET_").lower())
+            yield Finding(place, message, f"write {taken}, or remove the variable", rule="wrong-flag-value")
 
 
 def wrong_flags(started: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
+from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options, wrong_torchrun_variables
 from jobspec.outcome.endings import complete_without_training, restarts_forever
 from jobspec.outcome.refusals import REFUSED, decided, lost_objects, policy_outcomes, refused_by_policies, unschedulable
 from jobspec.outcome.rendezvous import RENDEZVOUS_RULES
@@ -77,6 +77,7 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -
     if cluster.is_pinned:
         yield from unschedulable(expanded, cluster)
     yield from wrong_torchrun_options(begun)
+    yield from wrong_torchrun_variables(begun)
     yield from wrong_flags(begun, cluster.contracts)
 
 

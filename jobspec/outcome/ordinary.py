@@ -378,6 +378,8 @@ def _jobset_trains(job: Document, runtime: Document, template: Data, nodes: int)
 # Programs: those that find each other, and as many as they wait for, by the variables that the operators set.
 
 
+#: The words of scripts that start processes which may have to meet.
+_IN_SCRIPTS = (*command_lines.NAMES, "python")
 #: The options that say where the nodes meet.
 _MEETING = ("--standalone", "--rdzv-backend", "--rdzv-endpoint", "--master-addr")
 
@@ -397,7 +399,7 @@ def find_each_other(words: Sequence[str], pods: int, processes: str, *, launcher
         return has_ranks
     start = command_lines.length_of_start(words)
     if not start:
-        return not (words and command_lines.is_shell(words[0]) and any(each in word for word in words for each in command_lines.NAMES))
+        return not (words and command_lines.is_shell(words[0]) and any(each in word for word in words for each in _IN_SCRIPTS))
     options = list(command_lines.options_of(words[start:]))
     return (
         (launchers_meet or pods == 1)

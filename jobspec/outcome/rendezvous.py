@@ -20,11 +20,21 @@ if TYPE_CHECKING:
     from jobspec.outcome.training_program import Started, TrainingProgram
 
 
-def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+#: What has an operator give the pods of its kind an address.
+_HINTS = {PYTORCHJOB: "add a `Master`, or an `elasticPolicy`", TRAINJOB: "label the replicated job as the trainer's"}
+_RANK_HINT = "use `--rdzv-backend=c10d`, which needs no rank, or give each pod its own `PET_NODE_RANK`"
+
+
+def no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The pods do not meet: each waits at its own address for the others, until its timeout."""
     for role, program in started:
         settings = program.settings if program.is_torchrun else None
-        if settings is None or settings.nodes is None or settings.nodes[0] < len("ab") or not settings.meets_itself:
+        if settings is None or settings.nodes is None or settings.nodes[0] < len("ab"):
+            continue
+        if not settings.meets_itself:
+            if role.count > 1 and settings.backend == STATIC and program.has_one_rank:
+                message = f"torchrun in {role.name} never starts: all {role.count} pods have node rank {settings.value('node_rank')}"
+                yield Finding(program.place_of("node_rank"), message, _RANK_HINT, rule="no-rendezvous")
             continue
         where = "at its own address"
         if settings.is_standalone:
@@ -40,8 +50,7 @@ def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
             hint = "remove `--rdzv-backend`, or add `--rdzv-endpoint` with the address of the first pod"
         else:
             place, why = program.start, "no rendezvous address"
-            is_pytorchjob = job.job.group_kind == PYTORCHJOB
-            hint = "add a `Master`, or an `elasticPolicy`" if is_pytorchjob else "label the replicated job as the trainer's"
+            hint = _HINTS.get(job.job.group_kind, "set `PET_MASTER_ADDR`, or give `--rdzv-endpoint`")
         message = f"torchrun in {role.name} never starts: {why}, each pod waits {where} for {settings.nodes[0]} nodes"
         yield Finding(place, message, hint, rule="no-rendezvous")
 
@@ -74,8 +83,7 @@ def _with_one_node(job: ExpandedJob, role: ExpandedRole, program: TrainingProgra
     name = "standalone" if settings.is_standalone else "nnodes" if program.gives("nnodes") else "rdzv_backend"
     place = program.place_of(name)
     what = str(place.value) if program.option(f"--{name.replace('_', '-')}") else f"PET_{name.upper()}"
-    ranks_differ = command_lines.NODE_RANK in program.variables and not program.option("--node-rank")
-    if settings.backend == STATIC and ranks_differ:
+    if settings.backend == STATIC and not program.has_one_rank and not program.option("--node-rank"):
         message = f"`{what}`: only the first of the {pods} pods trains, the others fail, since none of them has rank 0"
     elif not settings.meets_itself and settings.backend is not None and settings.backend != STATIC:
         message = f"`{what}`: only one of the {pods} pods trains, the others fail when it ends"
@@ -146,4 +154,4 @@ def _number_of_pods(job: ExpandedJob) -> int:
     return sum(role.count for role in job.roles if role.training)
 
 
-RENDEZVOUS_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
+RENDEZVOUS_RULES = (no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import expand_references
-from jobspec.programs.shells import Script, read_script, script_at
+from jobspec.programs.shells import Script, ShellCommand, read_script, script_at
 from jobspec.programs.torchrun import TorchrunSettings
 
 TYPE_CHECKING = False
@@ -44,8 +44,12 @@ class TrainingProgram:
 
     @property
     def is_plain_python(self) -> bool:
-        """Whether the container starts a Python file or module directly, without a launcher."""
-        return command_lines.is_plain_python(self.texts)
+        """Whether the container starts a Python file or module without a launcher, and gives it no rank of its own."""
+        if self.script is None:
+            return command_lines.is_plain_python(self.texts)
+        script = self.script
+        is_sure = script.is_straight and not script.reads_files and not script.assigned & command_lines.OF_LAUNCHERS
+        return is_sure and bool(script.commands) and all(map(_is_python_alone, script.commands[-1:]))
 
     def mentions(self, *texts: str) -> bool:
         """Whether one of the words contains one of the texts."""
@@ -85,6 +89,13 @@ class TrainingProgram:
         options = {each.option: each.value or "" for each in given if each.option}
         return TorchrunSettings(options, known, frozenset(unknown))
 
+    @property
+    def has_one_rank(self) -> bool:
+        """Whether no option gives torchrun a node rank, and all pods have the same: the default, or a value that a file wrote."""
+        variable = self.variables.get(command_lines.NODE_RANK)
+        is_given = self.option("--node-rank") is not None or self.settings.value("node_rank") is None
+        return not is_given and (variable is None or bool(variable.mark.line))
+
     def place_of(self, setting: str) -> MarkedTree:
         """Where a setting of torchrun stands: its option, or its variable, or else the word that starts torchrun."""
         option = self.option(f"--{setting.replace('_', '-')}")
@@ -119,6 +130,10 @@ class TrainingProgram:
     def _read(self) -> set[str]:
         """The variables that torchrun reads."""
         return {f"PET_{name.upper()}" for name in command_lines.SETTINGS}
+
+
+def _is_python_alone(command: ShellCommand) -> bool:
+    return not command.is_alternative and command_lines.is_plain_python(command.words)
 
 
 def _of_script(script: Script, place: MarkedTree) -> Words:

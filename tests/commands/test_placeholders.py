@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
-from jobspec.repository.placeholders import filled_in, substituted
+from jobspec.repository.substitution import Variables, filled_in, substituted
 from tests.support.manifests import JOB
 
 _VALUES = {"name": "Mnist-1", "empty": "", "n": "3"}
@@ -38,18 +38,19 @@ _VALUES = {"name": "Mnist-1", "empty": "", "n": "3"}
     ],
 )
 def test_the_forms_of_a_variable(text: str, expected: str) -> None:
-    assert substituted(text, _VALUES) == expected
+    assert substituted(text, Variables(_VALUES, is_open=True)) == expected
 
 
 @given(st.text(alphabet="ab{}()<>:=-/ ", max_size=30), st.dictionaries(st.sampled_from("ab"), st.text(max_size=3)))
 def test_a_text_without_a_variable_stays(text: str, values: dict[str, str]) -> None:
-    assert substituted(text, values) == text
+    assert substituted(text, Variables(values, is_open=True)) == text
 
 
 @given(st.dictionaries(st.sampled_from(["image", "number", "nowhere"]), st.sampled_from(["1", "true", "x", ""])))
 def test_values_stay_where_they_were_written(values: dict[str, str]) -> None:
     text = JOB.replace("replicas: 1", "replicas: ${number}").replace("name: pytorch", "name: ${image}")
     (document,), _ = read(text, file="job.yaml")
-    (made,) = filled_in([document], values, choose([]))
+    (made,), problems = filled_in([document], Variables(values, is_open=True), choose([]))
+    assert problems == []
     assert made.marks.paths() == document.marks.paths()
     assert str(made.marks.nearest(("metadata", "name")).mark) == str(document.marks.nearest(("metadata", "name")).mark)

@@ -1,8 +1,8 @@
 """Objects of files that are more than a quota allows are refused, the last ones first."""
 
 from jobspec.diagnostics.results import FileResult
-from jobspec.journey.checking import load
-from jobspec.journey.journey import check_files
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Source
 from jobspec.world.world import Cluster
 
@@ -19,8 +19,9 @@ CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: 
 
 def refused(*texts: str, folders: list[str] | None = None) -> list[tuple[str, int]]:
     """The files and the lines of the objects that are refused."""
-    files = [Source(f"{number}.yaml", text) for number, text in enumerate(texts)]
-    found = check_files(files, lambda each, there: load(each, (), there), Cluster(), outcome=True, folders=folders or [])
+    places = folders or [""] * len(texts)
+    files = [TextFile(Source(f"{at}.yaml", text), folder=place) for at, (text, place) in enumerate(zip(texts, places, strict=True))]
+    found = travel(Journey(files, Cluster(), outcome=True))
     assert {each.rule for file in found for each in file.result.diagnostics} <= {"over-quota"}
     invalid = [row for file in found for row in file.result.documents if row.status == "invalid"]
     lines = [(file.result.path, each.mark.line) for file in found for each in file.result.diagnostics]
@@ -72,5 +73,5 @@ spec:
 
 
 def result(text: str) -> FileResult:
-    (found,) = check_files([Source("a.yaml", text)], lambda each, there: load(each, (), there), Cluster(), outcome=True)
+    (found,) = travel(Journey([TextFile(Source("a.yaml", text))], Cluster(), outcome=True))
     return found.result
