@@ -122,7 +122,7 @@ _OUTCOME = {
     "no-rendezvous": "torchrun gets no rendezvous address of the others: each pod waits at its own until a timeout, and exits with 1.",
     "trains-alone": "The pods do not train together: the program gets or reads no rank, or torchrun counts one node.",
     "ranks-missing": "The program waits for more ranks than there are processes, forever.",
-    "wrong-process-count": "torchrun exits at once, since the number of processes per node is not valid.",
+    "wrong-process-count": "torchrun exits at once, since the number of nodes, or of processes per node, is not valid.",
     "unknown-address": "The operator gives the pods a rendezvous address that none of them has, so they never connect.",
     "unknown-flag": "The program of a container, or torchrun before it, has no such flag, and exits at once with 2.",
     "wrong-flag-value": "The program of a container, or torchrun before it, does not accept this value of a flag or variable, and exits.",

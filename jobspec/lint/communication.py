@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from jobspec.apis.kinds import NETWORK_POLICY, SERVICE
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -106,6 +108,7 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: https://docs.pytorch.org/docs/stable/elastic/run.html
     """
+    ranks = _pods_by_rank(job)
     for container in job.training_containers:
         program = container.program
         settings = program.settings if program.is_torchrun else None
@@ -117,9 +120,19 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
                 is_told = value == "1" and settings is not None
                 if value.isdigit() and wanted.isdigit() and value != wanted and not is_told:
                     yield Finding(place, f"torchrun gets {value} as the number of nodes, the job has {wanted}", "remove the flag")
-            elif name == "--node-rank" and value.isdigit() and container.role.count > 1 and not (settings and settings.backend != STATIC):
-                message = f"all {container.role.count} pods get node rank {value}"
+            elif name == "--node-rank" and (count := ranks[value]) > 1 and not (settings and settings.backend != STATIC):
+                message = f"all {count} pods get node rank {value}"
                 yield Finding(place, message, "remove the flag: the operator sets the rank")
+
+
+def _pods_by_rank(job: LintedJob) -> Counter[str]:
+    """The numbers of the pods that get a node rank as a number by a flag of torchrun, by rank."""
+    found: Counter[str] = Counter()
+    for container in job.training_containers:
+        for name, value, _ in container.torchrun_flags:
+            if name == "--node-rank" and value.isdigit():
+                found[value] += container.role.count
+    return found
 
 
 def ignored_by_static(job: LintedJob) -> Iterator[Finding]:

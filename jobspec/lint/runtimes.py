@@ -154,7 +154,7 @@ def command_of_several_jobs(job: LintedJob) -> Iterator[Finding]:
     """
     given = next((each for each in (job.tree.get("spec", "trainer", name) for name in ("command", "args")) if each and each.value), None)
     labelled = [each for each in roles_in(job.runtime) if value_at(each.data, _JOB_LABELS) == TRAINER] if job.runtime else []
-    if given is None or len(labelled) < len("ab"):
+    if given is None or len(labelled) < 2:
         return
     words = {role.name: _words(each) for role in labelled for _, each in role.items("containers") if value_at(each, ("name",)) == NODE}
     own = LAUNCHER if LAUNCHER in words else next(iter(words), "")

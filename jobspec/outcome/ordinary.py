@@ -300,8 +300,10 @@ def _trains(spec: Data) -> bool:
 
 
 def _meets_at_first_worker(policy: Data) -> bool:
-    """Whether the nodes of an elastic job meet as the operator arranges it."""
-    return not policy.get("standalone") and policy.get("rdzvBackend") in (None, "", "c10d") and not policy.get("rdzvHost")
+    """Whether several nodes of an elastic job meet as the operator arranges it."""
+    least, most = policy.get("minReplicas"), policy.get("maxReplicas")
+    are_several = (most or least or 2) > 1 and 0 < (least or 1) <= (most or least or 1)
+    return are_several and not policy.get("standalone") and policy.get("rdzvBackend") in (None, "", "c10d") and not policy.get("rdzvHost")
 
 
 def _sets_torchrun(container: Data) -> bool:

@@ -29,7 +29,7 @@ def no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
     """The pods do not meet: each waits at its own address for the others, until its timeout."""
     for role, program in started:
         settings = program.settings if program.is_torchrun else None
-        if settings is None or settings.nodes is None or settings.nodes[0] < len("ab"):
+        if settings is None or settings.nodes is None or settings.nodes[0] < 2:
             continue
         if not settings.meets_itself:
             if role.count > 1 and settings.backend == STATIC and program.has_one_rank:
@@ -111,17 +111,19 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
             yield Finding(program.words[0], message, hint, rule="ranks-missing", severity="warning")
 
 
-def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """The number of processes is not one that torchrun accepts: it exits at once."""
+def _wrong_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The number of nodes, or of processes in each, is not one that torchrun accepts: it exits at once."""
     for _role, program in started:
-        variable = program.variables.get(command_lines.NPROC_PER_NODE)
-        number = text(variable, "value")
-        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number:
-            continue
-        if not command_lines.is_process_count(number):
-            message = f"torchrun exits at once: `{number}` is not a valid number of processes per pod"
+        settings = program.settings if program.is_torchrun else None
+        processes = settings.value("nproc_per_node") if settings and not program.option("--nproc-per-node") else None
+        if processes is not None and not command_lines.is_process_count(processes):
+            message = f"torchrun exits at once: `{processes}` is not a valid number of processes per pod"
             hint = f"write a number, or one of {listed(PROCESS_WORDS)}"
-            yield Finding(variable.get("value"), message, hint, rule="wrong-process-count")
+            yield Finding(program.place_of("nproc_per_node"), message, hint, rule="wrong-process-count")
+        nodes = settings.value("nnodes") if settings else None
+        if settings and nodes is not None and (settings.nodes is None or not 0 < settings.nodes[0] <= settings.nodes[1]):
+            message = f"torchrun exits at once: `{nodes}` is not a valid number of nodes"
+            yield Finding(program.place_of("nnodes"), message, "write a number, or a range such as `2:4`", rule="wrong-process-count")
 
 
 def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
@@ -154,4 +156,4 @@ def _number_of_pods(job: ExpandedJob) -> int:
     return sum(role.count for role in job.roles if role.training)
 
 
-RENDEZVOUS_RULES = (no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
+RENDEZVOUS_RULES = (no_rendezvous, _trains_alone, _ranks_missing, _wrong_count, unknown_address)

@@ -58,7 +58,7 @@ class TorchrunSettings(Record):
     def nodes(self) -> tuple[int, int] | None:
         """The least and the most nodes; None where that is not known, or no number."""
         said = (self.value("nnodes") or "").split(":")
-        return (int(said[0]), int(said[-1])) if len(said) < len("a:b") and all(map(_is_integer, said)) else None
+        return (int(said[0]), int(said[-1])) if len(said) < 3 and all(map(_is_integer, said)) else None
 
     @property
     def backend(self) -> str | None:
