@@ -13,7 +13,6 @@ from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, image_name
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.workloads import written_pod_specs
-from jobspec.repository.placeholders import placeholder_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for path, value in _names_of_images(document):
-        placeholder = "" if path[-1] == "image" and _is_image(value) else placeholder_in(value)
+        placeholder = "" if path[-1] == "image" and _is_image(value) else _placeholder_in(value)
         if placeholder:
             what = "image" if path[-1] == "image" else "Secret"
             message = f"placeholder in the name of the {what}: Kubernetes does not fill in `{placeholder}`"
@@ -142,13 +141,22 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     for container in job.containers:
         image = container.image
         is_valid = image is not None and _is_image(image.value)
-        if image and image.value and (is_valid or not placeholder_in(image.value)):
+        if image and image.value and (is_valid or not _placeholder_in(image.value)):
             yield image, container, is_valid
 
 
 def _is_image(name: str) -> bool:
     """Whether the kubelet takes a text for the name of an image."""
     return is_plain(name) or image_name(name) is not None
+
+
+def _placeholder_in(name: str) -> str:
+    """The first placeholder in a name; empty without one, as where all of the name is small letters, digits and usual signs."""
+    if name.replace("-", "").replace(".", "").isalnum() and name.islower():
+        return ""
+    from jobspec.repository.placeholders import placeholder_in
+
+    return placeholder_in(name)
 
 
 def is_plain(image: str) -> bool:

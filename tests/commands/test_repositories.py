@@ -73,7 +73,7 @@ def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
     assert errors == {"broken.yaml": ["yaml-syntax"], "chart/crds/broken.yaml": ["missing-field"]}  # a text with `{{` is no template
 
 
-def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
+def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images_have_some() -> None:
     folder = REPOSITORIES / "placeholders"
     files = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
     found = {
@@ -84,6 +84,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         for each in files
     }
     restart = "no `restartPolicy`: failed pods restart (OnFailure)"
+    image = "placeholder in the name of the image: Kubernetes does not fill in `${IMAGE}`"
     template = "a template, not checked: 1 line has an action, such as `{{ name }}`"
     ((wrong,),) = (rows for path, (_, rows) in found.items() if path == "wrong.yaml")
     immutable = found["server.yaml"][1][-1]
@@ -95,7 +96,11 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         "index.yaml": (["partly"], [(4, "unjudged-template", "placeholders: 1 value not checked")]),
         "job.yaml": (
             ["partly"],
-            [(4, "unjudged-template", "placeholders: 5 values not checked"), (10, "implicit-restart-policy", restart)],
+            [
+                (4, "unjudged-template", "placeholders: 4 values not checked"),
+                (10, "implicit-restart-policy", restart),
+                (16, "unfilled-placeholder", image),
+            ],
         ),
         "overlay.yaml": (["invalid"], [(5, "invalid-overlay", "`${lr}` is not a parameter of this overlay")]),
         "secret.yaml": (["partly"], [(5, "unjudged-template", "encrypted by SOPS: 2 values not checked")]),
