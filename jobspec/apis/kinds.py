@@ -62,6 +62,8 @@ MANIFEST_ENDINGS = (".yaml", ".yml", ".json")
 WEBHOOK_LOOKUPS = (*RUNTIMES, PRIORITY_CLASS)
 #: The kinds of objects that hold rules in CEL about objects of any kind.
 ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING, KYVERNO_POLICY)
+#: The kinds whose objects decide on objects of other files.
+DECIDING = (LIMIT_RANGE, RESOURCE_QUOTA, *ADMISSION_POLICIES)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.
 POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, *ADMISSION_POLICIES)
 #: The kinds of Kueue's objects that decide whether a job ever starts.

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     Kept = Callable[[Any, Cluster, Callable[[Any], "Checked"]], "Checked"]
 
 
-#: The kinds of objects that decide on objects of other files.
-_DECIDING = (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, *kinds.ADMISSION_POLICIES)
-
-
 def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """Do the work for each item, in this process."""
     return [work(item) for item in items]
@@ -116,7 +112,7 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
         checked = checked.with_objects_named_in(manifests) if filled is not manifests else checked
     checked = foresee(checked, world) if journey.outcome else checked
     if checked.objects and file.is_left_out:
-        checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in _DECIDING])
+        checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
     if journey.documents and journey.definitions:
         return checked
     return checked.changed(documents=_without_definitions(checked.documents) if journey.documents else ())

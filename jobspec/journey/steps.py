@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
@@ -138,6 +139,15 @@ class Checked(Record):
         return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
 
     def with_objects_named_in(self, manifests: Manifests) -> Checked:
-        """The same without the objects for other files whose name or namespace is not the one that is written, but stands in for it."""
+        """The same without the objects for other files whose name is not the one that is written, but stands in for it.
+
+        An object whose namespace is a placeholder may be in any; one that decides on others then does not.
+        """
         written = {(each.index, each.name, each.namespace) for each in manifests.documents}
-        return self.changed(objects=[each for each in self.objects if (each.index, each.name, each.namespace) in written])
+        names = {(each.index, each.name) for each in manifests.documents}
+
+        def is_known(each: Document) -> bool:
+            may_be_anywhere = not each.namespace and each.group_kind not in kinds.DECIDING
+            return (each.index, each.name, each.namespace) in written or (may_be_anywhere and (each.index, each.name) in names)
+
+        return self.changed(objects=[each for each in self.objects if is_known(each)])

@@ -125,7 +125,12 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None, given: Variables)
         return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
     before = value_at(data, path)
     after = _stand_in(before, shape.at(path) if shape else None, given)
+    if path == _NAMESPACE and after is not before:  # may be any namespace, as where none is written
+        return {**data, "metadata": {key: each for key, each in data["metadata"].items() if key != "namespace"}}
     return data if after is before else with_value_at(data, path, after)
+
+
+_NAMESPACE = ("metadata", "namespace")
 
 
 def _stand_in(value: Any, shape: Shape | None, given: Variables) -> Any:
