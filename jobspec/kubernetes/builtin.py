@@ -131,7 +131,8 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     if not accepting or problem.hint:
         return problem
     own = release_of(component, target)
-    hint = f"{component} {_range(accepting, others)} {'accepts' if len(accepting) == 1 else 'accept'} it; the target is {own}"
+    accept = f"{component} {_range(accepting, others)} {'accepts' if len(accepting) == 1 else 'accept'} it"
+    hint = f"{accept} (`--target {component}={accepting[-1]}`); the target is {own}"
     return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key, remedy=problem.remedy)
 
 
@@ -141,7 +142,8 @@ def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str
     earlier = [release for release in known if releases.index(release) < releases.index(own)]
     if earlier:
         gone = releases[releases.index(earlier[-1]) + 1]
-        message, hint = f"{name} was removed in {component} {gone}", ""
+        message = f"{name} was removed in {component} {gone}"
+        hint = f"if the cluster has {component} {earlier[-1]}, pass `--target {component}={earlier[-1]}`"
         if known[earlier[-1]].use:
             message += f"; use {known[earlier[-1]].use}"
     else:

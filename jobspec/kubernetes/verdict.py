@@ -265,7 +265,7 @@ def unknown(document: Document, target: Target) -> tuple[Problem, bool]:
         return Problem("unknown-kind", ("apiVersion",), _not_any_more(name, version, target, last), hint), True
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
     at_version = any(kind.name == document.kind for kind in kinds.every())
-    hint, is_meant = _near_kind(document)
+    hint, is_meant = _near_kind(document, target)
     return Problem("unknown-kind", ("apiVersion",) if at_version else ("kind",), message, hint), is_meant
 
 
@@ -288,7 +288,7 @@ def _near_key(data: dict[str, object]) -> str:
     return f"did you mean `{min(wrong)}`?" if wrong else ""
 
 
-def _near_kind(document: Document) -> tuple[str, bool]:
+def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
     """A hint that names the kind that was probably meant, empty without one, and whether no other kind can be meant.
 
     The group has to be one of ours or a misspelling, since other groups can have kinds of the same name. A version of a built-in kind that
@@ -299,12 +299,31 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     for kind in ours:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
-            return f"write `apiVersion: {kind.api_versions[0]}` and `kind: {kind.name}`", not is_preview
+            lasting = _lasting_version(kind.api_versions)
+            and_kind = "" if kind.name == name else f" and `kind: {kind.name}`"
+            return f"write `apiVersion: {lasting}`{and_kind}{_renamed_fields(document, lasting, kind.name, target)}", not is_preview
     served = [kind.name for kind in ours if document.api_version in kind.api_versions]
     # kubectl's `Config` and `NodeList` are no misspellings
     same = [each for each in served if name[:1].lower() == each[:1].lower() and abs(len(name) - len(each)) < 3]
     hint = closest(name, same) if same else ""
     return hint, bool(hint)
+
+
+def _lasting_version(versions: Sequence[str]) -> str:
+    """The version of a kind that lasts longest: the newest stable one, or else the newest."""
+    return ([each for each in versions if "alpha" not in each and "beta" not in each] or list(versions))[-1]
+
+
+def _renamed_fields(document: Document, version: str, kind: str, target: Target) -> str:
+    """What a hint says of the fields of a spec that have a longer name in another version: `parent` is `parentName`."""
+    shape = shapes.load(version, kind, target)
+    spec = document.data.get("spec") if shape else None
+    known = shape.at(("spec",)) if shape else None
+    if not isinstance(spec, dict) or not known or not known.fields:
+        return ""
+    longer = {each: [one for one in known.fields if one.startswith(each)] for each in spec if each not in known.fields}
+    renamed = [f"`spec.{name}` is `spec.{found[0]}`" for name, found in longer.items() if len(found) == 1]
+    return f", where {' and '.join(renamed)}" if renamed else ""
 
 
 _near: dict[str, list[Kind]] = {}

@@ -34,16 +34,22 @@ def _said(text: str, *wishes: str) -> list[Any]:
     return [(problem.rule, problem.message, problem.hint) for problem in problems]
 
 
+def _if(component: str, release: str) -> str:
+    return f"if the cluster has {component} {release}, pass `--target {component}={release}`"
+
+
 @pytest.mark.parametrize(
     ("text", "wish", "rule", "message", "hint"),
     [
         (
             *(_JOB + "  podTemplateOverrides: []\n", "trainer=2.2", "unknown-field"),
-            *("`podTemplateOverrides` was removed in trainer 2.2.0; use `runtimePatches`", ""),
+            "`podTemplateOverrides` was removed in trainer 2.2.0; use `runtimePatches`",
+            _if("trainer", "2.1.0"),
         ),
         (
             *(_JOB + "  podSpecOverrides: []\n", "trainer=2.1", "unknown-field"),
-            *("`podSpecOverrides` was removed in trainer 2.1.0; use `podTemplateOverrides`, or `runtimePatches` from 2.2 on", ""),
+            "`podSpecOverrides` was removed in trainer 2.1.0; use `podTemplateOverrides`, or `runtimePatches` from 2.2 on",
+            _if("trainer", "2.0.0"),
         ),
         (
             *(_JOB + "  runtimePatches: []\n", "trainer=2.0", "unknown-field"),
@@ -53,12 +59,12 @@ def _said(text: str, *wishes: str) -> list[Any]:
         (
             *(_JOB + "  trainer: {numProcPerNode: auto}\n", "trainer=2.3", "wrong-type"),
             '`numProcPerNode`: expected an integer, got the string "auto"',
-            "trainer 2.0.0 to 2.1.0 accept it; the target is 2.3.0",
+            "trainer 2.0.0 to 2.1.0 accept it (`--target trainer=2.1.0`); the target is 2.3.0",
         ),
         (
             *(_RUNTIME + "  mlPolicy: {mpi: {mpiImplementation: ''}}\n", "trainer=2.0", "unsupported-choice"),
             "`mpiImplementation`: expected one of `OpenMPI`, got an empty string",
-            "trainer 2.1.0 to 2.3.0 accept it; the target is 2.0.0",
+            "trainer 2.1.0 to 2.3.0 accept it (`--target trainer=2.3.0`); the target is 2.0.0",
         ),
         (
             *(_POD % ("restartPolicyRules: []", ""), "training-operator=1.9.0", "unknown-field"),
@@ -68,7 +74,7 @@ def _said(text: str, *wishes: str) -> list[Any]:
         (
             *(_POD % ("", "resourceClaims: [{name: a, source: {}}]"), "training-operator=1.9", "unknown-field"),
             "`source` was removed in training-operator 1.9.0; use `resourceClaimName` or `resourceClaimTemplateName` right beside `name`",
-            "",
+            _if("training-operator", "1.8.1"),
         ),
     ],
 )
@@ -142,3 +148,9 @@ spec:
     assert [each["name"] for each in spec["volumes"]] == ["data"]
     assert [each["name"] for each in spec["containers"][0]["volumeMounts"]] == ["data"]
     assert len(as_admitted(document, choose(["kubernetes=1.35"]))["spec"]["volumes"]) == 2
+
+
+def test_a_version_that_is_gone_has_one_that_lasts_and_the_names_of_its_fields() -> None:
+    cohort = "apiVersion: kueue.x-k8s.io/v1alpha1\nkind: Cohort\nmetadata: {name: a}\nspec: {parent: b}\n"
+    ((rule, _, hint),) = _said(cohort)
+    assert (rule, hint) == ("unknown-kind", "write `apiVersion: kueue.x-k8s.io/v1beta2`, where `spec.parent` is `spec.parentName`")
