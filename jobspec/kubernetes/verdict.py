@@ -300,8 +300,8 @@ def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
             lasting = _lasting_version(kind.api_versions)
-            and_kind = "" if kind.name == name else f" and `kind: {kind.name}`"
-            return f"write `apiVersion: {lasting}`{and_kind}{_renamed_fields(document, lasting, kind.name, target)}", not is_preview
+            renamed = _renamed_fields(document, lasting, kind.name, target)
+            return f"write `apiVersion: {lasting}` and `kind: {kind.name}`{renamed}", not is_preview
     served = [kind.name for kind in ours if document.api_version in kind.api_versions]
     # kubectl's `Config` and `NodeList` are no misspellings
     same = [each for each in served if name[:1].lower() == each[:1].lower() and abs(len(name) - len(each)) < 3]

@@ -153,4 +153,7 @@ spec:
 def test_a_version_that_is_gone_has_one_that_lasts_and_the_names_of_its_fields() -> None:
     cohort = "apiVersion: kueue.x-k8s.io/v1alpha1\nkind: Cohort\nmetadata: {name: a}\nspec: {parent: b}\n"
     ((rule, _, hint),) = _said(cohort)
-    assert (rule, hint) == ("unknown-kind", "write `apiVersion: kueue.x-k8s.io/v1beta2`, where `spec.parent` is `spec.parentName`")
+    assert (rule, hint) == (
+        "unknown-kind",
+        "write `apiVersion: kueue.x-k8s.io/v1beta2` and `kind: Cohort`, where `spec.parent` is `spec.parentName`",
+    )
