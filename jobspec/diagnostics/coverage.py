@@ -51,12 +51,16 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
 
 
+_CHART = "Helm chart file"
+
+
 def _reasons(files: Sequence[FileResult]) -> list[str]:
     """Why documents are skipped, each reason with their number; of unknown kinds the most frequent ones by name."""
     rows = [row for each in files for row in each.documents]
-    known = [row.reason for row in rows if row.reason]
+    known = [row.reason for row in rows if row.reason and row.status == "skipped"]
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
-    others = sum(row.status == "skipped" and not row.reason and not row.kind for row in rows)
+    parts = [f"{each}: check {'it' if each.startswith('1 ') else 'them'} with --helm" if _CHART in each else each for each in parts]
+    others = sum(row.status == "skipped" and not row.reason and not (row.kind and row.api_version) for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
     by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])
     kinds = {kind: sum(each["documents"] for each in versions) for kind, versions in by_kind.items()}
@@ -74,7 +78,7 @@ def summary(files: Sequence[FileResult]) -> dict[str, Any]:
 
 def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
     """The kinds of skipped documents that jobspec has no schema of, each with the number of its documents, the most frequent first."""
-    rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason)
+    rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and row.api_version and not row.reason)
     found = [(-len(alike), kind, version) for (kind, version), alike in grouped(rows, lambda row: (row.kind, row.api_version)).items()]
     return [{"apiVersion": version, "kind": kind, "documents": -number} for number, kind, version in sorted(found)]
 

@@ -26,8 +26,16 @@ if TYPE_CHECKING:
 PAGES = (".md", ".markdown")
 #: The names of files that say what kustomize builds.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+#: The file that makes a folder a Helm chart.
+CHART = "Chart.yaml"
 #: Words in files that have engines apply folders.
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
+
+
+def is_of_chart(name: str) -> bool:
+    """Whether a file in the folder of a chart is the chart's own, such as its values, by its name."""
+    is_values = name.startswith("values") and name[6:7] in (".", "-", "_") and name.endswith((".yaml", ".yml", ".json"))
+    return name in (CHART, "Chart.lock") or is_values
 
 
 _STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "is_held")  # of a document, as it is pickled

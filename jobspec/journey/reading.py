@@ -86,9 +86,9 @@ def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
     if build.documents:
         return Manifests(source.key, (), settled=build.documents, comments=may_ignore(raw))
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
-    documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
+    documents, problems = read_documents(text, file=source.name) if isinstance(text, str) else ([], [text.in_document(0)])
     rows = [DocumentResult(0, "skipped", reason=build.role)]
-    return Manifests(source.key, documents, build.notes, settled=rows, comments=bool(text) and may_ignore(raw))
+    return Manifests(source.key, documents, [*problems, *build.notes], settled=rows, comments=bool(text) and may_ignore(raw))
 
 
 def _says_patch(value: Any) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
+from jobspec.documents.document import is_of_chart
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
@@ -59,7 +60,9 @@ class Builds:
 
     def __init__(self, kustomizations: Mapping[str, Kustomization], charts: Iterable[str]) -> None:
         by_folder = {os.path.dirname(file): each.data for file, each in kustomizations.items()}
-        self._of_charts = tuple(os.path.join(os.path.normpath(each), part, "") for each in charts for part in _OF_CHARTS)
+        charts = list(map(os.path.normpath, charts))
+        self._of_charts = tuple(os.path.join(each, part, "") for each in charts for part in _OF_CHARTS)
+        self._charts = frozenset(charts)
         self._roles: dict[str, Role] = {}
         for file, each in kustomizations.items():
             folder = os.path.dirname(file)
@@ -82,7 +85,7 @@ class Builds:
         beside or below a kustomization, it is enough that the name has the word `patch`; elsewhere it has to end in `patch.yaml`.
         """
         path = os.path.normpath(path)
-        if path.startswith(self._of_charts):
+        if path.startswith(self._of_charts) or (os.path.dirname(path) in self._charts and is_of_chart(os.path.basename(path))):
             return "Helm chart file"
         is_listed, folder = path in self._completed, os.path.dirname(path)
         if is_listed and self._roles.get(path) != "kustomize patch":

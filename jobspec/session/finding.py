@@ -6,7 +6,7 @@ import os
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES
+from jobspec.documents.document import CHART, ENGINES, KUSTOMIZATIONS, PAGES
 from jobspec.journey.journey import one_by_one
 from jobspec.session.disk import DISK
 from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from jobspec.session.options import Options
 
 
-CHART = "Chart.yaml"
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
 _OF_ROLES = ("patch", "assert", "error")  # words in the names of files that are no manifests
 
@@ -126,7 +125,9 @@ def with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Call
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}
     ids = set(map(id, asked))
     files = [each.changed(in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
-    return [*files, *(Found(path, named=False, in_build=each, disk=disk) for path, each in known.items())]
+    given = {os.path.normpath(each.path) for each in found}
+    further = [(path, each) for path, each in known.items() if os.path.normpath(path) not in given]
+    return [*files, *(Found(path, named=False, in_build=each, disk=disk) for path, each in further)]
 
 
 def projects_around(found: Sequence[Found]) -> list[Found]:

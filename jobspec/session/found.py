@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from jobspec.diagnostics.record import Record
-from jobspec.documents.document import PAGES
+from jobspec.documents.document import CHART, KUSTOMIZATIONS, PAGES, is_of_chart
 from jobspec.session.disk import DISK
 
 TYPE_CHECKING = False
@@ -40,8 +42,14 @@ class Found(Record):
 
 
 def is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
-    """Whether a file is judged by what the repository makes of it: nobody named it, or unknown kinds are skipped."""
-    return found.content is None and (skip_unknown or not found.named)
+    """Whether a file is judged by what the repository makes of it: found in a folder, of a tool, or unknown kinds are skipped."""
+    return found.content is None and (skip_unknown or not found.named or is_of_tool(found.path))
+
+
+def is_of_tool(path: str) -> bool:
+    """Whether a file is known by its name: a kustomization, or the values of a chart."""
+    folder, name = os.path.split(path)
+    return name in KUSTOMIZATIONS or (is_of_chart(name) and os.path.isfile(os.path.join(folder, CHART)))
 
 
 def skipped(path: str, why: str, disk: Disk = DISK) -> Found:
@@ -52,8 +60,8 @@ def skipped(path: str, why: str, disk: Disk = DISK) -> Found:
 
 
 def skips_unknown(found: Found) -> bool:
-    """Whether unknown documents in a file are always skipped: the user did not name the file, or it is a Markdown page."""
-    return not found.named or found.path.endswith(PAGES)
+    """Whether unknown documents in a file are always skipped: it was met in a folder, or is of a tool, or a Markdown page."""
+    return not found.named or found.path.endswith(PAGES) or (found.content is None and is_of_tool(found.path))
 
 
 def disk_of(files: Iterable[Found]) -> Disk:

@@ -64,7 +64,7 @@ def test_what_builds_fill_in_is_not_missing() -> None:
 
 def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
     found = _reported(REPOSITORIES / "helm", ".")
-    charts = ["chart/files/service.yaml", "chart/templates/job.yaml", "chart/templates/service.yaml"]
+    charts = ["chart/Chart.yaml", "chart/files/service.yaml", "chart/templates/job.yaml", "chart/templates/service.yaml"]
     assert [path for path, (why, _) in found.items() if why == "Helm chart file"] == charts
     assert [path for path, (why, _) in found.items() if why == "template"] == ["job.jinja.yaml"]
     note = run_here("lint", "job.jinja.yaml", "--skip-unknown", cwd=REPOSITORIES / "helm").stdout.splitlines()[0]
