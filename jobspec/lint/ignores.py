@@ -245,25 +245,31 @@ Known = tuple[str, str, str, str]
 _FIELDS = ("file", "object", "rule", "field")
 
 
-def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
-    """The text of a baseline of these results; *place* gives the path of a file as the baseline names it."""
+def written(results: Sequence[FileResult], place: Callable[[str], str], paths: Iterable[str]) -> str:
+    """The text of a baseline of these results; *place* gives the path of a file as the baseline names it.
+
+    *paths*: the files and folders that were given. A baseline holds all that is reported, also what cannot be read.
+    """
     pairs = (pair for result in results for pair in zip(result.diagnostics, _baseline_keys(result, place), strict=True))
-    known = Counter(key for each, key in pairs if each.stage != "decoding")  # no baseline hides these
+    known = Counter(key for _, key in pairs)
     lines = [dumps(dict(zip(_FIELDS, key, strict=True)) | {"times": known[key]}, ensure_ascii=False) for key in sorted(known)]
     inside = ",\n  ".join(lines)
-    return f'{{"known": [\n  {inside}\n]}}\n' if lines else '{"known": []}\n'
+    given = dumps(sorted(map(place, paths)), ensure_ascii=False)
+    return f'{{"known": [\n  {inside}\n], "paths": {given}}}\n' if lines else f'{{"known": [], "paths": {given}}}\n'
 
 
-def read_baseline(text: str, path: str) -> Counter[Known]:
-    """The entries of a baseline. Raises JobspecError for what is none."""
+def read_baseline(text: str, path: str) -> tuple[Counter[Known], list[str]]:
+    """The entries of a baseline, and the files and folders that it is of. Raises JobspecError for what is none."""
     known: Counter[Known] = Counter()
     try:
-        for entry in loads(text)["known"]:
+        data = loads(text)
+        paths = list(map(str, data.get("paths", ())))
+        for entry in data["known"]:
             file, of, rule, spelt = (str(entry[name]) for name in _FIELDS)
             known[file, of, RENAMED.get(rule, rule), spelt] += int(entry["times"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise JobspecError(f"{path}: this is not a baseline; --write-baseline writes one") from None
-    return known
+    return known, paths
 
 
 def without_known(
@@ -292,7 +298,7 @@ def stale_entries(stale: Iterable[Known], baseline: str, text: str) -> Iterator[
 def _without_known(result: FileResult, left: Counter[Known], place: Callable[[str], str]) -> FileResult:
     kept = []
     for each, key in zip(result.diagnostics, _baseline_keys(result, place), strict=True):
-        if each.stage != "decoding" and left[key] > 0:
+        if left[key] > 0:
             left[key] -= 1
         else:
             kept.append(each)

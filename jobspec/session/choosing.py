@@ -128,12 +128,12 @@ def verdict_of(
     if options.write_baseline is not None:
         from jobspec.lint.ignores import written
 
-        write_whole(options.write_baseline, written(reported, _placed(options.write_baseline)))
-        number = sum(each.stage != "decoding" for result in reported for each in result.diagnostics)
+        write_whole(options.write_baseline, written(reported, _placed(options.write_baseline), options.paths or [os.curdir]))
+        number = sum(len(each.diagnostics) for each in reported)
         sys.stderr.write(f"jobspec: {counted(number, 'finding')} written to {options.write_baseline}\n")
         return reported, False
     if settings.baseline:
-        reported = _beyond_baseline(reported, settings.baseline, asked)
+        reported = _beyond_baseline(reported, settings.baseline, asked, options)
     return reported, settings.fails(reported)
 
 
@@ -164,7 +164,15 @@ def _placed(baseline: str) -> Callable[[str], str]:
     return lambda path: os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
 
 
-def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[str]) -> list[FileResult]:
+def _covers(given: Sequence[str], paths: Sequence[str]) -> bool:
+    """Whether all of some paths that exist are among those that are given, or in folders among these."""
+    around = [os.path.abspath(each) for each in given]
+    wanted = [os.path.abspath(each) for each in paths if os.path.exists(each)]
+    return all(any(each == one or each.startswith(os.path.join(one, "")) for one in around) for each in wanted)
+
+
+def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[str], options: Options) -> list[FileResult]:
+    """The results without what a baseline has, and with its stale entries if all is given that the baseline is of."""
     from jobspec.lint.ignores import read_baseline as known_in
     from jobspec.lint.ignores import stale_entries, without_known
 
@@ -182,8 +190,10 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
             return not os.path.exists(os.path.join(folder, file))
         return rule not in known or (rule in asked and (valid[file] or stage_of(rule) not in ("lint", "outcome")))
 
-    entries = known_in(text, path)
+    entries, paths = known_in(text, path)
     left, stale = without_known(results, entries, placed, looked_at=looked_at)
-    is_part = any(file not in valid and os.path.exists(os.path.join(folder, file)) for file, *_ in entries)
+    is_changed_part = options.changed_since is not None or options.within is not None
+    is_part = is_changed_part or not _covers(options.paths or [os.curdir], [os.path.join(folder, each) for each in paths])
+    is_part = is_part or any(file not in valid and os.path.exists(os.path.join(folder, file)) for file, *_ in entries)
     stale_ones = [] if is_part else list(stale_entries(stale, path, text))  # what needs the other files is not found in a part of them
     return [*left, FileResult(path, [], stale_ones)] if stale_ones else left

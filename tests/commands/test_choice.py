@@ -251,11 +251,29 @@ def test_it_says_what_it_wrote(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "jobspec: 2 findings written to base.json\n")
 
 
-def test_what_cannot_be_read_is_in_no_baseline(tmp_path: Path) -> None:
-    write(tmp_path, {"jobs/a.yaml": JOB, "jobs/broken.yaml": "a: [\n"})
-    done = run_here("validate", "jobs/broken.yaml", "--write-baseline", "base.json", cwd=tmp_path)
-    assert (done.returncode, (tmp_path / "base.json").read_text()) == (0, '{"known": []}\n')
-    assert _reported("validate", "jobs/broken.yaml", "--baseline", "base.json", cwd=tmp_path)[1] == [(2, "yaml-syntax")]
+def test_a_baseline_holds_what_cannot_be_read_or_built(tmp_path: Path) -> None:
+    kustomization = "resources: [a.yaml]\nnamePrefix: a-\nreplicas: [{name: nothing, count: 1}]\n"
+    write(tmp_path, {"jobs/a.yaml": JOB, "jobs/broken.yaml": "apiVersion: v1\na: [\n", "jobs/kustomization.yaml": kustomization})
+    _, found, _ = _reported("validate", "jobs", cwd=tmp_path)
+    assert "yaml-syntax" in {rule for _, rule in found}
+    done = run_here("validate", "jobs", "--write-baseline", "base.json", cwd=tmp_path)
+    held = [entry["rule"] for entry in json.loads((tmp_path / "base.json").read_text())["known"]]
+    assert (done.returncode, sorted(held)) == (0, sorted(rule for _, rule in found))
+    assert _reported("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[:2] == (0, [])
+    write(tmp_path, {"jobs/broken.yaml": JOB.replace("name: train", "name: other")})
+    assert [rule for _, rule in _reported("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[1]] == ["stale-baseline"]
+
+
+def test_a_finding_that_another_file_causes_is_not_stale_without_that_file(tmp_path: Path) -> None:
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec: {hard: {cpu: 1}}\n"
+    write(tmp_path, {"jobs/a.yaml": JOB, "jobs/quota.yaml": quota})
+    _, found, _ = _reported("validate", "jobs", "--write-baseline", "base.json", cwd=tmp_path)
+    assert found
+    assert _reported("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == []
+    assert _reported("validate", "jobs/a.yaml", "--baseline", "base.json", cwd=tmp_path)[1] == []
+    assert _reported("validate", "a.yaml", "--baseline", "../base.json", cwd=tmp_path / "jobs")[1] == []
+    (tmp_path / "jobs/quota.yaml").unlink()
+    assert {rule for _, rule in _reported("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[1]} == {"stale-baseline"}
 
 
 def test_a_baseline_that_is_not_utf8_and_file_names_that_are_not(tmp_path: Path) -> None:
