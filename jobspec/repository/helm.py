@@ -43,11 +43,31 @@ class RenderedChart(Build):
     def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML."""
         documents, problems = read(text, file=self.path, first_line=first_line)
-        return [self._placed(each) for each in documents], problems
+        lines = text.split("\n")
+        return [self._placed(each) for each in documents], [
+            each.changed(mark=self._written(each.mark, lines, first_line)) for each in problems
+        ]
+
+    def _template_of(self, line: int) -> str:
+        """The template that a line is rendered from."""
+        before = bisect_right(self._lines, line)
+        return self._templates[before - 1] if before else self.path
+
+    def _written(self, mark: Mark, lines: Sequence[str], first_line: int) -> Mark:
+        """The line of a template, or else of the values, that has what a rendered line has; or the first line of the template."""
+        template, at = self._template_of(mark.line), mark.line - first_line
+        rendered = lines[at - 1].strip() if 0 < at <= len(lines) else ""
+        key = rendered.removeprefix("- ").partition(":")[0].strip("\"'")
+        words = [rendered, f"{key}:"] if key else []
+        for path, word in ((path, word) for path in (template, *self._values) for word in words):
+            for number, line in enumerate(_lines_of(path), 1):
+                if word in line:
+                    column = line.index(word) + 1
+                    return Mark(path, number, column, number, column + len(word))
+        return Mark(template, 1, 1)
 
     def _placed(self, document: Document) -> Document:
-        before = bisect_right(self._lines, document.marks.mark.line)
-        template = self._templates[before - 1] if before else self.path
+        template = self._template_of(document.marks.mark.line)
         return Document(document.data, _ChartMarks(document.data, template, self._values), file=self.path, index=document.index)
 
     def sources(self) -> list[str]:
@@ -75,6 +95,15 @@ def with_templates(result: FileResult, text: str) -> FileResult:
     return result.with_only(list(map(with_template, result.diagnostics)))
 
 
+def _lines_of(path: str) -> list[str]:
+    """The lines of a file; none if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
+
+
 @dataclass(frozen=True, slots=True)
 class _ChartMarks:
     """Makes the marks of an object that helm rendered."""
@@ -87,12 +116,7 @@ class _ChartMarks:
         trees = (with_marks(each.data, each.marks) for path in self.values for each in documents_in(path))
         scalars = (each for tree in trees for _, each in walk(tree) if not isinstance(each.value, (dict, list)))
         values = gathered(((type(each.value), each.value), each) for each in scalars)
-        try:
-            with open(self.template, encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
-        except OSError:
-            lines = []
-        return self._marks(self.data, (), values, lines)
+        return self._marks(self.data, (), values, _lines_of(self.template))
 
     def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[MarkedTree]], lines: Sequence[str]) -> Marks:
         if not isinstance(data, (dict, list)):

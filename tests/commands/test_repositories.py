@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -777,6 +778,27 @@ def test_what_helm_renders_is_judged_and_reported_in_values_and_templates() -> N
     alone, _ = _found(CHARTS, "--helm", "train")
     assert found - alone == {("prod.yaml", 1, "wrong-format"): 1}
     assert "train/values.yaml:2:17: warning: " in run_here("lint", "--helm", "train", cwd=CHARTS).stdout
+
+
+def test_a_mistake_in_the_yaml_that_helm_renders_is_reported_in_the_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What helm prints of this chart is written down: a key of the template, and the same key of the values."""
+    template = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  {{- if .Values.safe }}\n  safe: "false"\n  {{- end }}\n'
+    rendered = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  safe: "false"\n  safe: "true"\n'
+    files = {
+        "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 0.1.0\n",
+        "chart/templates/a.yaml": template + "  {{- toYaml .Values.data | nindent 2 }}\n",
+        "chart/values.yaml": 'safe: true\ndata:\n  safe: "true"\n',
+        "printed": f"---\n# Source: chart/templates/a.yaml\n{rendered}",
+    }
+    write(tmp_path, files)
+    program = tmp_path / "bin" / "helm"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nprint(open({str(tmp_path / 'printed')!r}).read())\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    files_found = json.loads(run_here("validate", "--helm", "chart", "-o", "json", cwd=tmp_path).stdout)["files"]
+    (found,) = (each for file in files_found for each in file["diagnostics"] if each["rule"] == "duplicate-key")
+    assert (found["file"], found["line"], found["severity"]) == ("chart/templates/a.yaml", 6, "error")
 
 
 @helm
