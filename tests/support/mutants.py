@@ -36,7 +36,7 @@ def tree_of(text: str) -> Any:
 
 
 def can_be_read(text: str) -> bool:
-    """Whether the parser takes a text; an alias may name an anchor of an earlier document."""
+    """Whether the parser takes a text; an alias may name an anchor of an earlier document, or one around it."""
     try:
         return _read(text) is not None
     except (yaml.YAMLError, RecursionError):
