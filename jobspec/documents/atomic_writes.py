@@ -33,7 +33,7 @@ _MANY = 100  # files from which on one flush of all is quicker than one of each
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What a file holds, and what it is to hold."""
+    """The content of a file before and after a replacement."""
 
     before: bytes
     after: bytes
@@ -41,7 +41,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The files that a folder is to hold, by path with `/`."""
+    """The files that a folder must hold, by path with `/`."""
 
     files: Mapping[str, bytes]
     _: KW_ONLY
@@ -52,9 +52,10 @@ class Wanted:
 
 
 def replace_files(files: Mapping[str, Replacement]) -> None:
-    """Give files, by their paths, new contents; a link stays, and the file that it names changes. Modes stay.
+    """Replace the contents of files, given by path, all or none.
 
-    Raises JobspecError, with nothing changed, where a file holds something else than it should, or cannot be written.
+    Modes are kept. If a path is a link, the link is kept and the linked file changes. Raises JobspecError, with nothing changed, if a
+    file does not hold the content it should, or cannot be written.
     """
     wanted = {os.path.realpath(path): each for path, each in files.items()}
     before, after = {path: each.before for path, each in wanted.items()}, {path: each.after for path, each in wanted.items()}
@@ -78,12 +79,11 @@ def replace_files(files: Mapping[str, Replacement]) -> None:
 def add_files(
     folder: str, files: Callable[[], Mapping[str, bytes]], *, replaced: Collection[str] = (), alone: Collection[str] = ()
 ) -> None:
-    """Add files to *folder*, by path with `/`; those of the paths *replaced* may be there already.
+    """Add files to *folder*, by path with `/`, all or none.
 
-    The folders *alone* in it may hold nothing else.
-
-    *files* is asked for them while nobody else writes there. Raises JobspecError, with nothing written, where a file is in the way, and
-    for a folder that cannot be written.
+    A file may replace another only if its path is in *replaced*. The folders *alone* inside *folder* may hold nothing else. *files* is
+    called while the folder is locked for other writers. Raises JobspecError, with nothing written, if another file is in the way or the
+    folder cannot be written.
     """
     folder = os.path.normpath(folder)
     if not os.path.isdir(folder):
@@ -117,9 +117,9 @@ def _untaken(folder: str, wanted: Mapping[str, bytes], replaced: Collection[str]
 
 
 def write_rendered(folder: str, files: Mapping[str, str]) -> list[str]:
-    """Make *folder* hold exactly *files* (name to text, below the header), and return their paths.
+    """Make *folder* hold exactly *files* (name to text, below the header), and list the paths.
 
-    Raises JobspecError, with nothing changed, where the folder holds a file that jobspec did not write, or cannot be written.
+    Raises JobspecError, with nothing changed, if the folder holds a file that jobspec did not write, or cannot be written.
     """
     folder = os.path.normpath(folder)
     content = {name: f"{HEADER}\n{text}".encode() for name, text in files.items()}
@@ -151,9 +151,10 @@ def _is_rendered(path: str) -> bool:
 
 
 def replace_folder(folder: str, wanted: Callable[[], Wanted | None]) -> None:
-    """Make *folder* hold exactly the *wanted* files, which are asked for while nobody else writes there.
+    """Make *folder* hold exactly the files that *wanted* returns.
 
-    None leaves the folder as it is. JobspecError of *wanted* does, too, and so does a folder that cannot be written.
+    *wanted* is called while the folder is locked for other writers. If it returns None, the folder is left as it is. Raises JobspecError,
+    with nothing changed, if *wanted* raises it, or if the folder cannot be written.
     """
     folder = os.path.normpath(folder)
     try:
@@ -178,9 +179,10 @@ def replace_folder(folder: str, wanted: Callable[[], Wanted | None]) -> None:
 
 
 def read_folder(folder: str) -> dict[str, bytes]:
-    """The content of every file below *folder* by its path with `/`; none where there is no folder.
+    """Return the content of every file below *folder*, by path with `/`.
 
-    Raises JobspecError for a link and for what is no file, and where one cannot be read.
+    If there is no folder, the result is empty. Raises JobspecError if the folder holds a link or anything else but files and folders, or
+    if a file cannot be read.
     """
     found = {}
     try:
@@ -281,13 +283,16 @@ def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, b
 
 
 def interrupted(folders: Iterable[str]) -> list[str]:
-    """The journals in some folders of runs that were interrupted when some files may have been new already."""
+    """Return the journals in *folders* of interrupted runs that may have replaced some files."""
     found = {_journal_of(os.path.realpath(each)) for each in folders}
     return sorted(each for each in found if each)
 
 
 def complete(folders: Collection[str]) -> bool:
-    """Complete what was interrupted in some folders; whether there was any. Raises JobspecError where that cannot be."""
+    """Complete the interrupted runs in *folders*, and return True if there were any.
+
+    Raises JobspecError if a run cannot be completed.
+    """
     journals = interrupted(folders)
     try:
         for journal in journals:

@@ -31,12 +31,15 @@ class Comment:
 
 
 def comments_of(text: str) -> list[str]:
-    """The comments of a text in their order, each from its `#` to the end of its line."""
+    """Return the comments of a text in their order, each from `#` to the end of its line."""
     return [comment.text for comment in placed_comments(text)]
 
 
 def placed_comments(text: str, before: int = 0) -> Iterator[Comment]:
-    """The comments of a text in their order, with their places in a file that has so many lines *before* the text."""
+    """Yield the comments of a text in their order, with their places in the file.
+
+    *before*: the number of lines in the file before the text.
+    """
     for piece, first_line in cut(text.removeprefix("\ufeff")):
         starts = list(accumulate((len(line) + 1 for line in piece.split("\n")), initial=0))
         for at, comment, is_first in _comments(piece):
@@ -47,7 +50,10 @@ def placed_comments(text: str, before: int = 0) -> Iterator[Comment]:
 
 
 def lost(before: str, *after: str) -> list[str]:
-    """The comments of one text that are missing from the others, in their order; repeated ones have to be there as often."""
+    """Return the comments of *before* that are missing from the texts *after*, in their order.
+
+    A comment that is repeated in *before* must be repeated as often in *after*.
+    """
     from collections import Counter
 
     kept = Counter(comment for text in after for comment in comments_of(text))
@@ -60,14 +66,17 @@ def lost(before: str, *after: str) -> list[str]:
 
 
 def anchors_and_aliases(piece: str) -> Iterator[tuple[str, int, bool]]:
-    """The anchors and aliases of one document in their order: name, place, and whether it is an alias. Raises YAMLError."""
+    """Yield the anchors and aliases of one document: name, place, and True for an alias.
+
+    Raises YAMLError if the document cannot be parsed.
+    """
     for token in _tokens(piece) if "*" in piece else ():
         if token.id in ("<anchor>", "<alias>"):
             yield token.value, token.start_mark.index, token.id == "<alias>"
 
 
 def has_alias(text: str) -> bool:
-    """Whether a value of a text is an alias, or has one, so that a change of it would change another value, too."""
+    """True if the text has an alias, so that changing one value may change another value."""
     try:
         return any(is_alias for piece, _ in cut(text) for _, _, is_alias in anchors_and_aliases(piece))
     except YAMLError:

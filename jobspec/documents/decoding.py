@@ -17,7 +17,10 @@ AROUND = 500  # characters at the beginning and the end of a document, where its
 
 
 def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
-    """The text of a file called *name*, or why it cannot be read: it is over 256 MiB, or not UTF-8."""
+    """Decode the content of the file *name*, or return why it cannot be read.
+
+    A file cannot be read if it is over 256 MiB, or not UTF-8.
+    """
     if len(raw) > MAX_FILE:
         return Diagnostic("too-large", "the file is over 256 MiB, the limit of jobspec", Mark(name, layer=layer))
     try:
@@ -29,7 +32,7 @@ def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is JSON, which has no comments and is written as YAML."""
+    """True if the text is a JSON object or list. JSON has no comments and is valid YAML."""
     from json import loads
 
     if text.lstrip()[:1] not in ("{", "["):

@@ -84,52 +84,52 @@ class Document:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it is in a Markdown page, where other documents may show the same object again."""
+        """True if the document is in a Markdown page. Other documents may show the object again."""
         return self.file.endswith(PAGES)
 
     @property
     def marks(self) -> Marks:
-        """The tree of marks, made on first use."""
+        """Return the tree of marks. The tree is made on first use."""
         if self._made is None:
             self._made = self._marks if isinstance(self._marks, Marks) else self._marks()
         return self._made
 
     @property
     def inside(self) -> Path:
-        """Of an item of a `v1` List its path in the document around it; empty for others."""
+        """Return the path of a `v1` List's item in the List's document; empty for other documents."""
         return self._marks.path if isinstance(self._marks, _MarksInside) else ()
 
     @property
     def place(self) -> Mark | None:
-        """The one place of all its values; None where each value has its own."""
+        """Return the one place of all values. If values have places of their own, return None."""
         return self._marks.mark if isinstance(self._marks, OnePlace) else None
 
     def part(self, data: Any, path: Path) -> Document:
-        """The document of an item of this `v1` List: the *data* at *path*."""
+        """Return the document of an item of this `v1` List: the *data* at *path*."""
         return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
 
     def inside_of(self, whole: Document, *, is_held: bool) -> Document:
-        """The same document, marked as the text of another one, such as a ConfigMap."""
+        """Return the document, marked as text inside another document, such as a ConfigMap."""
         return Document(self.data, self._marks, file=whole.file, index=whole.index, is_item=True, is_held=is_held)
 
     def changed(self, data: Any) -> Document:
-        """The same document with other data and the same marks."""
+        """Return the document with other data and the same marks."""
         return self.written_as(data, self._marks)
 
     def reduced_to(self, data: Any) -> Document:
-        """The same document with a part of its data, at the place of its name."""
+        """Return the document with only a part of its data, marked at the place of its name."""
         marks = self._marks
         if not isinstance(marks, Marks) and hasattr(marks, "reduced_to"):
             return self.written_as(data, marks.reduced_to(data))
         return self.written_as(data, OnePlace(data, self.marks.nearest(("metadata", "name")).place()))
 
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
-        """The same document with further metadata, at the place of its `metadata`."""
+        """Return the document with more metadata, marked at the place of `metadata`."""
         data = {**self.data, "metadata": {**(self.data.get("metadata") or {}), **metadata}}
         return self.written_as(data, _MarksWithMetadata(self, tuple(metadata)))
 
     def written_as(self, data: Any, marks: Marks | Callable[[], Marks]) -> Document:
-        """The same document with other data and marks."""
+        """Return the document with other data and marks."""
         made: Document = Document.__new__(Document)
         made.__setstate__((data, marks, *self.__getstate__()[2:]))
         return made
@@ -143,18 +143,18 @@ class Document:
 
     @property
     def name(self) -> str:
-        """`metadata.name`, empty where there is none."""
+        """Return `metadata.name`. If there is none, return an empty string."""
         return _string_field(self.data.get("metadata") if isinstance(self.data, dict) else None, "name")
 
     @property
     def labels(self) -> Any:
-        """`metadata.labels` as they are written; None where there are none."""
+        """Return `metadata.labels` as they are written. If there are none, return None."""
         metadata = self.data.get("metadata") if isinstance(self.data, dict) else None
         return metadata.get("labels") if isinstance(metadata, dict) else None
 
     @property
     def namespace(self) -> str:
-        """`metadata.namespace`, empty where there is none."""
+        """Return `metadata.namespace`. If there is none, return an empty string."""
         return _string_field(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
 
     def problem(
@@ -168,14 +168,17 @@ class Document:
         severity: Severity = "error",
         remedy: Change | None = None,
     ) -> Diagnostic:
-        """A diagnostic about the value at *path*, or about its key."""
+        """Return a diagnostic about the value at *path*, or about its key."""
         marks = self.marks.nearest(path)
         mark = marks.key if at_key and marks.key else marks.place()
         changes = (remedy.below(self.inside),) if remedy and (self.inside or not self.is_item) else ()
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
 
     def diagnostic(self, finding: Finding, rule: str = "") -> Diagnostic:
-        """The diagnostic of a finding; without a line that is its cause, it points at the name of the document."""
+        """Return the diagnostic of a finding.
+
+        If no line is the cause of the finding, the diagnostic points at the document's name.
+        """
         at, field = finding.at, finding.field
         if isinstance(at, tuple):
             field = field or spell(at)
@@ -196,7 +199,7 @@ class Document:
 
 
 class OnePlace:
-    """Makes the marks of data that all have one place."""
+    """A callable that makes the marks of data if all values have one place."""
 
     __slots__ = ("_data", "_mark")
 
@@ -206,13 +209,13 @@ class OnePlace:
 
     @property
     def mark(self) -> Mark:
-        """The place, which is looked for on first use."""
+        """Return the place. The place is looked up on first use."""
         if callable(self._mark):
             self._mark = self._mark()
         return self._mark
 
     def __call__(self) -> Marks:
-        """The marks, as a tree of the data's shape."""
+        """Return the marks as a tree of the data's shape."""
         return marks_at(self._data, self.mark)
 
     def __reduce__(self) -> tuple[type[OnePlace], tuple[Any, Mark]]:
@@ -252,7 +255,7 @@ class _MarksWithMetadata(Record):
 
 
 def with_value_at(data: Any, path: Path, value: Any) -> Any:
-    """The same data with another value at a path; mappings on the way are made where they are missing."""
+    """Return the data with *value* at *path*. Missing mappings on the way are added."""
     if not path:
         return value
     if isinstance(data, list):
@@ -268,7 +271,7 @@ def _string_field(data: Any, key: str) -> str:
 def result_of(
     document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None, reason: str = ""
 ) -> DocumentResult:
-    """The result of a document that could be decoded, or another one of the same document."""
+    """Return a result for a decoded document, or a new result for the document of a result."""
     version, kind, name, labels = document.api_version, document.kind, document.name, document.labels
     return DocumentResult(
         document.index, status, api_version=version, kind=kind, name=name, labels=labels, diff=diff, runs=runs, reason=reason

@@ -14,10 +14,10 @@ _ITEM_KEY = re.compile(r'(\w*)=("(?:[^"\\]|\\.)*"|[^,]*),?')
 
 
 def path_of(field: str, data: Any) -> Path:
-    """The path of a *field*; its steps that the *data* do not have are kept as they are spelt.
+    """Return the path in *data* of a *field* that a server names. Unknown steps stay as spelt.
 
-    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, also with keys that contain
-    dots; `containers[0]` and `containers[name="a"]`; some begin with a dot.
+    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, also with keys that contain dots;
+    `containers[0]` and `containers[name="a"]`; some begin with a dot.
     """
     path: list[str | int] = []
     rest = field.removeprefix(".")

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def document_of(manifest: Manifest, name: str, *, index: int = 0, layer: bool = False) -> Document:
-    """The document of data or a model; all its marks are the file *name*. *layer*: it is an overlay, whose name is the marks' layer.
+    """Return the document of data or a model. All its marks are the file *name*.
 
-    Raises TypeError, with the path, for what JSON cannot hold.
+    *layer*: the manifest is an overlay, and its name is the layer of the marks. Raises TypeError, with the path, if the data holds a
+    value that JSON has no type for.
     """
     if isinstance(manifest, Document):
         return manifest
@@ -31,7 +32,10 @@ def document_of(manifest: Manifest, name: str, *, index: int = 0, layer: bool = 
 
 
 def documents_of(manifests: Iterable[Manifest], name: str) -> list[Document]:
-    """The documents of manifests that have to be readable. Raises JobspecError with all that is wrong with their YAML."""
+    """Return the documents of manifests given as text, data or models.
+
+    Raises JobspecError, with all problems of their YAML, if a text cannot be read.
+    """
     found: list[Document] = []
     wrong = []
     for manifest in manifests:

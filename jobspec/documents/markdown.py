@@ -39,24 +39,30 @@ class _PageLine:
 
 
 def yaml_of(page: str) -> str:
-    """The manifests in the fences of a page, as one YAML text with empty lines for the rest; each fence begins with `---`."""
+    """Return the manifests in a page's YAML fences as one YAML text on the same lines.
+
+    Each fence begins with `---`. All other lines of the page are empty.
+    """
     return "\n".join(_START.rstrip() if line.starts else line.yaml or "" for line in _lines_of_page(page.removeprefix(_BOM).split("\n")))
 
 
 def kept(page: str) -> str:
-    """The same with the other lines as comments, from which `page_of` makes the page again after the manifests are changed."""
+    """Return the manifests in a page's YAML fences, with all other lines as comments.
+
+    After the manifests are changed, `page_of` makes the page from this text.
+    """
     lines = "\n".join(line.kept() for line in _lines_of_page(page.removeprefix(_BOM).split("\n")))
     return f"{_BOM if page.startswith(_BOM) else ''}{lines}"
 
 
 def is_page(text: str) -> bool:
-    """Whether a text is one that `kept` makes of a page."""
+    """True if `kept` made the text from a page."""
     begin = text.removeprefix(_BOM).removeprefix(_START)
     return begin.startswith((_KEPT, _KEPT_MARGIN)) or f"\n{_KEPT}" in text
 
 
 def page_of(text: str) -> str:
-    """The page from a text in which its other lines are comments."""
+    """Return the page of a text that `kept` made."""
     lines = "\n".join(_page_lines(text.removeprefix(_BOM).split("\n")))
     return f"{_BOM if text.startswith(_BOM) else ''}{lines}"
 

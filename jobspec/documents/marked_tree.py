@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MarkedTree:
-    """A value and the place where it was written, and the same of all values inside."""
+    """A value with the place where it was written, and the values inside with theirs."""
 
     __slots__ = ("_data", "bound", "key", "mark", "rank", "value")
 
@@ -33,30 +33,30 @@ class MarkedTree:
         self._data: Any = None
 
     def with_value(self, value: Any) -> MarkedTree:
-        """The same place with another value."""
+        """Return the tree with another value at the same place."""
         return MarkedTree(value, self.mark, self.key, self.rank, bound=self.bound)
 
     def with_rank(self, rank: Rank) -> MarkedTree:
-        """The same value with another rank."""
+        """Return the tree with another rank."""
         return MarkedTree(self.value, self.mark, self.key, rank, bound=self.bound)
 
     def at(self, mark: Mark) -> MarkedTree:
-        """The same value at another place."""
+        """Return the tree with the same value at another place."""
         return MarkedTree(self.value, mark, None, self.rank, bound=self.bound)
 
     def place(self) -> Mark:
-        """Where to point: at a scalar itself, at the key of a mapping or list."""
+        """Return where to point: a scalar's own place, or the key of a mapping or list."""
         return self.key if self.key and isinstance(self.value, (dict, list)) else self.mark
 
     def get(self, *path: str) -> MarkedTree | None:
-        """The tree at a path of mapping keys, None where there is none."""
+        """Return the tree at a path of mapping keys. If there is none, return None."""
         here: MarkedTree | None = self
         for step in path:
             here = here.value.get(step) if here and isinstance(here.value, dict) else None
         return here
 
     def entries(self, *path: str) -> Iterator[tuple[str, MarkedTree]]:
-        """The keys and values of the mapping at a path of mapping keys, none where there is none."""
+        """Yield the keys and values of the mapping at a path of mapping keys, if there is one."""
         child = self.get(*path)
         return iter(child.value.items() if child and isinstance(child.value, dict) else ())
 
@@ -99,7 +99,7 @@ class _UnreadTree(MarkedTree):
 
 
 class PlainTree(_UnreadTree):
-    """Plain data with one place for all of it; the trees inside are made on first use."""
+    """Plain data with one place for all values. The trees inside are made on first use."""
 
     __slots__ = ("plain",)
 
@@ -115,12 +115,12 @@ class PlainTree(_UnreadTree):
         return each_inside(self.plain, lambda _, each: (PlainTree if type(each) in (dict, list) else MarkedTree)(each, mark, mark))
 
     def data(self) -> Any:
-        """The plain data, which is shared with all that has it."""
+        """Return the plain data. Do not change it: all documents with this data share it."""
         return self.plain
 
 
 class LateTree(_UnreadTree):
-    """A text that is expensive to make, made on first use."""
+    """A text that is expensive to make. The text is made on first use."""
 
     __slots__ = ("_made",)
 
@@ -134,25 +134,25 @@ class LateTree(_UnreadTree):
 
 
 def each_inside(data: dict[str, Any] | list[Any], make: Callable[[Any, Any], Any]) -> Any:
-    """A mapping or list in which what *make* gives for each key or index and its value takes the place of the value."""
+    """Replace each value of a mapping or list by what *make* returns for its key or index."""
     if isinstance(data, dict):
         return {key: make(key, each) for key, each in data.items()}
     return [make(index, each) for index, each in enumerate(data)]
 
 
 def field_value(tree: MarkedTree, field: str) -> Any:
-    """The value of a mapping's field, None where there is none."""
+    """Return the value of a mapping's field. If there is none, return None."""
     child = tree.get(field)
     return child.value if child else None
 
 
 def items(tree: MarkedTree | None) -> list[MarkedTree]:
-    """The items of a list, none where there is no list."""
+    """Return the items of a list. If there is no list, return no items."""
     return list(tree.value) if tree and isinstance(tree.value, list) else []
 
 
 def walk(tree: MarkedTree, path: Path = ()) -> Iterator[tuple[Path, MarkedTree]]:
-    """A tree and all inside of it, each with its path."""
+    """Yield a tree and all trees inside, each with its path."""
     yield path, tree
     inside = tree.value.items() if isinstance(tree.value, dict) else enumerate(items(tree))
     for step, child in inside:
@@ -160,35 +160,38 @@ def walk(tree: MarkedTree, path: Path = ()) -> Iterator[tuple[Path, MarkedTree]]
 
 
 def text(tree: MarkedTree | None, *path: str) -> str:
-    """The text of the scalar at a path, empty where there is none."""
+    """Return the text of the scalar at a path. If there is none, return an empty string."""
     found = tree.get(*path) if tree else None
     return "" if found is None or found.value is None or isinstance(found.value, (dict, list)) else str(found.value)
 
 
 def of_kind(objects: Sequence[MarkedTree], kind: str) -> list[MarkedTree]:
-    """Those of some objects that are of a kind, such as `Job`."""
+    """Return the objects of a kind, such as `Job`."""
     return [each for each in objects if text(each, "kind") == kind]
 
 
 def by_rank(trees: list[MarkedTree]) -> list[MarkedTree]:
-    """The base's items in their order, then those of overlays by rank."""
+    """Sort trees: items of the base in their order, then items of overlays by rank."""
     return sorted(trees, key=lambda each: (each.rank is not None, each.rank or ("", 0, 0)))
 
 
 def share_rank(tree: MarkedTree, rank: Rank) -> MarkedTree:
-    """An item that two overlays add: it gets the lower of their ranks; an item of the base keeps its own."""
+    """Give an item that two overlays add the lower of their ranks.
+
+    If the item is of the base, it stays without a rank.
+    """
     return tree if tree.rank is None else tree.with_rank(min(tree.rank, rank))
 
 
 def marked(document: Document) -> MarkedTree:
-    """The tree of a document."""
+    """Return the tree of a document."""
     if document.place and isinstance(document.data, (dict, list)):
         return PlainTree(document.data, document.place, document.place)
     return with_marks(document.data, document.marks)
 
 
 def with_marks(data: Any, marks: Marks) -> MarkedTree:
-    """The tree of plain data and its marks."""
+    """Return the tree of plain data and its marks."""
     return _tree(data, marks.made())
 
 
@@ -202,13 +205,17 @@ def _tree(data: Any, marks: Marks) -> MarkedTree:
 
 
 def place_of(tree: MarkedTree | None) -> Mark | None:
-    """The line of a value; None where an operator sets it."""
+    """Return the place of a value. If an operator set the value, return None."""
     place = tree.place() if tree else None
     return place if place and place.line else None
 
 
 def place_in(tree: MarkedTree, path: Path) -> Mark | None:
-    """The line of the value at a path, or else of the innermost value around it that has one; None where an operator set all of them."""
+    """Return the place of the value at a path.
+
+    If the value has no place, return the place of the innermost value around it that has one. If an operator set all of these values,
+    return None.
+    """
     here, found = tree, place_of(tree)
     for step in path:
         child = child_of(here, step)
@@ -219,19 +226,19 @@ def place_in(tree: MarkedTree, path: Path) -> Mark | None:
 
 
 def child_of(tree: MarkedTree, step: str | int) -> MarkedTree | None:
-    """The value at a key or an index, None where there is none."""
+    """Return the value at a key or an index. If there is none, return None."""
     inside = tree.value
     known = step in inside if isinstance(inside, dict) else isinstance(inside, list) and isinstance(step, int) and step < len(inside)
     return inside[step] if known else None
 
 
 def as_document(tree: MarkedTree, source: Document, *, index: int | None = None) -> Document:
-    """A tree as a document in the place of another, or behind it under another *index*."""
+    """Return a tree as a document in the place of *source*, or under another *index*."""
     return Document(tree.data(), tree.marks, file=source.file, index=source.index if index is None else index)
 
 
 def set_by(operator: Mark, data: Any) -> MarkedTree:
-    """Plain data as a tree that an operator makes: all of it, but for trees inside, stands at the *operator*'s place."""
+    """Make a tree of plain data that an *operator* set. Trees inside the data keep their places."""
     if isinstance(data, MarkedTree):
         return data
     if isinstance(data, dict):
@@ -242,9 +249,9 @@ def set_by(operator: Mark, data: Any) -> MarkedTree:
 
 
 def with_data(tree: MarkedTree | None, data: Any, by: Mark) -> MarkedTree:
-    """A tree with other data, of the same shape where both have some: what was null or not there has the place *by*.
+    """Put other data of the same shape into a tree, keeping places.
 
-    If a list has fewer items than before, they are found by name or path.
+    Values that were null or absent in the tree get the place *by*. If a list has fewer items than before, they are found by name or path.
     """
     if tree is None or (tree.value is None and data is not None):
         return set_by(by, data)
@@ -271,9 +278,9 @@ def _name_and_path(item: Any) -> list[Any]:
 
 
 def changed_tree(tree: MarkedTree, before: Any, after: Any, by: Mark) -> MarkedTree:
-    """A tree with the changes between two states of its data, of which the first may have more in it, such as defaults.
+    """Apply the changes between two states of a tree's data. New values get the place *by*.
 
-    What stands only in the second has the place *by*.
+    The state *before* may hold more than the tree, such as defaults.
     """
     if isinstance(tree.value, dict) and isinstance(before, dict) and isinstance(after, dict):
         gone = {name for name in tree.value if name in before and name not in after}
@@ -304,32 +311,35 @@ def _identity_in_list(item: Any) -> str:
 
 
 def with_fields(tree: MarkedTree, fields: Mapping[str, MarkedTree | None]) -> MarkedTree:
-    """A mapping with some fields set; a field given as None is not changed."""
+    """Set some fields of a mapping. If a field is given as None, it is not changed."""
     return tree.with_value({**tree.value, **{name: child for name, child in fields.items() if child is not None}})
 
 
 def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], mark: Mark, *, fill_empty: bool = False) -> MarkedTree:
-    """A mapping with *defaults* for absent fields; *fill_empty*: for empty strings, too."""
+    """Fill absent fields of a mapping from *defaults*. *fill_empty*: fill empty strings, too."""
     empty = [name for name in defaults if name not in tree.value or (fill_empty and tree.value[name].value == "")]
     return tree.with_value({**tree.value, **{name: set_by(mark, defaults[name]) for name in empty}}) if empty else tree
 
 
 def with_appended(tree: MarkedTree, name: str, new: Sequence[MarkedTree], mark: Mark | None = None) -> MarkedTree:
-    """A mapping with items at the end of its list *name*, which is made where it is absent: at *mark*, or where the mapping stands."""
+    """Append items to the list *name* of a mapping.
+
+    If the list is absent, it is added at *mark*, or else at the place of the mapping.
+    """
     old = tree.get(name)
     empty = MarkedTree([], mark) if mark else tree
     return tree.with_value({**tree.value, name: (old or empty).with_value([*items(old), *new])})
 
 
 def with_mappings(tree: MarkedTree, *paths: tuple[str, ...]) -> MarkedTree:
-    """A mapping with the mappings at some paths, empty ones where they are absent."""
+    """Add empty mappings at the paths where a mapping is absent."""
     for path in paths:
         tree = changed(tree, path, lambda each: each)
     return tree
 
 
 def changed(tree: MarkedTree, path: tuple[str, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
-    """A mapping with the mapping at *path* changed, which is made where it is absent."""
+    """Apply *change* to the mapping at *path*. Absent mappings are added."""
     if not path:
         return change(tree)
     child = tree.value.get(path[0]) or MarkedTree({}, tree.mark)
@@ -337,18 +347,18 @@ def changed(tree: MarkedTree, path: tuple[str, ...], change: Callable[[MarkedTre
 
 
 def each_item(tree: MarkedTree, name: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
-    """A mapping with each item of the list *name* changed."""
+    """Apply *change* to every item of the list *name*."""
     old = tree.value.get(name)
     return tree if old is None else tree.with_value({**tree.value, name: old.with_value([change(item) for item in items(old)])})
 
 
 def number(tree: MarkedTree | None, *path: str, default: int) -> int:
-    """The number at a path."""
+    """Return the integer at a path. If there is none, return *default*."""
     child = tree.get(*path) if tree else None
     return child.value if child and isinstance(child.value, int) else default
 
 
 def is_true(tree: MarkedTree | None, *path: str) -> bool:
-    """Whether the value at a path is true."""
+    """True if the value at a path is true."""
     child = tree.get(*path) if tree else None
     return child is not None and child.value is True

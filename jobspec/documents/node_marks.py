@@ -26,7 +26,7 @@ class Piece:
 
 
 def mark_of(piece: Piece, start: Any, end: Any = None) -> Mark:
-    """The place in the file of what stands between two of the parser's marks."""
+    """Return the place in the file of the text between two marks of the parser."""
     first, end = piece.first_line + 1, end or start
     if piece.has_other_breaks:
         (line, column), (end_line, end_column) = _recounted(piece.text, start), _recounted(piece.text, end)
@@ -42,7 +42,10 @@ def _recounted(text: str, mark: Any) -> tuple[int, int]:
 
 
 def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
-    """The tree of marks of a node: an event of a scalar, or a `Node`; *key* is the event of its key."""
+    """Return the tree of marks of a node, or of the event of a scalar.
+
+    *key*: the event of the node's key.
+    """
     key_mark = key and mark_of(piece, key.start_mark, key.end_mark)
     children = getattr(node, "children", None)
     if children is None:

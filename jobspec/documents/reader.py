@@ -49,9 +49,9 @@ _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 
 
 def read(text: str, *, file: str, layer: str = "", first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
-    """The documents of a file's *text* and the problems of its YAML; a document that cannot be decoded is left out.
+    """Return the documents of a file's *text*, and the problems of its YAML.
 
-    *first_line*: the number of lines before the text, where that is a part of the file.
+    A document that cannot be decoded is left out. *first_line*: the number of lines before the text, if the text is a part of the file.
     """
     documents: list[Document] = []
     problems: list[Diagnostic] = []
@@ -62,7 +62,7 @@ def read(text: str, *, file: str, layer: str = "", first_line: int = 0) -> tuple
 
 
 def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0) -> Iterator[Piece]:
-    """The parts of a text that are read one by one."""
+    """Cut a text into the parts that are parsed one by one."""
     if "\n---" not in text:
         yield Piece(text, first_line, file, layer)
         return
@@ -73,7 +73,10 @@ def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0) -> Ite
 
 
 def read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
-    """Add the documents and problems of a piece, numbered from *index* on; gives the index of the next document."""
+    """Add the documents and problems of a piece to *documents* and *problems*.
+
+    Documents are numbered from *index*. Returns the index of the next document.
+    """
     if len(piece.text) > 2 * MAX_BYTES and (problem := _over_text_limit(piece, index)):
         problems.append(problem)
         return index + 1
@@ -365,7 +368,10 @@ def _check_tag(event: Any) -> None:
 
 
 class Node:
-    """A mapping or list as it is written: the event that begins it, and the nodes inside. The node of a scalar is its event."""
+    """A mapping or list as it is written: its first event, and the nodes inside.
+
+    The node of a scalar is its event.
+    """
 
     __slots__ = ("children", "event")
 

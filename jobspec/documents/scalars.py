@@ -44,12 +44,15 @@ _MIN_INT64: Final = -(2**63)
 
 
 def resolve(text: str) -> Scalar:
-    """The JSON value of a plain scalar without a tag: `1.0` and `1e3` are integers."""
+    """Return the JSON value of a plain scalar without a tag: `1.0` and `1e3` are integers."""
     return _through_json(native(text))
 
 
 def resolve_tagged(text: str, tag: str) -> Scalar:
-    """The JSON value of a scalar with a *tag*; raises ValueError where the text is not of that type."""
+    """Return the JSON value of a scalar with a *tag*.
+
+    Raises ValueError if the text is not of the tag's type.
+    """
     if tag == BINARY:
         return _binary(text)
     if tag not in _TYPES:
@@ -64,7 +67,7 @@ def resolve_tagged(text: str, tag: str) -> Scalar:
 
 
 def key_text(text: str) -> str | None:
-    """The JSON key of a plain scalar; None if the server refuses it as a key."""
+    """Return the JSON key of a plain scalar. If the server refuses it as a key, return None."""
     value = native(text)
     if isinstance(value, str):
         return value
@@ -76,7 +79,7 @@ def key_text(text: str) -> str | None:
 
 
 def is_timestamp(text: str) -> bool:
-    """Whether the text is a timestamp to go-yaml, which matters only with the tag `!!timestamp`."""
+    """True if go-yaml reads the text as a timestamp. This matters only for `!!timestamp`."""
     import re
     from datetime import datetime
 
@@ -93,7 +96,10 @@ def is_timestamp(text: str) -> bool:
 
 
 def native(text: str) -> Scalar:
-    """The value of a plain scalar in Go, before JSON: integers up to 2^64-1, and `1.0` is a float."""
+    """Return the value that Go has for a plain scalar before JSON.
+
+    Integers go up to 2^64-1, and `1.0` is a float.
+    """
     if text in WORDS:
         return WORDS[text]
     if text[0] not in _STARTS_NUMBER:

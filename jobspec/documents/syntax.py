@@ -80,7 +80,7 @@ class Start(Record):
 
 
 def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
-    """Mark, message and hint for a parser's *error* in a *text*."""
+    """Return mark, message and hint for a parser's *error* in a *text*."""
     if isinstance(error, MarkedYAMLError):
         problem = str(error.problem)
         begins = problem in _FROM_THE_START and error.context_mark
@@ -103,7 +103,10 @@ def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
 
 
 def start_of_level(level: int, text: str) -> Any:
-    """The mark where a text is first nested *level* levels deep; libyaml itself stops only at 1,000, and ahead of its events."""
+    """Return the mark where a text is first nested *level* levels deep.
+
+    libyaml itself stops only at 1,000 levels, before it gives any event.
+    """
     import yaml
 
     opening = (yaml.BlockSequenceStartToken, yaml.BlockMappingStartToken, yaml.FlowSequenceStartToken, yaml.FlowMappingStartToken)
@@ -118,7 +121,10 @@ def start_of_level(level: int, text: str) -> Any:
 
 # Cut a YAML stream before each `---`, so that a broken document leaves the others readable.
 def cut(text: str) -> Iterator[tuple[str, int]]:
-    """Each piece of the text, with the number of lines before it. Directives (`%YAML 1.1`) stay with the document after them."""
+    """Cut a text into its documents, each with the number of lines before it.
+
+    Directives (`%YAML 1.1`) stay with the document after them.
+    """
     start = line = 0
     while (end := _next_start(text, start)) >= 0:
         yield text[start:end], line
@@ -128,9 +134,9 @@ def cut(text: str) -> Iterator[tuple[str, int]]:
 
 
 def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """Each piece that seems to be a document of one of some kinds, with the lines and bytes before it.
+    """Yield each piece that seems to be of one of some kinds, with the lines and bytes before.
 
-    It has the name of the kind behind `kind`, and one of some *words* unless there are none.
+    The piece has the name of the kind behind `kind`, and, if there are *words*, one of them.
     """
     import re
 
@@ -145,7 +151,10 @@ def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Ite
 
 
 def kinds_in(content: bytes) -> frozenset[str]:
-    """The words behind each `kind` in a text in UTF-8: it has no document of any other kind."""
+    """Return the words behind each `kind` in a text in UTF-8.
+
+    The kind of every document in the text is among these words.
+    """
     import re
 
     return frozenset(each.decode() for each in set(re.findall(rb"kind(?=\W+(\w+))", content)))
@@ -181,7 +190,7 @@ _FLOW = r"(?m)(?:^|[\r\x85\u2028\u2029]|(?:[:?-]|[!&]\S*)[ \t])[ \t]*[\[{](?!\s*
 
 
 def may_have_flow(text: str) -> bool:
-    """Whether `[...]` or `{...}` with anything inside may begin somewhere in a text: where a value can begin."""
+    """True if `[...]` or `{...}` with content may begin at a place where a value can begin."""
     import re
 
     return re.search(_FLOW, text) is not None
@@ -192,7 +201,10 @@ _MAX_CHANGES = 100  # of a text, each at the cost of reading it again
 
 
 class Events:
-    """The events of a text. Characters that libyaml refuses are replaced for it by unused ones, and put back into its events."""
+    """The events of a text, as go-yaml would parse it.
+
+    Characters that only libyaml refuses are replaced for the parser by unused ones, and put back into the events.
+    """
 
     def __init__(self, text: str, *, is_later: bool) -> None:
         unused = islice((character for character in map(chr, range(0xE000, 0xF900)) if character not in text), 3)
@@ -204,7 +216,7 @@ class Events:
         self._depth = 0
 
     def next(self) -> Any:
-        """The next event. Raises the parser's error if go-yaml refuses the text, too."""
+        """Return the next event. Raises the parser's error if go-yaml refuses the text, too."""
         while True:
             try:
                 event = self._parser.get_event()

@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:
-    """The text after edits that do not overlap; several insertions at one place keep their order."""
+    """Apply edits that do not overlap to a text. Insertions at one place keep their order."""
     parts, at = [], 0
     for edit in sorted(edits, key=lambda one: (one.start, one.end)):
         parts += [text[at : edit.start], edit.text]
@@ -32,7 +32,10 @@ def edited(text: str, edits: Iterable[TextEdit]) -> str:
 
 
 def edits_of(places: TextPlaces, document: Document, change: Change) -> Sequence[TextEdit]:
-    """The edits of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
+    """Return the text edits for a change other than `quote`.
+
+    Raises Uncuttable if the value is written in a form that fixes do not edit, and Unfit if there is no such place.
+    """
     marks = document.marks
     if change.action == "rename":
         applied(document.data, change)
@@ -56,7 +59,7 @@ def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, 
 
 
 def unquoted(places: TextPlaces, document: Document, change: Change) -> Change:
-    """The same change; `quote` becomes a `set` to the text as it is written."""
+    """Turn a `quote` change into a `set` to the value's text. Other changes stay as they are."""
     if change.action != "quote":
         return change
     if isinstance(_existing_at(document.data, change.path), dict | list):
@@ -159,7 +162,10 @@ def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) ->
 
 
 def origins(tree: MarkedTree, text: str) -> list[tuple[int, Mark]]:
-    """The lines in which the values of a tree, or their keys, begin in its *text*, each with the place that the value comes from."""
+    """Return each line of *text* on which a value of a tree begins, with the place of the value.
+
+    *text* is the tree as it is written. A mapping or list begins at its key; one without a key is left out.
+    """
     (document,), problems = read(text, file="")
     assert not problems
     written = [(document.marks.nearest(path), each) for path, each in walk(tree)]
@@ -170,7 +176,7 @@ def origins(tree: MarkedTree, text: str) -> list[tuple[int, Mark]]:
 
 
 def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> TextEdit:
-    """A field at the end of a mapping. Raises Uncuttable."""
+    """Return the edit that adds a field at the end of a mapping. Raises Uncuttable."""
     if places.is_flow(around):
         return _in_braces(places, around, ": ".join(in_flow(each, json=places.is_json) for each in (name, value)))
     if not around.inside:
@@ -180,7 +186,7 @@ def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> Tex
 
 
 def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
-    """An item at the end of a list. Raises Uncuttable."""
+    """Return the edit that adds an item at the end of a list. Raises Uncuttable."""
     if places.is_flow(around):
         return _in_braces(places, around, in_flow(value, json=places.is_json))
     if not around.inside:
@@ -205,16 +211,16 @@ def _in_braces(places: TextPlaces, around: Marks, text: str) -> TextEdit:
 
 
 def without(text: str, marks: Marks, path: Path) -> str:
-    """The text without the value at *path* of the marks, its key and the comment behind it; a mapping or list goes with its last value.
+    """Remove the value at *path* from a text, with its key and the comment behind it.
 
-    Raises Uncuttable.
+    If the value is the last one of a mapping or list, that is removed, too. Raises Uncuttable.
     """
     start, end = cut_of(TextPlaces(text), marks, path)
     return text[:start] + text[end:]
 
 
 def cut_of(places: TextPlaces, marks: Marks, path: Path) -> Span:
-    """Where the text begins and ends that is removed with the value at *path*. Raises Uncuttable."""
+    """Return the start and end of the text to remove for the value at *path*. Raises Uncuttable."""
     parent, target = marks.nearest(path[:-1]), marks.nearest(path)
     while len(path) > 1 and len(parent.children or ()) == 1:
         path = path[:-1]
@@ -271,7 +277,7 @@ class Uncuttable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """A part of a text to be replaced."""
+    """A replacement for a part of a text."""
 
     start: int
     end: int
@@ -280,7 +286,7 @@ class TextEdit:
 
 
 class TextPlaces:
-    """A text, and where the values in it begin and end. Its marks are those of the text itself."""
+    """The places in a text where values begin and end. All marks are those of the text itself."""
 
     def __init__(self, text: str, first_line: int = 0, *, of_json: bool | None = None) -> None:
         """*first_line*: how many lines of its file stand before it; *of_json*: whether that is JSON."""
@@ -293,14 +299,14 @@ class TextPlaces:
             self._starts.append(self._starts[-1] + len(line) + 1)
 
     def start(self, marks: Marks) -> int:
-        """Where an entry begins: at its key, or at the item of a list."""
+        """Return where an entry begins: at its key, or at the item of a list."""
         return self._at(marks.key or marks.mark)
 
     def _at(self, mark: Mark) -> int:
         return self._starts[mark.line - 1 - self._first_line] + mark.column - 1
 
     def value_start(self, marks: Marks) -> int:
-        """Where a value begins, after its tag and anchor."""
+        """Return where a value begins, after its tag and anchor."""
         at = self._at(marks.mark)
         while self.text[at : at + 1] in ("&", "!"):
             while self.text[at : at + 1].strip():
@@ -309,11 +315,11 @@ class TextPlaces:
         return at
 
     def is_flow(self, marks: Marks) -> bool:
-        """Whether a mapping or list is written in braces or brackets."""
+        """True if a mapping or list is written in braces or brackets."""
         return marks.children is not None and self.text[self.value_start(marks)] in _CLOSING
 
     def end(self, marks: Marks) -> int:
-        """Where a value ends."""
+        """Return where a value ends."""
         children, start = marks.children, self.value_start(marks)
         if children is None:
             end = self._starts[marks.mark.end_line - 1 - self._first_line] + marks.mark.end_column - 1
@@ -324,7 +330,10 @@ class TextPlaces:
         return self._next(_CLOSING[self.text[start]], max(inside, default=start + 1), (*_BLANK, ",")) + 1
 
     def spans(self, marks: Marks) -> list[Span]:
-        """Where each value inside a mapping or list begins, with its key, and ends; for an anchored value elsewhere, its alias here."""
+        """Return where each value inside a mapping or list begins, with its key, and ends.
+
+        If a value is an anchored value from elsewhere, its span is that of the alias.
+        """
         found: list[Span] = []
         at = self.value_start(marks)
         for child in marks.inside:
@@ -357,7 +366,10 @@ class TextPlaces:
         return at
 
     def key(self, marks: Marks) -> tuple[int, int]:
-        """Where the key of a value begins and ends. Raises Uncuttable for a key of several lines."""
+        """Return where the key of a value begins and ends.
+
+        Raises Uncuttable if the key has several lines.
+        """
         assert marks.key
         if marks.key.line != marks.key.end_line:
             raise Uncuttable
@@ -365,31 +377,34 @@ class TextPlaces:
         return start, start + marks.key.end_column - marks.key.column
 
     def end_of_key(self, marks: Marks) -> int:
-        """The place behind the colon of a key. Raises Uncuttable."""
+        """Return the place behind the colon of a key. Raises Uncuttable."""
         at = self.behind_blank(self.key(marks)[1], " ")
         if self.text[at : at + 1] != ":":
             raise Uncuttable
         return at + 1
 
     def behind_blank(self, at: int, blank: str = _BLANK) -> int:
-        """The first place from here on that is not *blank*."""
+        """Return the first place from *at* on that is not *blank*."""
         while at < len(self.text) and self.text[at] in blank:
             at += 1
         return at
 
     def before_blank(self, at: int, blank: str = _BLANK) -> int:
-        """The place behind the last character before this one that is not *blank*."""
+        """Return the place behind the last character before *at* that is not *blank*."""
         while at and self.text[at - 1] in blank:
             at -= 1
         return at
 
     def column(self, marks: Marks) -> int:
-        """How many characters stand before an entry in its line."""
+        """Return how many characters are before an entry in its line."""
         start = self.start(marks)
         return start - self.start_of_line(start)
 
     def dash(self, at: int) -> Span:
-        """The start of the line of the dash before an item, and the dash. Raises Uncuttable where it does not begin its line."""
+        """Return the start of the line of an item's dash, and the place of the dash.
+
+        Raises Uncuttable if the dash is not the first character of its line.
+        """
         dash = self.before_blank(at) - 1
         line = self.start_of_line(dash)
         if self.text[dash] != "-" or self.text[line:dash].strip():
@@ -397,16 +412,19 @@ class TextPlaces:
         return line, dash
 
     def start_of_line(self, at: int) -> int:
-        """The start of the line of a place."""
+        """Return the start of the line of a place."""
         return self.text.rfind("\n", 0, at) + 1
 
     def behind(self, marks: Marks) -> int:
-        """The end of the last line of a value in lines, without CR and LF. Raises Uncuttable."""
+        """Return the end of the last line of a block value, without CR and LF. Raises Uncuttable."""
         end = self.end_of_line(self.end(marks))
         return end - (self.text[end - 1 : end] == "\r")
 
     def end_of_line(self, at: int) -> int:
-        """The end of the line, without its LF; from here to it there may only be a comment. Raises Uncuttable."""
+        """Return the end of the line, without its LF.
+
+        Raises Uncuttable if anything but a comment is between the place and the end of the line.
+        """
         end = self.text.find("\n", at)
         end = len(self.text) if end < 0 else end
         rest = self.text[at:end].strip()
@@ -422,7 +440,7 @@ _OF_FLOW = frozenset(",[]{}?:#&*!|>'\"%@`")
 
 
 def in_flow(value: Any, *, json: bool) -> str:
-    """A value in one line, as it can stand between braces, too."""
+    """Write a value in one line, in a form that may also be inside braces."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{in_flow(str(key), json=json)}: {in_flow(inner, json=json)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
@@ -433,7 +451,10 @@ def in_flow(value: Any, *, json: bool) -> str:
 
 
 def scalar(value: Any, before: str, *, json: bool) -> str:
-    """A scalar as it can stand anywhere, with the quotes of the scalar *before* it where those do."""
+    """Write a scalar in a form that is valid in any place.
+
+    If the quotes of the scalar *before* fit, they are kept.
+    """
     if isinstance(value, str) and before[:1] == "'" and "'" not in value and value.isprintable():
         return f"'{value}'"
     return _dumped(value) if isinstance(value, str) and before[:1] == '"' else in_flow(value, json=json)
@@ -454,11 +475,11 @@ def _dumped(value: Any) -> str:
 
 
 class Unfit(Exception):
-    """The document has no such place, or something stands there already."""
+    """The document has no such place, or the place already has a value."""
 
 
 def applied(data: Any, change: Change) -> Any:
-    """The data with a change other than `quote`. Raises Unfit."""
+    """Apply a change other than `quote` to the data. Raises Unfit."""
     if change.action == "set":
         return _set_in(data, change.path, change.value)
     if change.action == "rename":
@@ -469,7 +490,10 @@ def applied(data: Any, change: Change) -> Any:
 
 
 def all_applied(data: Any, changes: Sequence[Change]) -> Any:
-    """The data with several changes, whose paths are those before any change: deeper and later places first. Raises Unfit."""
+    """Apply several changes to the data, deeper and later places first. Raises Unfit.
+
+    The paths are those before any change.
+    """
     turns = ("set", "rename", "move", "remove")
     deepest_first = sorted(changes, key=lambda each: [str(step).zfill(6) for step in each.path], reverse=True)
     for turn in turns:
@@ -480,7 +504,10 @@ def all_applied(data: Any, changes: Sequence[Change]) -> Any:
 
 
 def widened(data: Any, path: Path) -> Path:
-    """The path to remove for the value at *path*: that of the outermost mapping or list of which it is the only value. Raises Unfit."""
+    """Return the path to remove for the value at *path*. Raises Unfit.
+
+    If the value is the only one of a mapping or list, that is removed, too, and so on outwards.
+    """
     _existing_at(data, path)
     while len(path) > 1 and len(_existing_at(data, path[:-1])) == 1:
         path = path[:-1]
@@ -497,7 +524,7 @@ def _existing_at(data: Any, path: Path) -> Any:
 
 
 def has(around: Any, step: str | int) -> bool:
-    """Whether a mapping has a key, or a list an index."""
+    """True if a mapping has a key, or a list an index."""
     if isinstance(around, dict):
         return step in around
     return isinstance(around, list) and isinstance(step, int) and 0 <= step < len(around)

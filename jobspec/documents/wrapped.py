@@ -23,7 +23,10 @@ PARAMETER = re.compile(r"\{\{.*?\}\}|\$\{trialParameters\.[^}]*\}")
 
 
 def wrapped_in(document: Document, text: str) -> list[Document]:
-    """The manifests inside of a document of a file with a *text*; their index is that of the document."""
+    """Return the manifests inside a document of a file with a *text*.
+
+    Their index is the index of the document.
+    """
     (group, kind), data = document.group_kind, document.data
     if kind == "AppWrapper":
         lists = (("spec", "components"), "template"), (("spec", "resources", "GenericItems"), "generictemplate")
@@ -61,9 +64,10 @@ def _in_text(document: Document, path: Path, text: str, *, is_held: bool = False
 
 
 def documents_in_text(document: Document, path: Path, text: str) -> list[Document]:
-    """The documents in a text of a document of a file with a *text*; none where it is no YAML.
+    """Return the documents in a string value of a document. If it is not YAML, return none.
 
-    In a literal block they are at their own lines, else at the place of the text.
+    *text* is the text of the file. If the value is a literal block, its documents are marked at their own lines; else at the place of the
+    value.
     """
     value = value_at(document.data, path)
     if not isinstance(value, str):

@@ -28,7 +28,7 @@ _RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "nul
 
 
 def write(documents: Iterable[Any]) -> str:
-    """The *documents*' data as block YAML with `---` between them; keys keep their order.
+    """Write *documents* as block YAML with `---` between them. Keys keep their order.
 
     Every scalar reads back as the same type and value under the YAML 1.1 rules of Kubernetes and under YAML 1.2.
     """
@@ -145,7 +145,10 @@ def _is_block(text: str) -> bool:
 
 
 def is_plain(text: str) -> bool:
-    """Whether *text* can be written without quotes: all YAML 1.1 and 1.2 readers, and people, read it as text."""
+    """True if *text* can be written without quotes.
+
+    All readers of YAML 1.1 and 1.2, and people, then read it as text.
+    """
     if not text or text[0] not in _PLAIN_START or text[-1] in " :" or not _PLAIN.issuperset(text):
         return False
     if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":
