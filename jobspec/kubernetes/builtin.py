@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 
 def builtin_problems(data: Data, api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False) -> list[Problem]:
-    """The problems of an object of a kind that the target's release serves, as an update of the data *old* unless that is None.
+    """Return the problems of an object of a built-in kind.
 
-    *encoded*: a program in Go has encoded the object from its types, so that its structure is right.
+    The target's release must serve the kind. If *old* is given, the object is an update of it. *encoded*: a program in Go has encoded the
+    object from its types, so that its structure is right.
     """
     known = kinds.find(api_version, kind)
     assert known and known.is_builtin, (api_version, kind)
@@ -76,7 +77,7 @@ def _signer(data: Any) -> str:
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:
-    """Whether the verdict on objects of a kind is complete, since we follow the server's Go code for it."""
+    """True if jobspec follows the server's Go code for a kind, so that the verdict is complete."""
     name = (kind.group, kind.name)
     return bool(whole_rules_of(name) or rules_of(name)) and (api_version, kind.name) != _OLD_AUTOSCALER
 
@@ -111,7 +112,7 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 
 
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
-    """The problems; those that another release of the kind's operator does not have say so."""
+    """Add to each problem the releases of the kind's operator in which it does not occur."""
     component = COMPONENTS.get(kind, "kubernetes")
     others = [release for release in RELEASES[component] if release != release_of(component, target)]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
@@ -168,7 +169,10 @@ _HINT = "indent it, and what follows it, below that key; the indentation of the 
 
 
 def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | None:
-    """The first problem that lost indentation explains, as `wrong-indentation`; None if it explains none."""
+    """Return a `wrong-indentation` problem for the first problem that lost indentation explains.
+
+    If lost indentation explains none of the problems, return None.
+    """
     empty: dict[int, list[str]] = {}  # the keys without a value, by the mapping around them
     for problem in found:
         if problem.rule in ("unknown-field", "wrong-type") and problem.path and isinstance(problem.path[-1], str):
@@ -210,7 +214,10 @@ class _YamlLine:
 
 
 def lost_indentation(text: str, problem: Diagnostic, target: Target) -> Diagnostic | None:
-    """The first key beside its parent, in the document of a YAML *problem*; None if the indentation was not lost."""
+    """Find the first key that stands beside its parent, in the document of a YAML *problem*.
+
+    If the indentation was not lost, return None.
+    """
     lines = [line for line in _lines_around(text, problem.mark.line) if line.text and not line.text.startswith("#")]
     top = {line.key: line.value for line in reversed(lines) if line.indent == 0}
     shape = shapes.load(top.get("apiVersion", ""), top.get("kind", ""), target)

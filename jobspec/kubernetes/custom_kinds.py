@@ -38,7 +38,7 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 def defined_by(crd: Document) -> tuple[str, str]:
-    """The group and kind of a CRD's custom resources; both empty if the CRD lacks one."""
+    """Return the group and kind of a CRD's custom resources. If one is missing, both are empty."""
     try:
         return crd.data["spec"]["group"], crd.data["spec"]["names"]["kind"]
     except (KeyError, TypeError):
@@ -46,7 +46,10 @@ def defined_by(crd: Document) -> tuple[str, str]:
 
 
 def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], list[Diagnostic]]:
-    """The CRDs in a file, and the errors in the file and in its CRDs; *judge* gives the diagnostics of a CRD."""
+    """Return the CRDs in a file, and the errors of the file and of the CRDs.
+
+    *judge* gives the diagnostics of a CRD.
+    """
     documents, errors = read(text, file=path)
     crds = [each for each in documents if (each.api_version, each.kind) == CRD]
     return crds, errors + [each for crd in crds for each in judge(crd) if each.severity == "error"]
@@ -54,13 +57,16 @@ def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], 
 
 @dataclass(frozen=True, slots=True)
 class UnreadFile:
-    """A file from a folder of CRDs, parsed only if it may define the kind of an object that is judged: folders hold many CRDs."""
+    """A file from a folder of CRDs. It is parsed only if it may define the kind of an object.
+
+    Folders hold many CRDs.
+    """
 
     path: str
     text: str
 
     def may_define(self, group: str, kind: str) -> bool:
-        """Whether the names of the group and the kind occur in the file."""
+        """True if the names of the group and the kind are in the file's text."""
         return group in self.text and kind in self.text
 
 
@@ -77,7 +83,10 @@ class CustomKind:
 
 
 class CustomKinds:
-    """The kinds that CRDs define or JSON Schemas describe. A kind is compiled when its first object is judged."""
+    """The kinds that CRDs define or JSON Schemas describe.
+
+    A kind is compiled when its first object is judged.
+    """
 
     def __init__(self, crds: Sequence[Document | UnreadFile], json_schema: FindJSONSchema | None = None) -> None:
         self._crds: dict[tuple[str, str], Document] = {}
@@ -90,9 +99,10 @@ class CustomKinds:
         self._find_json_schema = json_schema
 
     def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
-        """The document's custom kind; without a CRD of it, and if no verdict of ours is whole, its JSON Schema; None without either.
+        """Return the document's custom kind, or its JSON Schema, or the errors of its CRD.
 
-        A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
+        A JSON Schema counts if no CRD defines the kind, and if jobspec has no complete verdict of its own. If there is neither, return
+        None. A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
         """
         name, version = document.group_kind, document.api_version.rpartition("/")[2]
         with self._reading:  # another thread waits until the CRDs are there
@@ -109,26 +119,29 @@ class CustomKinds:
         return self._compiled[key]
 
     def defines(self, document: Document) -> bool:
-        """Whether a CRD defines the document's kind, or is in a file that may."""
+        """True if a CRD defines the document's kind, or if an unread file may define it."""
         return document.group_kind in self._crds or any(each.may_define(*document.group_kind) for each in self._unread)
 
     def shape(self, document: Document) -> Shape | None:
-        """The structure of a document that was judged by its CRD; None where it was not."""
+        """Return the structure of a document that was judged by its CRD; None for other documents."""
         found = self._compiled.get((document.api_version, document.kind))
         return found.shape if found else None
 
     def plural(self, document: Document) -> str:
-        """The resource of a document's kind, as its CRD names it; empty without one."""
+        """Return the resource of a document's kind as its CRD names it. If there is none, return ""."""
         crd = self._crds.get(document.group_kind)
         return str(crd.data["spec"]["names"].get("plural") or "") if crd else ""
 
     def versions(self, document: Document) -> list[str]:
-        """The versions that a server converts a document's kind to by its CRD, served or not; none without one."""
+        """Return the versions of a document's kind in its CRD, served or not.
+
+        If no CRD defines the kind, the list is empty.
+        """
         crd = self._crds.get(document.group_kind)
         return [each["name"] for each in crd.data["spec"]["versions"]] if crd else []
 
     def is_converted_by_name(self, document: Document) -> bool:
-        """Whether other versions of a document's kind are by its CRD the same under another `apiVersion`."""
+        """True if the CRD converts between versions of a document's kind by `apiVersion` alone."""
         crd = self._crds.get(document.group_kind)
         return crd is not None and (crd.data["spec"].get("conversion") or {}).get("strategy", "None") == "None"
 
@@ -184,7 +197,10 @@ _RULES = {
 
 
 class JSONSchema:
-    """The JSON Schema of a file, checked once. Raises JobspecError, with the file, if the library cannot use it."""
+    """The JSON Schema of a file, checked once.
+
+    Raises JobspecError, with the file, if the library cannot use the schema.
+    """
 
     def __init__(self, file: str, schema: Any, uri: str, read: Callable[[str], Any]) -> None:
         """*uri* is the file's own; *read* gives the content of another that it refers to, and raises JobspecError where it cannot."""

@@ -27,7 +27,7 @@ _FORMATS = {"CombinedPEM": "tls-combined.pem", "DER": "key.der"}
 
 
 def generated_by(data: Data) -> Iterator[Data]:
-    """The Secrets and ConfigMaps that are made of an object; nothing for other kinds."""
+    """Yield the Secrets and ConfigMaps that a controller or kustomize makes of an object."""
     kind = group_kind(str(data.get("apiVersion")), str(data.get("kind")))
     make = _MAKERS.get(kind)
     if not make:

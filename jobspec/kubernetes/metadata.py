@@ -33,9 +33,10 @@ _METADATA: Path = ("metadata",)
 
 
 def metadata_problems(metadata: Any, *, names: str, builtin: bool, namespaced: bool = True, start: str = "") -> Problems:
-    """The problems of an object's metadata; values of a wrong type are skipped, also of the metadata as a whole. None is empty metadata.
+    """Yield the problems of an object's metadata. None counts as empty metadata.
 
-    *names* is the kind's rule for names in `jobspec.apis.kinds`, which is for what follows *start*, where a name has to begin with that.
+    Values of a wrong type are skipped, also the metadata as a whole. *names* is the kind's rule for names in `jobspec.apis.kinds`.
+    *start*: the text that the name must begin with; the rule then applies to the rest.
     """
     if names == "-" or not isinstance(metadata, dict | None):
         return
@@ -69,7 +70,10 @@ def _after(start: str, bad: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def generation_problems(metadata: Any) -> Problems:
-    """The problem of `metadata.generation`, where the server does not set it itself."""
+    """Yield the problem of a negative `metadata.generation`.
+
+    This is for kinds of objects whose generation the server does not set itself.
+    """
     generation = metadata.get("generation") if isinstance(metadata, dict) else None
     if isinstance(generation, int | float) and generation < 0:
         message = f"`generation` must not be negative, got {generation}"
@@ -77,23 +81,26 @@ def generation_problems(metadata: Any) -> Problems:
 
 
 def generated_name(prefix: str) -> str:
-    """A name as the server generates it from `generateName`."""
+    """Return a name as the server generates it from `generateName`."""
     return prefix[:MAX_PREFIX] + "xxxxx"
 
 
 def masked(prefix: str) -> str:
-    """A `generateName` as the server validates it (`maskTrailingDash`): with `a` for its last two bytes if it ends with a dash."""
+    """Return a `generateName` as the server validates it (`maskTrailingDash`).
+
+    If the prefix ends with a dash, `a` replaces its last two bytes.
+    """
     return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
 def label_problems(labels: Any, at: Path) -> Problems:
-    """The problems of the labels of metadata *at* a path."""
+    """Yield the problems of the labels of metadata *at* a path."""
     if isinstance(labels, dict):
         yield from wanted_label_problems(labels, (*at, "labels"), "invalid-metadata")
 
 
 def annotation_problems(annotations: Any, at: Path) -> Problems:
-    """The problems of the annotations of metadata *at* a path."""
+    """Yield the problems of the annotations of metadata *at* a path."""
     if not isinstance(annotations, dict):
         return
     size = 0
@@ -149,13 +156,13 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Problems:
 
 
 def bad_path_segment(name: str) -> str:
-    """Why *name* cannot be a segment of a URL's path; empty if it can."""
+    """Return why *name* cannot be a segment of a URL's path. If it can, return an empty string."""
     is_wrong = name in (".", "..") or "/" in name or "%" in name
     return "it cannot be `.` or `..`, and cannot contain `/` or `%`" if is_wrong else ""
 
 
 def bad_subdomain(name: str) -> str:
-    """Why *name* is not a DNS subdomain (RFC 1123); empty if it is one."""
+    """Return why *name* is not a DNS subdomain (RFC 1123); empty if it is one."""
     if len(name) > 253:
         return f"it has {len(name)} characters, more than 253"
     if not _LOWER.issuperset(name.replace("-", "").replace(".", "")):
@@ -167,7 +174,7 @@ def bad_subdomain(name: str) -> str:
 
 
 def bad_label_name(name: str) -> str:
-    """Why *name* is not a DNS label (RFC 1123); empty if it is one."""
+    """Return why *name* is not a DNS label (RFC 1123); empty if it is one."""
     if len(name) > 63:
         return f"it has {len(name)} characters, more than 63"
     if not _LOWER.issuperset(name.replace("-", "")):
@@ -178,12 +185,12 @@ def bad_label_name(name: str) -> str:
 
 
 def bad_dns1035_label(name: str) -> str:
-    """Why *name* is not a DNS label (RFC 1035); empty if it is one."""
+    """Return why *name* is not a DNS label (RFC 1035); empty if it is one."""
     return bad_label_name(name) or ("it must start with a letter" if name[0] in "0123456789" else "")
 
 
 def bad_qualified_name(name: str) -> str:
-    """Why *name* is not a qualified name (`example.com/name`); empty if it is one."""
+    """Return why *name* is not a qualified name (`example.com/name`); empty if it is one."""
     prefix, slash, rest = name.rpartition("/")
     if slash and (not prefix or "/" in prefix or bad_subdomain(prefix)):
         return "the part before `/` must be a DNS subdomain"
@@ -193,7 +200,7 @@ def bad_qualified_name(name: str) -> str:
 
 
 def bad_label_value(value: str) -> str:
-    """Why *value* cannot be the value of a label; empty if it can."""
+    """Return why *value* cannot be the value of a label; empty if it can."""
     return _bad_word(value) if value else ""
 
 
@@ -248,7 +255,10 @@ SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def selector_problems(selector: Any, path: Path) -> Problems:
-    """The problems of the labels and conditions of a selector; a value of a wrong type is skipped."""
+    """Yield the problems of the labels and conditions of a selector.
+
+    Values of a wrong type are skipped.
+    """
     if not isinstance(selector, dict):
         return
     labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
@@ -263,7 +273,7 @@ def selector_problems(selector: Any, path: Path) -> Problems:
 
 
 def wanted_label_problems(labels: Data, path: Path, rule: str = "wrong-format") -> Problems:
-    """The problems of labels that others have to have, of pods or of nodes."""
+    """Yield the problems of labels that a selector requires of pods or nodes."""
     for key, value in labels.items():
         if why := bad_qualified_name(key):
             yield Problem(rule, (*path, Key(key)), f'"{key}" is not a valid label key: {why}', at_key=True)
@@ -302,9 +312,10 @@ _FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Problems:
-    """The problems of changes from the *old* metadata to the *new*; absent fields keep their values.
+    """Yield the problems of changes from *old* to *new* metadata.
 
-    `generateName` can be anything that fits into a URL; `metadata_problems` checks that of most *builtin* kinds.
+    Absent fields keep their values. `generateName` can be anything that fits into a URL; `metadata_problems` checks that of most
+    *builtin* kinds.
     """
     if not isinstance(new, dict) or not isinstance(old, dict):
         return
@@ -332,18 +343,18 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Pr
 
 
 def selects(selector: Any, labels: Mapping[str, str]) -> bool:
-    """Whether a right selector selects an object with these labels; an empty one selects all."""
+    """True if a valid selector selects an object with these labels. An empty one selects all."""
     return all(meets(labels, each) for each in requirements(selector))
 
 
 def requirements(selector: Any) -> list[Data]:
-    """All that a selector requires, each as an item of `matchExpressions`."""
+    """Return all requirements of a selector, each as an item of `matchExpressions`."""
     pairs = [{"key": key, "operator": "In", "values": [value]} for key, value in string_map(mapping(selector), "matchLabels").items()]
     return pairs + structs(selector, "matchExpressions")
 
 
 def meets(labels: Mapping[str, str], requirement: Data) -> bool:
-    """Whether labels meet a requirement."""
+    """True if labels meet a requirement."""
     key, operator, values = text(requirement, "key"), text(requirement, "operator"), texts(requirement, "values")
     if operator == "In":
         return key in labels and labels[key] in values
@@ -355,6 +366,6 @@ def meets(labels: Mapping[str, str], requirement: Data) -> bool:
 
 
 def is_beyond(operator: str, value: str, limit: str) -> bool:
-    """Whether one number in a text is above another one (`Gt`), or below it (`Lt`)."""
+    """True if the integer in *value* is above the one in *limit* (`Gt`), or below it (`Lt`)."""
     one, other = integer(value), integer(limit)
     return one is not None and other is not None and (one > other if operator == "Gt" else one < other)

@@ -64,7 +64,10 @@ _MOST_CONDITIONS, _MOST_ANNOTATIONS, _LONGEST_ANNOTATION = 64, 20, 5 * 1024
 
 
 def policy_problems(policy: Data, old: Any, release: str) -> Problems:
-    """The problems of a policy of either kind; an update takes match conditions that did not change as they are, and later functions."""
+    """Yield the problems of a policy of either kind.
+
+    If *old* is given, unchanged match conditions are not checked, and functions of CEL from later releases are accepted.
+    """
     spec, path = policy.get("spec", {}), ("spec",)
     is_mutating = policy["kind"] == "MutatingAdmissionPolicy"
     yield from one_of(spec.get("failurePolicy", "Fail"), _FAILURE_POLICIES, (*path, "failurePolicy"))
@@ -242,7 +245,7 @@ def _subresource_problems(rule: Data, path: Path) -> Problems:
 
 
 def binding_problems(binding: Data, _old: Any, _release: str) -> Problems:
-    """The problems of a binding of either kind."""
+    """Yield the problems of a binding of either kind."""
     spec, path = binding.get("spec", {}), ("spec",)
     is_mutating = binding["kind"] == "MutatingAdmissionPolicyBinding"
     yield from required_name(spec, "policyName", "a policy", metadata.bad_subdomain, path)
@@ -369,10 +372,11 @@ _MOST_KINDS = 10
 
 
 def type_warnings(policy: Data, target: Target) -> Iterator[tuple[Path, str, bool]]:
-    """The expressions of an accepted policy that do not fit a kind that it matches, each with the server's warning.
+    """Yield the expressions of an accepted policy with a type error, and the server's warning.
 
-    Of kinds that CRDs define, only our own are known. The last value is whether the expression works all the same: a server sees no
-    quantities of built-in kinds when it looks at types, and says that there is no such field.
+    An expression is checked against each kind that the policy matches. Of kinds that CRDs define, only our own are known. The last value
+    is True if the expression works all the same: a server sees no quantities of built-in kinds when it looks at types, and says that
+    there is no such field.
     """
     spec, seen = mapping(policy, "spec"), set[Path]()
     for name, shape, is_builtin in _kinds_for(mapping(spec, "matchConstraints"), target):

@@ -14,7 +14,7 @@ from jobspec.schemas.shapes import Shape
 
 
 def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> MarkedTree:
-    """A value with a patch merged into it; the *shape* of both knows the merge keys."""
+    """Merge a patch into a value. The *shape* of both knows the merge keys."""
     if base is not None and isinstance(base.value, dict) and isinstance(patch.value, dict):
         children = {name: merged(base.value.get(name), child, shape and shape.at((name,))) for name, child in patch.value.items()}
         return base.with_value({**base.value, **children})

@@ -28,17 +28,20 @@ _MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a sea
 
 
 def schema_problems(data: Data, shape: Shape, *, typed: bool = False) -> list[Problem]:
-    """The problems of an object."""
+    """Return the problems of an object against its schema."""
     return list(_object_problems(data, shape, (), typed=typed))
 
 
 def schema_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
-    """The problems of a value inside a custom resource."""
+    """Return the problems of a value inside a custom resource."""
     return list(_value_problems(value, shape, path, typed=False))
 
 
 def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
-    """The problems of a value that the server decodes into a Go type; None, which is absent or null, has none."""
+    """Return the problems of a value that the server decodes into a Go type.
+
+    None means absent or null, and has no problems.
+    """
     return [] if value is None else list(_value_problems(value, shape, path, typed=True))
 
 
@@ -274,7 +277,10 @@ def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | Non
 
 
 def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
-    """The unknown fields in a value and in all values inside it; types are not checked. A *shape* of None has no known field."""
+    """Yield the unknown fields in a value and in all values inside. Types are not checked.
+
+    If *shape* is None, every field is unknown.
+    """
     if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
         fields = shape.fields if shape and shape.fields is not None else {}
         for name, inner in value.items():
@@ -296,7 +302,10 @@ def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
 
 
 def filled(value: Any, shape: Shape, *, prune: bool = True) -> Any:
-    """A value of a custom resource as the server stores it; values of a wrong type stay, and so do unknown fields without *prune*."""
+    """Return a value of a custom resource as the server stores it, with defaults.
+
+    Values of a wrong type stay. Without *prune*, unknown fields stay, too.
+    """
     if isinstance(value, dict) and shape.fields is not None:
         return _defaulted_object(value, shape, prune=prune)
     if isinstance(value, dict) and (values := shape.values) is not None:

@@ -46,7 +46,10 @@ class Verdict(Record):
 
 
 class AdmissionAnswer(Record):
-    """The answer of webhooks and plugins to a document: errors, warnings, and the names of looked-up objects outside of its file."""
+    """The answer of webhooks and plugins to a document: errors and warnings.
+
+    *wanted*: the names of objects outside of the document's file that were looked up.
+    """
 
     diagnostics: list[Diagnostic]
     wanted: Sequence[Name] = ()
@@ -55,9 +58,10 @@ class AdmissionAnswer(Record):
 def verdict(
     document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None, skip_unknown: bool = False
 ) -> Verdict:
-    """The verdict on a document, as an update of *old* if that is there; *custom_kinds* come before our own and built-in kinds.
+    """Judge a document as the API server does. If *old* is given, the document is an update.
 
-    *skip_unknown*: the problem of an unknown kind is not wanted, unless one of ours was probably meant.
+    *custom_kinds* come before our own and built-in kinds. *skip_unknown*: do not report an unknown kind, unless one of ours was probably
+    meant.
     """
     custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
     if custom is not None:
@@ -195,7 +199,10 @@ _FORMER_GROUPS = ("extensions",)
 
 
 def not_served(kind: Kind, api_version: str, target: Target) -> Problem:
-    """The problem of a built-in kind that another release of Kubernetes serves than the target's."""
+    """Return the problem of a built-in kind that the target's release does not serve.
+
+    Another known release of Kubernetes serves the kind.
+    """
     known = list(RELEASES["kubernetes"])
     serving, own = shapes.releases(api_version, kind.name), target["kubernetes"]
     if known.index(serving[0]) > known.index(own):
@@ -253,7 +260,10 @@ def _say(release: str) -> str:
 
 
 def unknown(document: Document, target: Target) -> tuple[Problem, bool]:
-    """The problem of a document of an unknown kind, or without a kind, and whether a known kind was probably meant."""
+    """Return the problem of a document of an unknown kind, or without a kind.
+
+    The second value is True if a known kind was probably meant.
+    """
     if not document.api_version or not document.kind:
         return _not_a_manifest(document), False
     version, name = document.api_version, document.kind

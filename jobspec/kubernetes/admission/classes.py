@@ -28,7 +28,8 @@ _POLICY = "PreemptLowerPriority"
 def with_priority(pod: Data, objects: Index) -> tuple[Data, list[Problem]]:
     """A pod with the priority of its class, or of the default class, and why the server refuses it.
 
-    The rules about pods of the system's own classes are the same on every cluster, and stand with those of pods.
+    The priority is that of the pod's class, or of the default class. The rules about the system's own classes are the same on every
+    cluster, and are with the rules of pods.
     """
     spec = mapping(pod, "spec")
     own = spec.get("priorityClassName") or ""
@@ -150,7 +151,7 @@ _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 
 
 def account_of(spec: Data) -> str:
-    """The name of a pod's account; `serviceAccount` is the older name of the field."""
+    """Return the name of a pod's account. `serviceAccount` is the older name of the field."""
     return str(spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT)
 
 

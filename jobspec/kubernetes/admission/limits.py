@@ -38,7 +38,10 @@ def with_limit_defaults(pod: Data, namespace: str, objects: Index) -> Data:
 
 
 def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Problem]:
-    """The problems that a pod has only since LimitRanges *filled* it, such as a limit below the container's own request."""
+    """Return the problems that a pod has only because LimitRanges *filled* it.
+
+    Such a problem is a default limit below the container's own request.
+    """
     from jobspec.kubernetes.builtin import builtin_problems
 
     own, given = mapping(pod, "spec"), mapping(filled, "spec")

@@ -41,7 +41,7 @@ Key = tuple[str, str, str, str]
 
 
 class Mutation(NamedTuple):
-    """What policies make of an object."""
+    """The result of mutating policies for an object."""
 
     object: Data
     steps: Sequence[tuple[str, Data]] = ()
@@ -53,7 +53,7 @@ class Mutation(NamedTuple):
 def mutated(request: Request, objects: Index, shape: Shape | None, settle: Callable[[Data], Data], release: str) -> Mutation:
     """An object as the policies among *objects* change it; *settle* gives a changed one the defaults of its type again.
 
-    *release*: that of Kubernetes.
+    *settle* gives a changed object the defaults of its type again. *release*: the release of Kubernetes.
     """
     if not objects.change_objects or request.kind[0] == "admissionregistration.k8s.io":
         return Mutation(request.object)

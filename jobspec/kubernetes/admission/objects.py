@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 
 def parameter_kinds(policies: Iterable[Document]) -> set[GroupKind]:
-    """The kinds of the objects that the admission policies among some documents have for parameters."""
+    """Return the kinds of the parameters of the admission policies among some documents."""
     found = (mapping(each.data, "spec", "paramKind") for each in policies if each.group_kind in kinds.ADMISSION_POLICIES)
     return {kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind"))) for each in found if each}
 
 
 def may_be_parameter(policies: Sequence[Document]) -> Callable[[GroupKind, str, Any], bool]:
-    """Whether an object of a kind, a name and labels may be a parameter of policies: a binding names it, or selects it by its labels."""
+    """Return a test of kind, name and labels: True if an object may be a parameter of policies.
+
+    A binding names its parameter, or selects it by labels.
+    """
     from jobspec.kubernetes.metadata import selects
 
     wanted, names, selectors = parameter_kinds(policies), *_named_and_selected(policies)
@@ -33,7 +36,10 @@ def may_be_parameter(policies: Sequence[Document]) -> Callable[[GroupKind, str, 
 
 
 def parameter_words(policies: Iterable[Document]) -> set[str]:
-    """Texts of which each parameter has one, its name or the value of a label; empty where a binding selects by anything else."""
+    """Return words to find parameters by: every parameter has one, as its name or a label value.
+
+    If a binding selects parameters by anything else, the result is empty.
+    """
     names, selectors = _named_and_selected(policies)
     values = [next(iter(mapping(each, "matchLabels").values()), None) for each in selectors]
     return {*names, *map(str, values)} if None not in values else set()
@@ -48,9 +54,10 @@ def _named_and_selected(policies: Iterable[Document]) -> tuple[set[str], list[An
 
 
 def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
-    """Whether a rule of a policy may be for objects of a kind: by the group, and of Kubernetes' own kinds by the resource.
+    """True if a rule of a policy may apply to objects of a kind.
 
-    A binding is always one of them, since its policy may be in another file.
+    A rule applies by the group, and for Kubernetes' own kinds by the resource. A binding always counts, since its policy may be in
+    another file.
     """
     group, name = kind
     is_builtin = any((each.group, each.name) == kind for each in kinds.built_in())
@@ -76,13 +83,16 @@ CONTAINERS = ("initContainers", "containers")
 
 
 def sequence(data: Any, field: str) -> list[Any]:
-    """The items of a list that are mappings or scalars, an empty list where there is none; null items are empty mappings."""
+    """Return the items of a list. If there is no list, return no items.
+
+    Null items become empty mappings.
+    """
     found = data.get(field) if isinstance(data, dict) else None
     return [{} if each is None else each for each in found] if isinstance(found, list) else []
 
 
 def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralContainers")) -> Iterator[tuple[Path, Data]]:
-    """The containers of a pod's spec, each with its path in the pod."""
+    """Yield the containers of a pod's spec, each with its path in the pod."""
     for field in fields:
         for index, each in enumerate(sequence(spec, field)):
             if isinstance(each, dict):
@@ -95,7 +105,7 @@ def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralCon
 
 
 class Reference(Record):
-    """An object that a pod needs, the keys that it reads of it, and the path of its name."""
+    """An object that a pod needs, with the path of the name and the keys to read."""
 
     kind: GroupKind
     name: str
@@ -110,7 +120,7 @@ class Reference(Record):
 
 
 def references(spec: Data) -> Iterator[Reference]:
-    """What a pod refers to."""
+    """Yield the objects that a pod refers to."""
     for index, volume in enumerate(sequence(spec, "volumes")):
         yield from _of_volume(volume, ("spec", "volumes", index))
     for path, container in containers(spec, CONTAINERS):

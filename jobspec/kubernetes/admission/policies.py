@@ -107,7 +107,7 @@ class Request(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What one policy says of a request by one of its bindings: why it refuses it, or why that cannot be known."""
+    """The decision of one policy and binding on a request: a refusal, or why it is unknown."""
 
     policy: str
     binding: str
@@ -121,7 +121,10 @@ class Decision(NamedTuple):
     hint: str = ""
 
     def sentence(self, what: str = "") -> str:
-        """What it means for an object; *what*: its name, where it is not the manifest itself."""
+        """Return what the decision means for an object, as a sentence.
+
+        *what*: the name of the object, if it is not the manifest itself.
+        """
         policy = f"policy `{self.policy}` (binding `{self.binding}`)"
         if not self.is_evaluated:
             return f"{what}{': ' * bool(what)}{policy} was not evaluated: {self.message}"
@@ -151,7 +154,7 @@ def decisions(request: Request, objects: Index) -> list[Decision]:
 
 
 class Match(NamedTuple):
-    """A policy that is for a request by one of its bindings."""
+    """A policy that applies to a request by one of its bindings."""
 
     policy: str
     binding: str
@@ -181,7 +184,7 @@ def concerned(request: Request, objects: Index, kind: GroupKind) -> list[Policy]
 
 
 class Policy:
-    """A policy, with its bindings."""
+    """A policy with its bindings."""
 
     def __init__(self, name: str, spec: Data, bindings: Sequence[Binding]) -> None:
         self.name = name
@@ -204,7 +207,7 @@ class Policy:
 
 
 class Binding:
-    """What a policy is in force for, and what follows of it."""
+    """The scope in which a policy is in force, and the actions if the policy fails."""
 
     def __init__(self, name: str, spec: Data) -> None:
         self.name = name
@@ -250,18 +253,21 @@ def _of_kyverno(name: str, spec: Data) -> Policy:
 
 
 def kyverno_binding(spec: Data) -> tuple[str, Data]:
-    """What puts Kyverno's policy in force, as a binding has it: its own actions, `Deny` where it names none."""
+    """Return a binding, name and spec, that puts Kyverno's policy in force.
+
+    The actions are those of the policy. If the policy names none, the action is `Deny`.
+    """
     return "Kyverno", {"validationActions": sequence(spec, "validationActions") or ["Deny"]}
 
 
 def is_in_force(policy: Data) -> bool:
-    """Whether Kyverno asks a policy about objects that are sent to the server."""
+    """True if Kyverno asks a policy about objects that are sent to the server."""
     evaluation = mapping(policy, "spec", "evaluation")
     return evaluation.get("mode", "Kubernetes") == "Kubernetes" and mapping(evaluation, "admission").get("enabled") is not False
 
 
 def unsaid_of_kyverno(policy: Data, *, has_exceptions: bool) -> Iterator[tuple[Path, str]]:
-    """The parts of Kyverno's policy that are not evaluated, each with its path."""
+    """Yield the parts of Kyverno's policy that jobspec does not evaluate, each with its path."""
     spec = mapping(policy, "spec")
     rules = sequence(mapping(spec, "matchConstraints"), "resourceRules")
     if not is_in_force(policy):
@@ -276,18 +282,21 @@ def unsaid_of_kyverno(policy: Data, *, has_exceptions: bool) -> Iterator[tuple[P
 
 
 class NotKnown(Exception):
-    """The answer cannot be known offline; the text says what is missing."""
+    """The answer cannot be known offline. The text says what is missing."""
 
 
 class Refused(Exception):
-    """The server cannot make sense of the policy or its binding, and its failure policy decides; the text is the server's."""
+    """The server cannot use the policy or its binding, so that its failure policy decides.
+
+    The text is the server's.
+    """
 
     def __str__(self) -> str:
         return f"failed to configure binding: {self.args[0]}"
 
 
 class Invocation(NamedTuple):
-    """A policy that is for a request by one of its bindings."""
+    """A policy that applies to a request by one of its bindings."""
 
     policy: Policy
     binding: Binding
@@ -302,7 +311,7 @@ class Invocation(NamedTuple):
 def invocations(policies: Sequence[Policy], request: Request, objects: Index, version_for: Callable[[Policy], str]) -> Iterator[Invocation]:
     """The policies that are for a request, by each of their bindings.
 
-    *version_for* gives the version in which a policy sees the object, empty where it is not for it. It may raise NotKnown.
+    *version_for* gives the version in which a policy sees the object; empty if the policy does not apply. It may raise NotKnown.
     """
     for policy in policies:
         version, unknown = "", None
@@ -339,7 +348,7 @@ def _of_invocation(invocation: Invocation, inputs: Inputs) -> Iterator[Decision]
 
 
 def not_evaluated(policy: Policy, binding: Binding, why: str) -> Decision:
-    """The decision of a policy that nobody knows before the object is sent."""
+    """Return the decision of a policy whose answer is unknown before the object is sent."""
     actions = ", ".join(map(str, sequence(binding.spec, "validationActions")))
     hint = f"where it does not hold, the server does this: {actions}"
     return Decision(policy.name, binding.name, why, "info", is_evaluated=False, hint=hint)
@@ -481,7 +490,10 @@ class _Refusal(NamedTuple):
 
 
 class CelFailure(NamedTuple):
-    """Why an expression has no value, in the server's words if known; *is_unknown*: since it reads what is unknown offline."""
+    """The reason why an expression has no value, in the server's words if known.
+
+    *is_unknown*: the expression reads a value that is unknown offline.
+    """
 
     message: str
     is_unknown: bool = False
@@ -498,7 +510,7 @@ _UNKNOWN: frozenset[Names] = frozenset(
 
 
 class Inputs:
-    """What the expressions of all policies read of a request."""
+    """The values of a request that the expressions of all policies read."""
 
     def __init__(self, request: Request, objects: Index) -> None:
         self.request = request
@@ -704,11 +716,11 @@ class Evaluation:
 
     @property
     def values(self) -> Values:
-        """What the expressions behind the match conditions read."""
+        """Return the values that the expressions behind the match conditions read."""
         return self._inputs.values(self._params, has_namespace=True)
 
     def refusals(self) -> Iterator[_Refusal | str]:
-        """Why the policy refuses the request, and, as plain texts, why that cannot be known."""
+        """Yield why the policy refuses the request, and, as plain texts, why that is unknown."""
         conditions = self.matches()
         if isinstance(conditions, CelFailure):
             if conditions.is_unknown:
@@ -842,7 +854,7 @@ _FEW_BITS = 2
 
 
 class Values:
-    """What the expressions of a policy read, and its variables, each evaluated once."""
+    """The values that a policy's expressions read, and its variables, each evaluated once."""
 
     def __init__(self, given: Any, data: Data, largest: int, *, budget: int) -> None:
         self.given = given
@@ -1020,7 +1032,7 @@ _TYPE_NAMES = {"int64": "int", "uint64": "uint", "null": "null_type"}
 
 
 def reads_unknown(failure: CelFailure) -> str:
-    """Why the value of an expression is unknown offline."""
+    """Return why the value of an expression is unknown offline."""
     return failure.message or "reads what is known only when the object is sent, such as the user"
 
 
@@ -1050,5 +1062,5 @@ def _shown(value: Any) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """An expression without line breaks."""
+    """Return an expression without line breaks."""
     return " ".join(text.split())

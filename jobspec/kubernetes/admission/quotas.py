@@ -33,7 +33,7 @@ _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "
 
 
 class NamespaceQuota:
-    """A ResourceQuota: what it allows, and what is used of that."""
+    """A ResourceQuota, with the amounts that it allows and the amounts in use."""
 
     def __init__(self, name: str, data: Data) -> None:
         self.name = name
@@ -63,7 +63,8 @@ def claim_quota_problems(claim: Data, namespace: str, objects: Index) -> Problem
 def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: Index) -> Problems:
     """The problems of pods that are to run at once by ResourceQuotas, each pod with its number: together they never fit.
 
-    What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
+    Each pod comes with its count. A problem means that the pods never fit together. Other present usage does not count, since it may end.
+    The pods are as `review_pod` leaves them; the path is empty.
     """
     quotas = _quotas(namespace, objects)
     used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
@@ -73,7 +74,7 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
 
 
 def exceeds(problem: Problem) -> bool:
-    """Whether a problem of a pod is that it exceeds a quota, and not that it lacks a request or limit."""
+    """True if a pod's problem is an exceeded quota, and not a missing request or limit."""
     return problem.rule == _RULE and problem.path == _WHOLE
 
 
@@ -224,13 +225,13 @@ def _is_of_claims(name: str) -> bool:
 
 
 def pod_usage(pod: Data) -> Amounts:
-    """What quotas count of a pod that has not ended."""
+    """Return the amounts that quotas count for a pod before its end."""
     spec = mapping(pod, "spec")
     return {"count/pods": _ONE, **usage(pod_requests(spec), pod_limits(spec))}
 
 
 def usage(requests: Amounts, limits: Amounts) -> Amounts:
-    """What quotas count of requests and limits."""
+    """Return the amounts that quotas count for requests and limits."""
     found = {"pods": _ONE}
     for name, each in requests.items():
         if name in OF_CONTAINERS or name.startswith("hugepages-"):
@@ -241,7 +242,7 @@ def usage(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def claim_usage(claim: Data) -> Amounts:
-    """What quotas count of a claim."""
+    """Return the amounts that quotas count for a claim."""
     spec = mapping(claim, "spec")
     found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
     size = amounts(mapping(spec, "resources").get("requests")).get("storage")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PodReview(Record):
-    """What the plugins say of a pod, and the pod as they leave it."""
+    """The plugins' answer to a pod, and the pod as the plugins leave it."""
 
     pod: Data
     """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""

@@ -32,13 +32,16 @@ TOLERATED_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreacha
 
 
 def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Data]]:
-    """The containers in some lists of a spec at *path*, each with its path."""
+    """Yield the containers in some lists of a spec at *path*, each with its path."""
     for field in fields:
         yield from items_at(spec, field, path)
 
 
 def is_pointer(field: str, around: str) -> bool:
-    """Whether a field of a pod's spec is a pointer in Go, so that zero differs from absent; *around* is the field that its object is in."""
+    """True if a field of a pod's spec is a pointer in Go, so that zero differs from absent.
+
+    *around*: the name of the field that holds the object.
+    """
     if not _pointers:
         pod = shapes.load("v1", "Pod", choose(()))
         assert pod and pod.fields
@@ -60,27 +63,31 @@ def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:
 
 
 def restart_policy(spec: Data) -> str:
-    """The restart policy of a pod."""
+    """Return the restart policy of a pod."""
     return spec.get("restartPolicy") or "Always"
 
 
 def grace_period(spec: Data) -> int:
-    """The seconds that a pod gets to end."""
+    """Return the seconds between the signal to end and the end of a pod."""
     seconds: int = spec.get("terminationGracePeriodSeconds", 30)
     return seconds
 
 
 def of_class(spec: Data) -> Data:
-    """The priority and preemption policy of a pod whose class exists in every cluster, or that names no class; empty for other classes."""
+    """Return the priority and preemption policy of a pod, if every cluster agrees on them.
+
+    That is so for the system's own classes, and if the pod names no class. For other classes the result is empty.
+    """
     name = spec.get("priorityClassName") or ""
     priority = SYSTEM_PRIORITIES.get(name) if name else 0
     return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}
 
 
 def filled_in_containers(spec: Data, release: str) -> Data:
-    """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero.
+    """Fill in the fields of a pod's spec that the server sets in pods and not in templates.
 
-    The resources of the pod as a whole are in `resources.with_resources`.
+    These are requests, ports of the host, and a grace period above zero. `resources.with_resources` fills in the resources of the pod as
+    a whole.
     """
     spec = without_disabled(spec, release)
     if grace_period(spec) < 0:
@@ -153,7 +160,7 @@ _ON_SINCE: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def without_disabled(spec: Data, release: str) -> Data:
-    """A spec without the fields of features that are off in a release of Kubernetes."""
+    """Remove the fields of features that are off in a release of Kubernetes."""
     kept: Data = _without_disabled_fields(spec, "", _disabled(release))
     if release == "1.34":  # which drops the policies of containers; those before refuse them
         for field in ALL_CONTAINERS:
@@ -271,7 +278,7 @@ _SPEC: Data = {
 
 
 def completed(spec: Data) -> Data:
-    """A decoded spec in which absent fields have their defaults."""
+    """Fill the absent fields of a decoded spec with their defaults."""
     return _each(_with_defaults(spec, _SPEC), "volumes", lambda each: each if each.keys() - {"name"} else {**each, "emptyDir": {}})
 
 
@@ -309,12 +316,15 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def default_pull_policy(image: str) -> str:
-    """The pull policy of an image where the container says none: `Always` for the tag `latest`."""
+    """Return the default pull policy of an image: `Always` for the tag `latest`."""
     return "Always" if tag_of(image) == "latest" else "IfNotPresent"
 
 
 def tag_of(image: str) -> str:
-    """The tag of an image, `latest` where it has neither tag nor digest; empty where it has a digest alone, or is no image's name."""
+    """Return the tag of an image. If the image has neither tag nor digest, return `latest`.
+
+    If the image has a digest alone, or the text is no image's name, return an empty string.
+    """
     found = image_name(image)
     if not found or (len(image) == 64 and _HEX.issuperset(image)) or len(found["name"]) > _LONGEST:
         return ""
@@ -322,7 +332,10 @@ def tag_of(image: str) -> str:
 
 
 def image_name(image: str) -> re.Match[str] | None:
-    """The name of an image with its parts `name`, `tag` and `digest`; None where a text is none."""
+    """Match an image's name with its parts `name`, `tag` and `digest`.
+
+    If the text is no image's name, return None.
+    """
     import re
 
     return re.fullmatch(_REFERENCE, _normalized(image), re.ASCII)

@@ -32,12 +32,12 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 
 
 def new_pod_problems(pod: Data, _: Data | None, release: str) -> Problems:
-    """The problems of a decoded pod that is to be made, besides its metadata."""
+    """Yield the problems of a decoded new pod, except those of its metadata."""
     yield from (each for each in _new(pod, release) if not _repeats(each, pod))
 
 
 def changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> Problems:
-    """The problems of a pod besides its metadata, as an update of the *old* data."""
+    """Yield the problems of a pod as an update of *old*, except those of its metadata."""
     pod = decode_as_go(data, shape)
     yield from (each for each in _changed_pod_problems(data, old, shape, release) if not _repeats(each, pod))
 
@@ -111,7 +111,10 @@ def _any(pod: Data, release: str) -> Problems:
 
 
 def template_problems(template: Data, path: Path, release: str) -> Problems:
-    """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
+    """Yield the problems of a decoded template (`jobspec.go.values`) at *path*.
+
+    If the template has no `spec`, an empty one is judged.
+    """
     spec = without_disabled(template.get("spec", {}), release)
     yield from template_metadata_problems(template, spec, path)
     yield from pod_spec_problems(spec, (*path, "spec"), release)
@@ -122,12 +125,12 @@ def template_problems(template: Data, path: Path, release: str) -> Problems:
 
 
 def pod_template_problems(made: Data, _: Data | None, release: str) -> Problems:
-    """The problems of a decoded PodTemplate."""
+    """Yield the problems of a decoded PodTemplate."""
     return template_problems(made.get("template", {}), ("template",), release)
 
 
 def with_template(own: Iterable[Problem], template: Data, release: str, path: Path = ("spec", "template")) -> Problems:
-    """The *own* problems of an object, and those of its pod template at places that have none yet."""
+    """Yield the *own* problems of an object, then those of its pod template at other places."""
     reported: set[Path] = set()
     for problem in own:
         reported.add(problem.path)
@@ -136,7 +139,7 @@ def with_template(own: Iterable[Problem], template: Data, release: str, path: Pa
 
 
 def template_metadata_problems(template: Data, spec: Data, path: Path) -> Problems:
-    """The problems of the labels and annotations of a template with *spec*."""
+    """Yield the problems of the labels and annotations of a template with *spec*."""
     metadata = template.get("metadata", {})
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
@@ -184,7 +187,7 @@ _MAX_NAME = 253
 
 
 def pod_only_problems(pod: Data, release: str) -> Problems:
-    """The problems of a pod, new or changed, that no template has."""
+    """Yield the problems of a pod, new or changed, that no template has."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     if "volumes" in spec:
         yield from _of_volumes(spec, metadata, release)
@@ -246,7 +249,7 @@ _SCHEDULING = (
 
 
 def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
-    """The problems of a decoded spec of a pod or of a template, at *path*, in the order of the server."""
+    """Yield the problems of a decoded spec of a pod or template, in the order of the server."""
     if "volumes" in spec or any(not each.keys().isdisjoint(_MOUNTS) for _, each in containers_of(spec, path)):
         yield from _volumes_and_mounts(spec, path, release)
     yield from containers.container_problems(spec, path, release)
@@ -487,7 +490,10 @@ _WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
 
 
 def priority_problems(spec: Data) -> Problems:
-    """The problems of a priority or preemption policy that differs from that of the named system class, or is set without a class."""
+    """Yield the problems of a priority or preemption policy that contradicts the class.
+
+    If the pod names a system class, the values must be those of the class. If the pod names no class, they must be those of no class.
+    """
     name = spec.get("priorityClassName")
     whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
     for field, value in of_class(spec).items():

@@ -27,9 +27,9 @@ COUNTED = (
 
 
 def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], str], spec: Data) -> Problems:
-    """The problems of limits, requests and claims at *path* in a pod with *spec*.
+    """Yield the problems of limits, requests and claims at *path* in a pod with *spec*.
 
-    *bad_name* says why a name of a resource cannot be used there.
+    *bad_name* says why the name of a resource cannot be used there.
     """
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for field, given in (("limits", limits), ("requests", requests)):
@@ -110,7 +110,7 @@ OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
 
 
 def bad_container_resource(name: str) -> str:
-    """Why containers cannot have a resource of this name; empty if they can."""
+    """Return why containers cannot have a resource of this name; empty if they can."""
     if why := bad_qualified_name(name):
         return why
     if "/" not in name:
@@ -129,17 +129,17 @@ def _bad_pod_resource(name: str) -> str:
 
 
 def is_native(name: str) -> bool:
-    """Whether a resource is a native one of Kubernetes."""
+    """True if a resource is native to Kubernetes."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Whether a resource is an extended one, such as GPUs, which comes in whole numbers."""
+    """True if a resource is an extended one, such as GPUs. Its amounts are whole numbers."""
     return not is_native(name) and not name.startswith("requests.") and not bad_qualified_name(f"requests.{name}")
 
 
 def allows_overcommit(name: str) -> bool:
-    """Whether a limit can be greater than the request, so that a node promises more than it has."""
+    """True if a limit can exceed the request, so that a node may promise more than it has."""
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
@@ -149,7 +149,7 @@ def allows_overcommit(name: str) -> bool:
 
 
 def pod_resources_problems(spec: Data, path: Path) -> Problems:
-    """The problems of the `resources` of a pod as a whole."""
+    """Yield the problems of the `resources` of a pod as a whole."""
     resources = spec.get("resources")
     if resources is None:
         return
@@ -194,12 +194,12 @@ def _total(spec: Data, field: str) -> dict[str, int]:
 
 
 def filled_in(spec: Data, release: str) -> Data:
-    """The spec of a pod with all that the server sets in pods and not in templates."""
+    """Fill in all fields of a pod's spec that the server sets in pods and not in templates."""
     return with_resources(filled_in_containers(spec, release), release)
 
 
 def with_resources(spec: Data, release: str) -> Data:
-    """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own.
+    """Fill in the resources of a pod as a whole, if it has some of its own.
 
     From 1.37 on, a server does so once plugins have changed the pod.
     """
@@ -242,7 +242,7 @@ _SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 
 
 def resource_claim_problems(spec: Data, path: Path) -> Problems:
-    """The problems of the pod's claims of devices."""
+    """Yield the problems of the pod's claims of devices."""
     names: set[str] = set()
     for at, claim in items_at(spec, "resourceClaims", path):
         yield from _resource_claim_problems(claim, names, at)

@@ -25,18 +25,18 @@ _DIGITS = frozenset("0123456789")
 
 
 def negative_numbers(data: Data, names: Iterable[str], path: Path) -> Problems:
-    """The problems of fields that cannot be negative, and are."""
+    """Yield the problems of negative fields that must not be negative."""
     for name in names:
         yield from within(number(data, name) or 0, 0, None, (*path, name))
 
 
 def is_percentage(value: Any) -> bool:
-    """Whether a value is a percentage: digits and a percent sign."""
+    """True if a value is a percentage: digits and a percent sign."""
     return isinstance(value, str) and value.endswith("%") and len(value) > 1 and _DIGITS.issuperset(value[:-1])
 
 
 def amount(value: Any) -> int:
-    """The number of a count or percentage, 0 for other texts."""
+    """Return the number of a count or percentage, and 0 for other strings."""
     if isinstance(value, str):
         digits = value[:-1] if is_percentage(value) else value
         whole = digits[1:] if digits[:1] in ("+", "-") else digits
@@ -45,7 +45,7 @@ def amount(value: Any) -> int:
 
 
 def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Problems:
-    """The problems of a count of pods, or of a percentage of them that is *most* percent."""
+    """Yield the problems of a count of pods, or of a percentage of at most *most* percent."""
     if isinstance(value, str) and not is_percentage(value):
         hint = f"remove the quotes: `{value}`" if value.isascii() and value.isdecimal() else ""
         message = f'{name_of(path)}: expected a number, or a percentage such as `25%`, got the string "{value}"'
@@ -63,7 +63,7 @@ def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Pr
 
 
 def number_in_annotation(data: Data, name: str, *, least: int | None = None, may_be_empty: bool = True) -> Problems:
-    """The problem of an annotation that holds no number of 64 bits, or one below *least*."""
+    """Yield the problem of an annotation that holds no 64-bit integer, or one below *least*."""
     value = string_map(mapping(data, "metadata"), "annotations").get(name)
     if value is None or (not value and may_be_empty):
         return
@@ -83,7 +83,10 @@ _TEMPLATE_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
 def workload_selector(spec: Data) -> Problems:
-    """The problems of the selector of a Deployment, DaemonSet, ReplicaSet or StatefulSet, which has to select the template's pods."""
+    """Yield the problems of the selector of a Deployment, DaemonSet, ReplicaSet or StatefulSet.
+
+    The selector must select the template's pods.
+    """
     selector = spec.get("selector")
     if selector is None:
         labels = string_map(mapping(spec, "template", "metadata"), "labels")
@@ -97,7 +100,7 @@ def workload_selector(spec: Data) -> Problems:
 
 
 def unmatched(selector: Any, spec: Data) -> Problems:
-    """The problem of a right selector that does not select the pods of the template beside it."""
+    """Yield the problem of a valid selector that does not select the pods of its template."""
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     missed = misses(mapping(selector), labels)
     if missed:
@@ -106,7 +109,7 @@ def unmatched(selector: Any, spec: Data) -> Problems:
 
 
 def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:
-    """The conditions of a right selector, in words, that *labels* do not meet."""
+    """Return the conditions of a valid selector, in words, that *labels* do not meet."""
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
     for each in structs(selector, "matchExpressions"):
@@ -135,12 +138,12 @@ _ONLY_OF_PODS = "enableServiceLinks"  # has a default in a pod, but not in a tem
 
 
 def same(one: Any, other: Any, field: str = "") -> bool:
-    """Whether two values of a field mean the same."""
+    """True if two values of a field mean the same."""
     return bool(_normalized(one, field) == _normalized(other, field))
 
 
 def same_pods(one: Data, other: Data, release: str) -> bool:
-    """Whether two specs of pods in templates mean the same."""
+    """True if two specs of pods in templates mean the same."""
     return one.get(_ONLY_OF_PODS) == other.get(_ONLY_OF_PODS) and not any(changes(_pulled(one, release), _pulled(other, release)))
 
 
@@ -153,7 +156,7 @@ def _pulled(spec: Data, release: str) -> Data:
 
 
 def same_claims(one: list[Data], other: list[Data]) -> bool:
-    """Whether two lists of templates of claims mean the same; `apiVersion` and `kind` of a claim do not count."""
+    """True if two lists of claim templates mean the same, `apiVersion` and `kind` aside."""
     return [_normalized_claim(claim) for claim in one] == [_normalized_claim(claim) for claim in other]
 
 
