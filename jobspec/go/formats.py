@@ -18,7 +18,10 @@ _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x200
 
 
 def is_quantity(text: str) -> bool:
-    """Whether the text matches the quantity pattern that CRDs carry: a decimal number, then a suffix or an exponent."""
+    """True if the text matches the quantity pattern that CRDs carry.
+
+    That is a decimal number, then a suffix or an exponent.
+    """
     body = text[1:] if text[:1] in ("+", "-") else text
     number, rest = _leading_number(body)
     if not number or rest in _SUFFIXES or rest[:1] not in ("e", "E"):
@@ -37,7 +40,10 @@ def _leading_number(text: str) -> tuple[str, str]:
 
 
 def is_parsed_quantity(text: str) -> bool:
-    """Whether `ParseQuantity` accepts the text, as typed objects need; it accepts `.` and `Gi` as zeros."""
+    """True if `ParseQuantity` accepts the text, as typed objects need.
+
+    `ParseQuantity` accepts `.` and `Gi` as zeros.
+    """
     number, suffix = _leading_number(text)
     if number and suffix in _SUFFIXES:
         return True
@@ -53,7 +59,7 @@ def is_parsed_quantity(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Whether `time.Parse(time.RFC3339, text)` accepts the text."""
+    """True if `time.Parse(time.RFC3339, text)` accepts the text."""
     import re
     from datetime import datetime
 
@@ -69,14 +75,14 @@ def is_time(text: str) -> bool:
 
 
 def is_micro_time(text: str) -> bool:
-    """Whether `time.Parse` accepts the text as a time with six digits behind the second, no more and no fewer."""
+    """True if `time.Parse` accepts the text as a time with exactly six digits after the second."""
     import re
 
     return is_time(text) and re.search(r"[.,]\d{6}(?:Z|[+-]\d\d:\d\d)$", text, re.ASCII) is not None
 
 
 def is_base64(text: str) -> bool:
-    """Whether `base64.StdEncoding` decodes the text; line breaks in it do not count."""
+    """True if `base64.StdEncoding` decodes the text. Line breaks do not count."""
     import re
 
     joined = text.replace("\n", "").replace("\r", "")
@@ -84,7 +90,10 @@ def is_base64(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """Whether the text has the format `date-time` of custom resources, which differs from RFC 3339 in details."""
+    """True if the text has the format `date-time` of custom resources.
+
+    The format differs from RFC 3339 in details.
+    """
     from jobspec.go import text_formats
 
     return text_formats.is_date_time(text)
@@ -102,7 +111,7 @@ EXAMPLES = {
 
 
 def address(text: str) -> Address | None:
-    """The IP address that a text is; None for other texts, and for an address with a zone."""
+    """Parse an IP address. For other texts and for an address with a zone, return None."""
     from ipaddress import ip_address
 
     try:
@@ -112,19 +121,25 @@ def address(text: str) -> Address | None:
 
 
 def sloppy_address(text: str) -> Address | None:
-    """The IP address that a text is, of IPv4 also one with zeros before its numbers, which C reads as octal numbers."""
+    """Parse an IP address. The numbers of an IPv4 address may begin with zeros.
+
+    C reads such numbers as octal ones.
+    """
     parts = text.split(".")
     is_padded = len(parts) == 4 and all(part.isdecimal() and part.isascii() for part in parts)
     return address(".".join(part.lstrip("0") or "0" for part in parts) if is_padded else text)
 
 
 def plain_address(text: str) -> Address | None:
-    """The IP address that a text is; None also for one of IPv4 written as IPv6, which programs read differently."""
+    """Parse an IP address. For an IPv4 address written as IPv6, return None.
+
+    Programs read such an address differently.
+    """
     found = address(text)
     return None if getattr(found, "ipv4_mapped", None) else found
 
 
 def is_link_local_multicast(found: Address) -> bool:
-    """Whether an address is one for multicast on one link: of 224.0.0.0/24, or of ff02::/16 with any flags."""
+    """True if an address is for link-local multicast: 224.0.0.0/24, or ff02::/16 with any flags."""
     packed = found.packed
     return packed[:3] == b"\xe0\x00\x00" if found.version == 4 else packed[0] == 0xFF and packed[1] & 15 == 2

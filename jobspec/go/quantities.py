@@ -38,7 +38,7 @@ class Quantity:
         self.format: Format = form
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum, in the format of the first that is not zero."""
+        """Add two quantities, in the format of the first that is not zero."""
         return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
 
     def __gt__(self, other: Quantity) -> bool:
@@ -60,7 +60,7 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity of a text that is one."""
+    """Return the quantity of a text. The text must be a valid quantity."""
     number, suffix = split_quantity(text.strip())
     whole, _, fraction = number.partition(".")
     digits = int(whole + fraction)
@@ -77,7 +77,10 @@ def quantity_of(value: Any) -> Quantity:
 
 
 def canonical_quantity(text: str) -> str:
-    """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse is returned unchanged."""
+    """Return a quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`.
+
+    A text that Go does not parse is returned unchanged.
+    """
     if not is_parsed_quantity(text):
         return text
     exponent = text.strip().lower().partition("e")[2].lstrip("+-")
@@ -85,7 +88,10 @@ def canonical_quantity(text: str) -> str:
 
 
 def comparable(value: Any) -> int | str:
-    """What a quantity is compared by: its billionths; its text where Go does not parse it, or where its exponent has over four digits."""
+    """Return a key to compare quantities by: the billionths of the quantity.
+
+    If Go does not parse the text, or if its exponent has over four digits, return the text.
+    """
     text = str(value)
     is_short = len(text.strip().lower().partition("e")[2].lstrip("+-")) <= _COMPARED_DIGITS
     if not is_short or not is_parsed_quantity(text):
@@ -95,7 +101,10 @@ def comparable(value: Any) -> int | str:
 
 
 def exponent_of(text: str) -> int:
-    """The decimal exponent of a quantity, cut to 32 bits as the server does; 0 without one."""
+    """Return the decimal exponent of a quantity, cut to 32 bits as the server does.
+
+    If there is no exponent, return 0.
+    """
     if text.isdecimal():
         return 0
     exponent = text.lower().partition("e")[2].rstrip()
@@ -106,12 +115,15 @@ def exponent_of(text: str) -> int:
 
 
 def is_endless(text: str) -> bool:
-    """Whether a quantity has so many digits that the request times out while the server writes them out."""
+    """True if a quantity has so many digits that the server times out while it writes them."""
     return abs(exponent_of(text)) > _ENDLESS
 
 
 def split_quantity(text: str) -> tuple[str, str]:
-    """The number of a quantity, with sign and point, and its suffix; without a digit it is zero."""
+    """Split a quantity into its number, with sign and point, and its suffix.
+
+    If there is no digit, the number is zero.
+    """
     number = text.rstrip(_LETTERS)
     if number.isascii() and number.isdecimal():
         return number, text[len(number) :]
@@ -161,7 +173,7 @@ _LONGEST = 100_000
 
 
 def amount_of(text: str) -> int:
-    """The thousandths of a quantity, rounded away from zero."""
+    """Return the thousandths of a quantity, rounded away from zero."""
     found = quantity(_bounded(text))
     thousandths = _divided(found.nanos, _MILLION)
     return max(-_MOST, min(thousandths, _MOST)) if found.format == "binary" else thousandths
@@ -178,14 +190,18 @@ def _bounded(text: str, longest: int = _LONGEST) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a quantity is a whole number to the server, which takes its thousandths for a number of 64 bits."""
+    """True if a quantity is a whole number to the server.
+
+    The server takes its thousandths for a 64-bit number.
+    """
     return _in_64_bits(text, -3) % 1000 == 0
 
 
 def fits_pages(size: str, text: str) -> bool:
-    """Whether a quantity is a multiple of a page's size, which has to be a whole number above zero.
+    """True if a quantity is a multiple of a page's size.
 
-    A size beyond 64 bits can count as zero, by which the server divides, and then breaks the connection.
+    The size must be a whole number above zero. A size beyond 64 bits can count as zero, by which the server divides, and then breaks the
+    connection.
     """
     if not is_parsed_quantity(size) or amount_of(size) <= 0 or not is_whole(size):
         return False

@@ -39,7 +39,7 @@ def _whole(pattern: str, *, any_case: bool = False) -> Callable[[str], bool]:
 
 
 def is_date(text: str) -> bool:
-    """Whether the text is an existing day, such as `2026-01-31`."""
+    """True if the text is an existing day, such as `2026-01-31`."""
     from datetime import date
 
     match = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text, re.ASCII)
@@ -50,20 +50,23 @@ def is_date(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """Whether the text is a day and a time with a time zone."""
+    """True if the text is a day and a time with a time zone."""
     day, _, time = text.lower().partition("t")
     match = re.fullmatch(r"(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)", time.partition("t")[0], re.ASCII)
     return is_date(day) and match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
 def nanoseconds(text: str) -> int | None:
-    """The length of a duration in Go's form (`1h30m`) or in words (`2 days`); None for other texts."""
+    """Return the length of a duration in Go's form (`1h30m`) or in words (`2 days`).
+
+    For other texts, return None.
+    """
     found = go_nanoseconds(text)
     return _duration_in_words(text) if found is None else found
 
 
 def go_nanoseconds(text: str) -> int | None:
-    """The length of a duration in Go's form; None for other texts."""
+    """Return the length of a duration in Go's form. For other texts, return None."""
     body = text[1:] if text[:1] in ("-", "+") else text
     if body == "0":
         return 0
@@ -93,7 +96,7 @@ def _duration_in_words(text: str) -> int | None:
 
 
 def is_uri(text: str) -> bool:
-    """Whether the text is an absolute URI or an absolute path (`url.ParseRequestURI`)."""
+    """True if the text is an absolute URI or an absolute path (`url.ParseRequestURI`)."""
     if text == "*":
         return True
     if not text or text.startswith(":") or any(ord(character) < 0x20 or character == "\x7f" for character in text):
@@ -135,7 +138,7 @@ def _is_host(text: str) -> bool:
 
 
 def is_hostname(text: str) -> bool:
-    """Whether the text is a host name; letters and symbols of any script are allowed."""
+    """True if the text is a host name. Letters and symbols of any script are allowed."""
     from unicodedata import category
 
     def masked(character: str) -> str:
@@ -151,12 +154,15 @@ def is_hostname(text: str) -> bool:
 
 
 def is_ipv4(text: str) -> bool:
-    """Whether the text is an IPv4 address; leading zeros are allowed, and so is an IPv4-mapped IPv6 address."""
+    """True if the text is an IPv4 address, or an IPv4-mapped IPv6 address.
+
+    Leading zeros are allowed.
+    """
     return "." in text and (_is_dotted(text) or _is_hex_address(text))
 
 
 def is_ipv6(text: str) -> bool:
-    """Whether the text is an IPv6 address without a zone."""
+    """True if the text is an IPv6 address without a zone."""
     return _is_hex_address(text) and not re.search(r"(?:^|[:.])0[0-9]+(?=\.)|\.0[0-9]+$", text)
 
 
@@ -176,14 +182,17 @@ def _is_hex_address(text: str) -> bool:
 
 
 def is_cidr(text: str) -> bool:
-    """Whether the text is an address with a prefix length."""
+    """True if the text is an address with a prefix length."""
     address, slash, length = text.partition("/")
     most = 32 if _is_dotted(address) else 128 if _is_hex_address(address) else -1
     return bool(slash) and re.fullmatch("[0-9]+", length) is not None and int(length) <= most
 
 
 def is_mac(text: str) -> bool:
-    """Whether the text is a hardware address of 6, 8 or 20 bytes, written with colons, dashes or dots."""
+    """True if the text is a hardware address of 6, 8 or 20 bytes.
+
+    The bytes are separated by colons, dashes or dots.
+    """
     for pattern in ("[0-9a-f]{2}(?::[0-9a-f]{2})*", "[0-9a-f]{2}(?:-[0-9a-f]{2})*", r"[0-9a-f]{4}(?:\.[0-9a-f]{4})*"):
         if re.fullmatch(pattern, text, re.IGNORECASE | re.ASCII):
             return len(re.sub("[-:.]", "", text)) in (12, 16, 40)
@@ -191,7 +200,7 @@ def is_mac(text: str) -> bool:
 
 
 def is_isbn10(text: str) -> bool:
-    """Whether the text is an ISBN of ten digits."""
+    """True if the text is an ISBN of ten digits."""
     digits = re.sub(r"[\t\n\f\r -]", "", text)
     if not re.fullmatch("[0-9]{9}[0-9X]", digits):
         return False
@@ -199,7 +208,7 @@ def is_isbn10(text: str) -> bool:
 
 
 def is_isbn13(text: str) -> bool:
-    """Whether the text is an ISBN of thirteen digits."""
+    """True if the text is an ISBN of thirteen digits."""
     digits = re.sub(r"[\t\n\f\r -]", "", text)
     if not re.fullmatch("[0-9]{13}", digits):
         return False
@@ -207,7 +216,7 @@ def is_isbn13(text: str) -> bool:
 
 
 def is_credit_card(text: str) -> bool:
-    """Whether the digits in the text are a credit card number with a valid check digit."""
+    """True if the digits in the text are a credit card number with a valid check digit."""
     digits = re.sub("[^0-9]", "", text)
     if not re.fullmatch(_CARD, digits):
         return False

@@ -23,7 +23,7 @@ _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": Fa
 
 
 def decode_as_go(value: Any, shape: Shape) -> Any:
-    """A value as Go decodes it; None where that is not possible, or where it is null."""
+    """Decode a value as Go does. If Go cannot decode the value, or if it is null, return None."""
     if shape.type == "object":
         return _decoded_object(value, shape) if isinstance(value, dict) else None
     if shape.type == "array":
@@ -80,7 +80,10 @@ def _quantity(value: Any) -> str | None:
 
 
 def completed(value: Any, shape: Shape) -> Any:
-    """A value as a Go struct has it: zeros where nothing is given and for missing required fields, nothing for fields of a wrong type."""
+    """Return a value as a Go struct has it.
+
+    A null value and missing required fields become zeros of their types. An optional field of a wrong type becomes None.
+    """
     if value is None or not is_of_type(value, shape):
         return completed({}, shape) if shape.type == "object" else () if shape.type == "array" else _ZEROS.get(shape.type)
     if isinstance(value, list) and shape.items:
@@ -101,7 +104,10 @@ def _decoded_field(value: Any, shape: Shape | None, *, is_required: bool) -> Any
 
 
 def reencoded(value: Any, shape: Shape) -> Any:
-    """The same object where nothing changes: required fields and null items get zeros, quantities a form that the schema takes."""
+    """Give required fields and null items zeros, and quantities a form that the schema takes.
+
+    If nothing changes, return the same object.
+    """
     if isinstance(value, list) and shape.items:
         items = [_item(item, shape.items) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
@@ -150,7 +156,7 @@ def _zero_of(shape: Shape) -> Any:
 
 
 def encode_as_go(value: Any, shape: Shape | None) -> Any:
-    """Plain data as Go writes it; the same object where it is written so already."""
+    """Write plain data as Go does. If nothing changes, return the same object."""
     if isinstance(value, dict):
         return _encoded_object(value, shape)
     if isinstance(value, list):
@@ -166,7 +172,7 @@ def encode_as_go(value: Any, shape: Shape | None) -> Any:
 
 
 def rewritten_quantities(value: Any, shape: Shape | None, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Each quantity that Go writes in another form: its path, and that form."""
+    """Yield the path and the new form of each quantity that Go writes in another form."""
     if shape is None:
         return
     if isinstance(value, dict):
@@ -209,7 +215,7 @@ def _is_left_out(value: Any, shape: Shape | None) -> bool:
 
 
 def without_nulls(value: Any) -> Any:
-    """A value without its null fields, as a server keeps a custom resource; null items of lists stay."""
+    """Remove null fields, as a server does with a custom resource. Null items of lists stay."""
     if isinstance(value, dict):
         return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
@@ -231,29 +237,32 @@ def items(data: Any, *steps: str) -> list[Any]:
 
 
 def structs(data: Any, *steps: str) -> list[dict[str, Any]]:
-    """The items of the list of mappings at the end of some steps."""
+    """Return the items of the list of mappings at *steps*."""
     return [mapping(item) for item in items(data, *steps)]
 
 
 def text(data: dict[str, Any], name: str) -> str:
-    """The text in a field."""
+    """Return the string in a field. If there is none, return an empty string."""
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
 def texts(data: dict[str, Any], name: str) -> list[str]:
-    """The items of the list of texts in a field."""
+    """Return the items of the list of strings in a field."""
     return [item if isinstance(item, str) else "" for item in items(data, name)]
 
 
 def number(data: dict[str, Any], name: str) -> int | None:
-    """The number in a field; None where there is none."""
+    """Return the number in a field. If there is none, return None."""
     value = data.get(name)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else int(value)
 
 
 def integer(text: str, bits: int = 64) -> int | None:
-    """The decimal number that `strconv.ParseInt` reads in a text; None for another text, and for a number of more bits."""
+    """Parse a decimal number as `strconv.ParseInt` does.
+
+    For other texts, and for numbers that need more *bits*, return None.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isascii() or not digits.isdecimal() or len(digits.lstrip("0")) > 19:
         return None
@@ -262,10 +271,10 @@ def integer(text: str, bits: int = 64) -> int | None:
 
 
 def string_map(data: dict[str, Any], name: str) -> dict[str, str]:
-    """The map of texts in a field: labels, annotations."""
+    """Return the map of strings in a field: labels, annotations."""
     return {key: value if isinstance(value, str) else "" for key, value in mapping(data, name).items()}
 
 
 def is_given(data: dict[str, Any], name: str) -> bool:
-    """Whether a field that can be nil in Go is set."""
+    """True if a field that can be nil in Go is set."""
     return data.get(name) is not None
