@@ -30,7 +30,7 @@ class Field:
 
 @dataclass(frozen=True)
 class FieldPage:
-    """All facts about a place."""
+    """All facts about one field."""
 
     title: str
     type: str
@@ -46,7 +46,10 @@ class FieldPage:
 
 
 def page(root: ExplainedKind, steps: Sequence[str], release: str) -> FieldPage:
-    """The page of the place at *steps*; a `Key` is a step in brackets. Raises JobspecError if there is no such place."""
+    """Return the page of the field at *steps*. A `Key` is a step in brackets.
+
+    Raises JobspecError if there is no such place.
+    """
     places = places_of(root, steps, release)
     shown = _nearest(places, release, root.component)
     place = places[shown]
@@ -63,7 +66,10 @@ def page(root: ExplainedKind, steps: Sequence[str], release: str) -> FieldPage:
 
 
 def outline(root: ExplainedKind, steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
-    """All fields below a place: the depth, name and type of each."""
+    """Yield the depth, name and type of all fields below a place.
+
+    Raises JobspecError if the release does not have the place.
+    """
     places = places_of(root, steps, release)
     if release not in places:
         raise JobspecError(_absence(places, release, _nearest(places, release, root.component), root.component))
@@ -77,7 +83,10 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
 
 
 def field_lines(root: ExplainedKind, steps: Sequence[str], release: str) -> Iterator[str]:
-    """A line for each field below a place in any release: its path as messages spell it, its type, and all facts about it."""
+    """Yield a line for each field below a place in any release.
+
+    The line has the field's path as messages spell it, its type, and all facts about it.
+    """
     left = list(reversed(_below_each(places_of(root, steps, release))))
     while left:
         places = left.pop()
@@ -277,7 +286,7 @@ def _absence(places: dict[str, FieldPlace], release: str, shown: str, component:
 
 @dataclass(frozen=True)
 class ExplainedKind:
-    """A kind whose places are explained."""
+    """A kind whose fields are explained."""
 
     name: str
     api_version: str
@@ -290,7 +299,7 @@ class ExplainedKind:
 
 
 def root_of(model: type[Model], version: str = "") -> ExplainedKind:
-    """A kind that a model describes, in its newest *version* unless another one is asked for."""
+    """Return the kind that a model describes, in its newest *version* or the given one."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     api_version = f"{resource.group}/{version or resource.version}"
     releases = list(RELEASES[resource.component])
@@ -300,7 +309,10 @@ def root_of(model: type[Model], version: str = "") -> ExplainedKind:
 
 
 def builtin_roots() -> dict[str, ExplainedKind]:
-    """The built-in kinds by name, each in the version that clients prefer; of two of a name, that of the core group."""
+    """Return the built-in kinds by name, each in the version that clients prefer.
+
+    If two kinds have one name, the kind of the core group counts.
+    """
     roots: dict[str, ExplainedKind] = {}
     for kind in built_in():
         version = max(kind.api_versions, key=lambda each: ("beta" not in each, each))
@@ -326,13 +338,13 @@ class FieldPlace:
     use: str = ""
 
     def inside(self, key: str) -> FieldPlace:
-        """An item of the list, or a value of the map."""
+        """Return the place of an item of the list, or of a value of the map."""
         inner = self.structure.get("items") or self.structure["values"]
         description = inner.get("description", self.description)
         return replace(self, path=f"{self.path}[{key}]", structure=inner, description=description, required=False)
 
     def field(self, name: str) -> FieldPlace:
-        """A field of the object."""
+        """Return the place of a field of the object."""
         structure, required = self.structure["fields"][name], name in self.structure.get("required", ())
         model, use = _model_of(self.model, name), structure.get("use", self.use)
         return FieldPlace(f"{self.path}.{name}", structure, structure["description"], model, required, use)
@@ -347,9 +359,10 @@ class _NoSuchPlace(Exception):
 
 
 def places_of(root: ExplainedKind, steps: Sequence[str], release: str) -> dict[str, FieldPlace]:
-    """The place at *steps* in each release that has it; a `Key` is a step in brackets.
+    """Return the place at *steps* in each release that has it. A `Key` is a step in brackets.
 
-    Raises JobspecError if no release has it, with what is wrong with the path, by *release* if several fail at the same step.
+    Raises JobspecError, with what is wrong with the path, if no release has the place. If several releases fail at the same step,
+    *release* is reported.
     """
     places = {}
     failures = []
@@ -366,7 +379,7 @@ def places_of(root: ExplainedKind, steps: Sequence[str], release: str) -> dict[s
 
 
 def has_place(root: ExplainedKind, steps: Sequence[str]) -> bool:
-    """Whether a kind has a place at *steps* in any release."""
+    """True if a kind has a place at *steps* in any release."""
     try:
         return bool(places_of(root, steps, root.releases[-1]))
     except JobspecError:
@@ -450,13 +463,13 @@ def _model_in(annotation: Any) -> type[Model] | None:
 
 
 def object_of(structure: Structure) -> Structure:
-    """The structure that has the fields of a place: that of each item or map value, or its own."""
+    """Return the structure with the fields of a place: of its items, its values, or its own."""
     inner: Structure = structure.get("items") or structure.get("values") or structure
     return inner
 
 
 def type_of(structure: Structure) -> str:
-    """The type in the notation of `kubectl explain`: `[]Container`, `map[string]string`."""
+    """Return the type in the notation of `kubectl explain`: `[]Container`, `map[string]string`."""
     if "items" in structure:
         return f"[]{type_of(structure['items'])}"
     if "values" in structure:

@@ -18,7 +18,7 @@ from jobspec.schemas.structure import Structure, facts_of, releases_of, structur
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """The path of each file below `schemas/`, with `/` between its parts, and its text."""
+    """Yield the path and the text of each file below `schemas/`, with `/` in paths."""
     for model in roots():
         resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
         kind = find(resource.api_version, resource.kind)
@@ -44,7 +44,10 @@ _LINKS = ("values", "items")
 
 
 def compiled(model: type[Model], release: str, version: str) -> str:
-    """The text of a kind's compiled file: a line for each distinct shape; shapes refer to others by index."""
+    """Write a kind's compiled file: a line for each distinct shape.
+
+    Shapes refer to each other by index.
+    """
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     api_version = resource.api_version_of(version)
     document = {"apiVersion": api_version, "kind": resource.kind, "component": resource.component, "release": release}
@@ -54,7 +57,10 @@ def compiled(model: type[Model], release: str, version: str) -> str:
 
 
 def compiled_builtin(api_version: str, kind: str) -> str:
-    """The text of a built-in kind's compiled file: its shape in each release, by index, and one table for all releases."""
+    """Write a built-in kind's compiled file, with one table for all releases.
+
+    The file has the index of the kind's shape in each release.
+    """
     table = _ShapeTable([])
     roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
     document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
@@ -143,7 +149,7 @@ _AS_THEY_ARE = ("description", "pattern", "enum", "default", *json_schema.LIMITS
 
 
 def crd(model: type[Model], release: str) -> dict[str, Any]:
-    """The CustomResourceDefinition of a kind at a release of its operator."""
+    """Return the CustomResourceDefinition of a kind at a release of its operator."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -171,7 +177,7 @@ def _version(model: type[Model], resource: Resource, release: str, version: str)
 
 
 def schema(structure: Structure) -> dict[str, Any]:
-    """A structure and those inside it as an `openAPIV3Schema`."""
+    """Return a structure, with all structures inside, as an `openAPIV3Schema`."""
     made: dict[str, Any] = {key: structure[key] for key in _AS_THEY_ARE if structure.get(key) is not None}
     made |= _type(structure)
     if structure.get("fields"):

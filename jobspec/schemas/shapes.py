@@ -47,7 +47,10 @@ BITS = {"int32": 31, "int64": 63}
 
 
 class Shape:
-    """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields."""
+    """The values that the server accepts at one place.
+
+    *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields.
+    """
 
     type: str = ""
     name: str = ""
@@ -131,7 +134,10 @@ class Shape:
 
 
 def linked(rows: Sequence[Raw | Shape]) -> list[Shape]:
-    """The shapes of a compiled table, whose rows refer to others by index; shapes of other tables are used as they are."""
+    """Make the shapes of a compiled table, whose rows refer to other rows by index.
+
+    A row that is already a shape, of another table, is used unchanged.
+    """
     table = [row if isinstance(row, Shape) else Shape() for row in rows]
     for row, shape in zip(rows, table, strict=True):
         if not isinstance(row, Shape):
@@ -155,7 +161,7 @@ def _set(shape: Shape, row: Raw, table: list[Shape]) -> None:
 
 
 def is_plain(row: Raw) -> bool:
-    """Whether all values of the Python type fit the shape of a row: a string or boolean without limits."""
+    """True if every value of the row's Python type fits: a string or boolean without limits."""
     return (
         row["type"] in _PLAIN
         and not any(row.get(each) for each in ("format", "pattern", "enum", "conditions", "branches", "rules"))
@@ -164,7 +170,7 @@ def is_plain(row: Raw) -> bool:
 
 
 def is_of_type(value: Any, shape: Shape) -> bool:
-    """Whether a value is of the type that a shape has; where it has none, any value is."""
+    """True if a value is of the shape's type. If the shape has no type, any value is."""
     kind = type(value)
     return shape.type not in TYPES or kind in TYPES[shape.type] or (kind is float and shape.type == "integer")
 
@@ -173,7 +179,10 @@ _loaded: dict[str, dict[str, Shape]] = {}
 
 
 def load(api_version: str, kind: str, target: Target) -> Shape | None:
-    """The shape of a kind in the releases of *target*; None for a kind without a compiled schema, or not served by the release."""
+    """Return the shape of a kind in the releases of *target*.
+
+    If the kind has no compiled schema, or the release does not serve it, return None.
+    """
     known = find(api_version, kind)
     if not known:
         return None
@@ -184,7 +193,7 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
 
 
 def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
-    """The shape at a path of a kind that the releases of *target* have."""
+    """Return the shape at a path of a kind. The releases of *target* must have it."""
     shape = load(api_version, kind, target)
     found = shape and shape.at(path)
     assert found, (api_version, kind, path)
@@ -192,7 +201,7 @@ def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
 
 
 def releases(api_version: str, kind: str) -> list[str]:
-    """The releases of Kubernetes that serve a built-in kind, oldest first."""
+    """Return the releases of Kubernetes that serve a built-in kind, oldest first."""
     return list(_in_releases(schema_path("kubernetes", "", api_version, kind)))
 
 
@@ -207,11 +216,14 @@ def _in_releases(path: str) -> dict[str, Shape]:
 
 
 def schema_path(component: str, release: str, api_version: str, kind: str) -> str:
-    """Where a kind's schema stands below `schemas/` or `schemas/compiled/`, with `/` between the parts; without a *release* for all."""
+    """Return the path of a kind's schema below `schemas/` or `schemas/compiled/`, with `/`.
+
+    Without a *release*, the file is for all releases.
+    """
     group, _, version = api_version.rpartition("/")
     return f"{component}{release and f'-{release}'}/{group or 'core'}/{kind.lower()}_{version}.json"
 
 
 def load_metadata(target: Target) -> Shape:
-    """The shape of an object's metadata, which is the same for all kinds."""
+    """Return the shape of an object's metadata. All kinds have the same."""
     return part("v1", "ConfigMap", target, ("metadata",))

@@ -35,12 +35,18 @@ _ZEROS: tuple[Any, ...] = ("", 0, False, {}, [])
 
 
 def upstream_kinds() -> list[tuple[str, str]]:
-    """`apiVersion` and `kind` of the built-in kinds, but for CustomResourceDefinition, whose definition refers to itself."""
+    """List `apiVersion` and `kind` of the built-in kinds, except CustomResourceDefinition.
+
+    The definition of CustomResourceDefinition refers to itself.
+    """
     return [(version, kind.name) for kind in kinds.built_in() for version in kind.api_versions if kind.group != "apiextensions.k8s.io"]
 
 
 def table(releases: Mapping[str, tuple[Document, Iterable[Document]]]) -> str:
-    """The text of the table: for each release, its document of version 2, and those of version 3, which know defaults."""
+    """Write the table of structures for all releases.
+
+    Each release comes with its document of version 2, and its documents of version 3, which know defaults.
+    """
     made = _StructureTable()
     roots = {release: made.roots(document, _defaults(others)) for release, (document, others) in releases.items()}
     lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in made.rows)
