@@ -53,5 +53,5 @@ def __getattr__(name: str) -> object:
 
 
 def roots() -> "list[type[Model]]":
-    """The models of all kinds."""
+    """Return the models of all kinds."""
     return [__getattr__(name) for name in sorted(_MODULE_OF, key=str.lower)]  # type: ignore[misc]

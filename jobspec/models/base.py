@@ -25,7 +25,10 @@ T = TypeVar("T")
 
 
 class Model(BaseModel):
-    """A Kubernetes object or a part of one: strict and frozen, without unknown fields, with Kubernetes' names as aliases."""
+    """A Kubernetes object or a part of one, strict and frozen, without unknown fields.
+
+    The aliases of fields are Kubernetes' names.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
@@ -43,12 +46,15 @@ class Model(BaseModel):
 
 
 def optional_field(description: str) -> Any:
-    """A field that is None where it is left out. Type checkers see a default, as they would not in a call of `Field` without `default`."""
+    """Declare an optional field. Its default is None.
+
+    Type checkers see the default, as they would not in a call of `Field` without `default`.
+    """
     return Field(default=None, description=description)
 
 
 def constant(what: str, value: str) -> Any:
-    """A field with one value, its default: *what* it is, as `kind of the object`."""
+    """Declare a field with one value, its default. *what* it is: `kind of the object`."""
     return Field(default=value, description=f"{what}: `{value}`")
 
 
@@ -87,7 +93,10 @@ class Keyed(Merge):
 
 @dataclass(frozen=True, init=False)
 class OneOf:
-    """An object that can have only one of *fields*, by their names in YAML; without any, only one field beside `name`."""
+    """An object that can have only one of *fields*, by their names in YAML.
+
+    If no fields are given, the object can have only one field beside `name`.
+    """
 
     fields: tuple[str, ...]
 
@@ -104,7 +113,10 @@ class ListType:
 
 @dataclass(frozen=True)
 class MapType:
-    """How a server-side apply treats an object or a map of free keys: `atomic` (replaced whole) or `granular` (merged, as by default)."""
+    """The way in which a server-side apply treats an object or a map of free keys.
+
+    `atomic`: replaced whole; `granular`: merged, as by default.
+    """
 
     name: Literal["atomic", "granular"]
 
@@ -119,7 +131,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class Choices:
-    """The choices of an enumeration, if some releases do not have all that are in the annotation."""
+    """The choices of an enumeration, if some releases lack choices of the annotation."""
 
     values: tuple[str, ...]
 
@@ -133,7 +145,10 @@ class Type:
 
 @dataclass(frozen=True)
 class Nested:
-    """A value of the model that contains it. Schemas do not go on inside it; checks of CRDs do that themselves."""
+    """A value of the model that contains it.
+
+    Schemas do not go on inside it; checks of CRDs do that themselves.
+    """
 
 
 @dataclass(frozen=True)
@@ -143,7 +158,10 @@ class Required:
 
 @dataclass(frozen=True)
 class Defaulted:
-    """The CRD has the default of the field; in other releases, only the operator and pydantic assume it."""
+    """The CRD has the default of the field.
+
+    In other releases, only the operator and pydantic assume the default.
+    """
 
 
 @dataclass(frozen=True, init=False)
@@ -161,16 +179,22 @@ class _InReleases:
 
 
 class Since(_InReleases):
-    """*facts* hold from a *release* of *component* on; without facts, the field exists from then on."""
+    """*facts* hold from a *release* of *component* on.
+
+    Without facts, the field exists from then on.
+    """
 
 
 class Until(_InReleases):
-    """*facts* hold before a *release* of *component*; without facts, the field was removed then, and *use* replaces it."""
+    """*facts* hold before a *release* of *component*.
+
+    Without facts, the field was removed then, and *use* replaces it.
+    """
 
 
 @dataclass(frozen=True, init=False)
 class InCustomKinds:
-    """*facts* hold in the kinds that a CRD defines, and not in those that are built into the API server."""
+    """*facts* hold in kinds that a CRD defines, and not in kinds of the API server itself."""
 
     facts: tuple[object, ...]
 
@@ -180,7 +204,7 @@ class InCustomKinds:
 
 @dataclass(frozen=True)
 class Unset:
-    """What Go marshals for an absent field, if it does not follow from `required`.
+    """The value that Go marshals for an absent field, if it does not follow from `required`.
 
     `zero` for a struct that is no pointer, `null` for a pointer without `omitempty`, `nothing` for a required field that is a pointer.
     """
@@ -190,7 +214,10 @@ class Unset:
 
 @dataclass(frozen=True)
 class GoPointer:
-    """A text, number, boolean or quantity that is a pointer in Go: its zero is another value than none. No other needs this fact."""
+    """A string, number, boolean or quantity that is a pointer in Go.
+
+    Its zero is another value than none. No other type needs this fact.
+    """
 
 
 @dataclass(frozen=True)
