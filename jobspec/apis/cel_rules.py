@@ -24,7 +24,7 @@ _POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
 
 
 class CelRule(Record):
-    """A rule's text, its function, and what a diagnostic adds: a hint and a path."""
+    """A rule's text, its function, and the hint and path that a diagnostic adds."""
 
     text: str
     holds: Callable[..., bool]
@@ -35,7 +35,10 @@ class CelRule(Record):
 
 
 def objection(rule: CelRule, *values: Any) -> str | None:
-    """The hint for values that break a rule, which may be empty; None if the rule holds."""
+    """Return the hint for values that break a rule. If the rule holds, return None.
+
+    The hint may be empty.
+    """
     try:
         return None if rule.holds(*values) else rule.hint
     except KeyError as error:
@@ -45,7 +48,10 @@ def objection(rule: CelRule, *values: Any) -> str | None:
 
 
 def fails(rule: CelRule, *values: Any) -> bool:
-    """Whether a rule fails with an error on values. The server refuses such values even where an update does not change them."""
+    """True if the evaluation of a rule on values fails with an error.
+
+    The server refuses such values even if an update does not change them.
+    """
     try:
         rule.holds(*values)
     except (KeyError, AttributeError, TypeError):
@@ -54,12 +60,12 @@ def fails(rule: CelRule, *values: Any) -> bool:
 
 
 def is_transition(text: str) -> bool:
-    """Whether a rule uses `oldSelf`, so that it is evaluated for updates only."""
+    """True if a rule uses `oldSelf`, so that it is evaluated for updates only."""
     return "oldSelf" in text
 
 
 def same(value: Any, old: Any) -> bool:
-    """Whether two values are equal in CEL."""
+    """True if two values are equal in CEL."""
     if isinstance(value, dict) and isinstance(old, dict):
         return value.keys() == old.keys() and all(same(inner, old[name]) for name, inner in value.items())
     if isinstance(value, list) and isinstance(old, list):

@@ -227,7 +227,10 @@ _ANY_FINALIZERS = frozenset(
 
 
 class CompleteKinds:
-    """The kinds of which all objects are given: others of them do not exist. Of other kinds, more objects may exist."""
+    """The kinds whose objects are all given. No further object of such a kind exists.
+
+    Of other kinds, more objects may exist.
+    """
 
     __slots__ = ("every", "pinned")
 
@@ -238,7 +241,10 @@ class CompleteKinds:
         """Whether all kinds are complete but for what operators install."""
 
     def lack(self, kind: GroupKind, namespace: str) -> bool:
-        """Whether an object that is not given cannot exist; in a pinned cluster, only for kinds that were listed as a whole."""
+        """True if an object of a kind that is not given cannot exist.
+
+        In a pinned cluster, this is so only for kinds whose objects are all listed.
+        """
         return self.every or (kind in self.pinned and (bool(namespace) or is_cluster_scoped(f"{kind[0]}/", kind[1])))
 
     def __bool__(self) -> bool:
@@ -270,12 +276,12 @@ class Kind:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether an API server serves the kind without any CRD."""
+        """True if an API server serves the kind without any CRD."""
         return self.component in ("", "kubernetes")
 
     @property
     def needs_domains(self) -> bool:
-        """Whether finalizers of its objects, other than Kubernetes' own, need a domain."""
+        """True if finalizers of the kind's objects, other than Kubernetes' own, need a domain."""
         return self.is_builtin and self.name not in _ANY_FINALIZERS and (self.group, self.name) != ("", "Event")
 
 
@@ -284,52 +290,58 @@ _KINDS = {(kind.group, kind.name): kind for kind in _EVERY}
 
 
 def configures_queues(kind: GroupKind, data: Mapping[str, object]) -> bool:
-    """Whether an object is Kueue's configuration, or the ConfigMap in which that is installed."""
+    """True if an object is Kueue's configuration, or a ConfigMap that holds it."""
     held = data.get("data") if kind == CONFIG_MAP else None
     text = held.get(QUEUE_CONFIGURATION_KEY) if isinstance(held, dict) else None
     return kind == QUEUE_CONFIGURATION or (isinstance(text, str) and f"{QUEUE_CONFIGURATION[0]}/" in text)
 
 
 def group_kind(api_version: str, kind: str) -> GroupKind:
-    """The group and kind that a manifest's `apiVersion` and `kind` name."""
+    """Return the group and kind of a manifest's `apiVersion` and `kind`."""
     return api_version.rpartition("/")[0], kind
 
 
 def find(api_version: str, kind: str) -> Kind | None:
-    """The kind that a manifest's `apiVersion` and `kind` name; None where jobspec does not know the kind or this version of it."""
+    """Return the kind of a manifest's `apiVersion` and `kind`.
+
+    If jobspec does not know the kind or this version of it, return None.
+    """
     found = _KINDS.get(group_kind(api_version, kind))
     return found if found and api_version in found.api_versions else None
 
 
 def is_unknown_version(api_version: str, kind: str) -> bool:
-    """Whether jobspec judges a kind, but not in this version."""
+    """True if jobspec judges a kind, but not in this version."""
     found = _KINDS.get(group_kind(api_version, kind))
     return found is not None and api_version not in found.api_versions
 
 
 def is_cluster_scoped(api_version: str, kind: str) -> bool:
-    """Whether objects of a kind are known to be in no namespace, in whatever version."""
+    """True if objects of a kind are known to have no namespace, in any version."""
     found = _KINDS.get(group_kind(api_version, kind))
     return found is not None and not found.namespaced
 
 
 def every() -> list[Kind]:
-    """All kinds that are known."""
+    """Return all known kinds."""
     return _EVERY
 
 
 def with_schema() -> list[Kind]:
-    """The kinds that jobspec has a model of."""
+    """Return the kinds that jobspec has a model of."""
     return [kind for kind in _EVERY if kind.component]
 
 
 def built_in() -> list[Kind]:
-    """The kinds that an API server serves without any CRD."""
+    """Return the kinds that an API server serves without any CRD."""
     return [kind for kind in _EVERY if kind.is_builtin]
 
 
 def plural_of(kind: str) -> str:
-    """The resource of a kind, as clients guess it: `UnsafeGuessKindToResource`, k8s.io/apimachinery pkg/api/meta."""
+    """Guess the resource of a kind, as clients do.
+
+    Follows `UnsafeGuessKindToResource`, k8s.io/apimachinery pkg/api/meta.
+    """
     name = kind.lower()
     if name.endswith("endpoints"):
         return name
@@ -337,7 +349,10 @@ def plural_of(kind: str) -> str:
 
 
 def all_of(group: str, resource: str) -> list[Kind]:
-    """The kinds of a resource in a group; an empty group means any group, as for a server that looks for kinds."""
+    """Return the kinds of a resource in a group.
+
+    An empty group means any group, as for a server that looks for kinds.
+    """
     return [kind for kind in _EVERY if plural_of(kind.name) == resource and group in ("", kind.group)]
 
 

@@ -63,18 +63,19 @@ CHOSEN = (*OPERATORS, "kubernetes")
 
 
 def choose(texts: Iterable[str]) -> Target:
-    """The target for `OPERATOR=RELEASE` texts: of all others the newest release, but none of Kueue.
+    """Return the target for `OPERATOR=RELEASE` texts. Other operators get their newest release.
 
-    A release may be shortened (`1.9` is the newest known patch of it); patches of Kubernetes are ignored. Raises JobspecError for an
-    unknown operator or release.
+    Without a text for Kueue, the target has no Kueue. A release may be shortened (`1.9` is the newest known patch of it); patches of
+    Kubernetes are ignored. Raises JobspecError for an unknown operator or release.
     """
     return complete(dict(map(parse_target, texts)), options=True)
 
 
 def complete(asked: Mapping[str, str], *, options: bool = False) -> Target:
-    """The target with these releases, and the newest of all other components but Kueue.
+    """Complete the *asked* releases to a target, with the newest release of other components.
 
-    Raises JobspecError for what is not known, in the words of the command line where *options* give the releases.
+    Without a release of Kueue, the target has no Kueue. Raises JobspecError for an unknown operator or release, in the words of the
+    command line if *options* give the releases.
     """
     if asked.keys() | {QUEUES} == RELEASES.keys():
         return asked
@@ -85,12 +86,12 @@ def complete(asked: Mapping[str, str], *, options: bool = False) -> Target:
 
 
 def release_of(component: str, target: Target) -> str:
-    """The release of a component: the target's, or the newest one of a component that the target does not name."""
+    """Return the release of a component in the target, or else the newest known one."""
     return target.get(component) or list(RELEASES[component])[-1]
 
 
 def parse_target(text: str) -> tuple[str, str]:
-    """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
+    """Split an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
     operator, equals, release = text.partition("=")
     if not equals or operator not in CHOSEN:
         raise JobspecError(f"--target {text}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
@@ -113,26 +114,30 @@ def _known(component: str, release: str, *, options: bool) -> str:
 
 
 def known_releases(component: str, release: str) -> list[str]:
-    """The known releases that a release means: one without a patch means all of its patches; patches of Kubernetes are ignored."""
+    """Return the known releases that a release means.
+
+    A release without a patch means all of its patches. Patches of Kubernetes are ignored.
+    """
     if component == "kubernetes":
         release = ".".join(release.removeprefix("v").split(".")[:2])
     return [each for each in RELEASES[component] if each == release or each.startswith(release + ".")]
 
 
 def is_later(operator: str, release: str) -> bool:
-    """Whether a release of an operator came after all that are known."""
+    """True if a release of an operator came after all known ones."""
     return is_release(release) and _numbers(release) > _numbers(list(RELEASES[operator])[-1])
 
 
 def is_release(text: str) -> bool:
-    """Whether a text is the name of a release, such as `0.19.2`."""
+    """True if a text is the name of a release, such as `0.19.2`."""
     return all(part.isdecimal() and part.isascii() for part in text.split("."))
 
 
 def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
-    """Releases that may have come after those that are known, each with the newest known one in its place.
+    """Replace each release that came after the known ones by the newest known one.
 
-    Of Kueue, of which a cluster may have any release, a known patch of the same release counts, too, and one without any is left out.
+    A cluster may have any release of Kueue: a known patch of the same release replaces an unknown one, and a release without any is left
+    out.
     """
     found = {}
     for each, release in releases.items():
@@ -147,16 +152,16 @@ def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
 
 
 def reported(target: Target) -> dict[str, str]:
-    """The releases that a report names: those of the training operators, and others that were chosen.
+    """Return the releases that a report names: of the training operators, and others if chosen.
 
-    JobSet's is chosen where it is not the trainer's own, Kubernetes' where it is not the newest.
+    JobSet counts as chosen if it is not the trainer's own release, Kubernetes if it is not the newest.
     """
     usual = {"jobset": RELEASES["trainer"][target["trainer"]]["jobset"], "kubernetes": list(RELEASES["kubernetes"])[-1]}
     return {each: target[each] for each in CHOSEN if each in target and target[each] != usual.get(each)}
 
 
 def is_at_least(release: str, other: str) -> bool:
-    """Whether a release is another one or came after it."""
+    """True if *release* equals *other* or came after it."""
     return _numbers(release) >= _numbers(other)
 
 

@@ -14,46 +14,46 @@ _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def path(*parts: str) -> str:
-    """The path of a file or folder below `overlays/` or `schemas/`."""
+    """Return the path of a file or folder below `overlays/` or `schemas/`."""
     installed = os.path.join(_HERE, "_data")
     return os.path.join(installed if os.path.isdir(installed) else os.path.dirname(_HERE), *parts)
 
 
 def overlay_path(name: str) -> str:
-    """The path of an overlay that comes with jobspec."""
+    """Return the path of an overlay that comes with jobspec."""
     return path("overlays", f"{name}.yaml")
 
 
 def overlay_label(name: str) -> str:
-    """What diagnostics show as the file of an overlay that comes with jobspec."""
+    """Return the name that diagnostics show for the file of a shipped overlay."""
     return f"{_LABEL}{name}"
 
 
 def path_of_file(shown: str) -> str:
-    """The path of a file by what diagnostics show: of an overlay that comes with jobspec its own, of any other file the same."""
+    """Return the path of a file by the name that diagnostics show.
+
+    For a shipped overlay, that is the path of the overlay's file; for any other file, the name itself.
+    """
     return overlay_path(shown.removeprefix(_LABEL)) if shown.startswith(_LABEL) else shown
 
 
 def package_path(*parts: str) -> str:
-    """The path of a file that stands in the package itself."""
+    """Return the path of a file in the package itself."""
     return os.path.join(_HERE, *parts)
 
 
 def package_text(*parts: str) -> str:
-    """The text of a file that stands in the package itself."""
+    """Return the text of a file in the package itself."""
     with open(package_path(*parts), encoding="utf-8") as file:
         return file.read()
 
 
 def load(path: str) -> Any:
-    """What a JSON file of ours holds.
+    """Return the data of a JSON file of ours.
 
-    It is read by the parser that CPython's `json` is built on, where there is one: to import that package takes longer than to read a
-    schema. What is broken is left to `json`, which says where.
-
-    Raises:
-        ValueError: the file holds no JSON, which only a broken installation can cause; it is named in a note.
-
+    The file is read by the parser that CPython's `json` is built on, if there is one: to import that package takes longer than to read a
+    schema. If the file is broken, `json` reads it again and says where. Raises ValueError, with the file's name in a note, if the file
+    holds no JSON; only a broken installation can cause that.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
