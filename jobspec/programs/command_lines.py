@@ -68,7 +68,7 @@ SETTINGS = {
 
 
 class CommandLine(Record):
-    """What a container runs."""
+    """The command line of a container: the way it starts, the program, the launcher's options."""
 
     how: str
     program: Sequence[str]
@@ -77,12 +77,12 @@ class CommandLine(Record):
     """The launcher's settings on the command line, by name."""
 
     def setting(self, name: str, environment: Mapping[str, str]) -> str:
-        """A setting of the launcher: from the command line, else the variable, else its default."""
+        """Return a setting of the launcher: from the command line, the variable, or its default."""
         return self.options.get(name, environment.get(f"PET_{name.upper()}", SETTINGS[name]))
 
 
 def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLine:
-    """The command line of a container's `command` and `args`."""
+    """Return the command line of a container's `command` and `args`."""
     if not command:
         return CommandLine(IMAGE, arguments)
     words = [*command, *arguments]
@@ -147,7 +147,10 @@ _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
 
 
 def length_of_start(words: Sequence[str]) -> int:
-    """How many words of a command line start torchrun: 1, or 3 of `python -m torch.distributed.run`; 0 where something else starts."""
+    """Return how many words of a command line start torchrun.
+
+    1 for its name, 3 for `python -m torch.distributed.run`, 0 for any other start.
+    """
     if words and file_name(words[0]) in NAMES:
         return 1
     start = length_of_python(words)
@@ -155,7 +158,10 @@ def length_of_start(words: Sequence[str]) -> int:
 
 
 def options_of(words: Sequence[str]) -> Iterator[CommandWord]:
-    """The options of torchrun in the words behind its name, up to its script; an unknown option counts as one with a value."""
+    """Yield the options of torchrun in the words behind its name, up to its script.
+
+    An unknown option counts as one with a value.
+    """
     for each in read(words, meant, _SWITCHES, unknown_take_values=True):
         if each.name[:1] != "-":
             return
@@ -163,13 +169,19 @@ def options_of(words: Sequence[str]) -> Iterator[CommandWord]:
 
 
 def meant(option: str) -> str:
-    """The full name of an option as it is written: with `_` for `-`, in its short form, or by a beginning that no other has; else empty."""
+    """Return the full name of an option, or an empty string if there is none.
+
+    The option may be written with `-` for `_`, in its short form, or by a beginning that no other option has.
+    """
     found = _meant(option)
     return found[0] if len(found) == 1 else ""
 
 
 def is_unknown(option: str, *, is_launch: bool) -> bool:
-    """Whether torchrun has no option of this name or beginning; short ones, which can hold their value as in `-r3`, are left out."""
+    """True if torchrun has no option of this name or beginning.
+
+    Short options are left out: they can hold their value as in `-r3`.
+    """
     return option.startswith("--") and (not _meant(option) or (meant(option) == OF_LAUNCH and not is_launch))
 
 
@@ -200,9 +212,9 @@ class CommandWord(Record):
 def read(
     words: Sequence[str], meaning: Callable[[str], str], switches: Collection[str], *, unknown_take_values: bool = False
 ) -> Iterator[CommandWord]:
-    """The words one by one, up to one of which nobody knows before the pod runs how it will be read.
+    """Yield the words one by one, up to a word whose reading is unknown before the pod runs.
 
-    *meaning* of a name is the option that it means, or nothing; *switches* are options without a value.
+    *meaning* returns the option that a name means, or an empty string. *switches* are options without a value.
     """
     at = 0
     while at < len(words):
@@ -219,17 +231,17 @@ def read(
 
 
 def is_shell(word: str) -> bool:
-    """Whether a word is the name or the path of a shell."""
+    """True if a word is the name or the path of a shell."""
     return file_name(word) in _SHELLS
 
 
 def starts_python(words: Sequence[str]) -> bool:
-    """Whether the first word of a command line is Python."""
+    """True if the first word of a command line is Python."""
     return bool(words) and file_name(words[0]).rstrip("0123456789.") == "python"
 
 
 def is_plain_python(words: Sequence[str]) -> bool:
-    """Whether a command line starts a Python file or module directly, without a launcher."""
+    """True if a command line starts a Python file or module directly, without a launcher."""
     if not starts_python(words) or len(words) == 1:
         return False
     first = "".join(words[length_of_python(words) :][:1])
@@ -238,7 +250,10 @@ def is_plain_python(words: Sequence[str]) -> bool:
 
 
 def length_of_python(words: Sequence[str]) -> int:
-    """How many words of a command line are Python and its own switches, before `-m`, `-c` or a script; 0 where something else starts."""
+    """Return how many words of a command line are Python and its own switches.
+
+    The words end before `-m`, `-c` or a script. If the command line does not start Python, return 0.
+    """
     if not starts_python(words):
         return 0
     at = 1
@@ -248,12 +263,12 @@ def length_of_python(words: Sequence[str]) -> int:
 
 
 def file_name(word: str) -> str:
-    """The name of a program without its folder."""
+    """Return the name of a program without its folder."""
     return word.rpartition("/")[2]
 
 
 def expand_references(text: str, values: Mapping[str, str]) -> str:
-    """A text with each `$(NAME)` replaced by the value of a known variable; `$$` is a dollar sign.
+    """Replace each `$(NAME)` in a text by the value of a known variable. `$$` is a dollar sign.
 
     Follows `Expand`, k8s.io/kubernetes third_party/forked/golang/expansion, 1.36.
     """
@@ -278,12 +293,15 @@ def references(text: str) -> list[str]:
 
 
 def is_process_count(text: str) -> bool:
-    """Whether torchrun takes a text as the number of processes in a pod."""
+    """True if torchrun accepts a text as the number of processes in a pod."""
     return text in PROCESS_WORDS or (text.isdecimal() and int(text) > 0)
 
 
 def is_flag(word: str) -> bool:
-    """Whether argparse takes a word for a flag: it begins with `-`, and is no negative number, nor a dash alone."""
+    """True if argparse takes a word for a flag.
+
+    A flag begins with `-`, and is neither a negative number nor a dash alone.
+    """
     return word[:1] == "-" and len(word) > 1 and not word[1:].replace(".", "", 1).isdecimal()
 
 
@@ -334,7 +352,7 @@ TORCHRUN = Contract({"properties": {**OPTIONS, OF_LAUNCH: _SWITCH}}, "torchrun")
 
 
 def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | None:
-    """The contract of an image, found by its name without tag and digest, or by the last part of that."""
+    """Return the contract of an image by its name without tag and digest, or by the last part."""
     name = image.partition("@")[0]
     head, _, last = name.rpartition("/")
     last = last.partition(":")[0]
