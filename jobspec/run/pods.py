@@ -25,7 +25,7 @@ _FIXED = {
 
 
 class LocalPod:
-    """A pod that is run as a process."""
+    """A pod that runs as a process."""
 
     __slots__ = ("arguments", "command", "environment", "left_out", "name", "role", "unset")
 
@@ -57,7 +57,7 @@ class _Cluster:
 
 
 def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: ObjectValues) -> list[LocalPod]:
-    """The pods among a job's *objects* that train, in their order, with addresses of this machine.
+    """Return the pods of a job that train, in their order, with addresses of this machine.
 
     Raises JobspecError for a pod without the container that trains.
     """
@@ -138,7 +138,7 @@ def _field_of_pod(path: str, pod: dict[str, Any]) -> str | None:
 
 
 class Addresses:
-    """Replaces the addresses of pods in texts, the same one always by the same."""
+    """A replacer of the addresses of pods in texts. An address always gets the same replacement."""
 
     __slots__ = ("_below", "_hosts", "_ports")
 
@@ -149,7 +149,7 @@ class Addresses:
         self._ports: dict[str, int] = {}
 
     def in_text(self, text: str) -> str:
-        """A text with its addresses replaced, such as `tcp://train-master-0:23456`."""
+        """Replace the addresses in a text, such as `tcp://train-master-0:23456`."""
         return self._replaced(self._hosts, text)
 
     def in_made(self, text: str) -> str:
@@ -170,7 +170,7 @@ class Addresses:
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens on."""
+    """Return a port of this machine that no process listens on."""
     import socket
 
     with socket.socket() as probe:
@@ -189,7 +189,7 @@ def _pattern(hosts: list[str]) -> re.Pattern[str]:
 
 
 class ObjectValues:
-    """Values by the kind and the name of their object."""
+    """The values of ConfigMaps and Secrets, by the kind and the name of their object."""
 
     __slots__ = ("_values",)
 
@@ -198,12 +198,12 @@ class ObjectValues:
         self._values = {(each.kind, each.name): _config_values(each.data) for each in wanted}
 
     def value(self, source: dict[str, Any]) -> str | None:
-        """The value that a `valueFrom` names; None where no file has it."""
+        """Return the value that a `valueFrom` names. If no file has it, return None."""
         kind, reference = _referred(source, "KeyRef")
         return self._values.get((kind, reference.get("name", "")), {}).get(reference.get("key", ""))
 
     def whole(self, source: dict[str, Any]) -> dict[str, str] | None:
-        """All values of what an `envFrom` names; None where no file has it."""
+        """Return all values of the object that an `envFrom` names. If no file has it, return None."""
         kind, reference = _referred(source, "Ref")
         return self._values.get((kind, reference.get("name", "")))
 

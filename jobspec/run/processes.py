@@ -28,7 +28,7 @@ _LINE = 1 << 20  # bytes; a longer line is cut
 
 @dataclass(frozen=True, slots=True)
 class LocalProcess:
-    """What a pod runs."""
+    """A pod as a process: its command line and its environment."""
 
     name: str
     role: str
@@ -39,7 +39,7 @@ class LocalProcess:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What a user allows a run besides the rules of its job."""
+    """The limits of a user for a run, beside the rules of its job."""
 
     restarts: int | None = None
     """The most restarts in all; None is no limit."""
@@ -49,7 +49,7 @@ class RunLimits:
     """The seconds before the second restart of a pod; each further one waits twice as long, up to 30 times, as the kubelet does."""
 
     def delay(self, restarts: int) -> float:
-        """The seconds that a pod waits which was restarted so often before."""
+        """Return the seconds before the next start of a pod that was restarted *restarts* times."""
         return min(self.back_off * 2 ** min(restarts - 1, 5), self.back_off * 30) if restarts else 0.0
 
 
