@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def deduplicated(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics without repetitions: a mistake in an overlay shows in every role and job that it is applied to."""
+    """Remove repeated diagnostics of one mistake in an overlay.
+
+    The mistake shows in every role and job that the overlay is applied to.
+    """
     first: dict[tuple[object, ...], Diagnostic] = {}
     for each in diagnostics:
         first.setdefault((each.rule, str(each.mark), each.message) if each.mark.layer else (id(each),), each)
@@ -22,7 +25,10 @@ def deduplicated(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def by_cause(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics of a file, one for each cause, with its further places: of one rule in the same words, or with reasons in common."""
+    """Join the diagnostics of a file that have one cause to one, with its further places.
+
+    Diagnostics of one rule have one cause if they are in the same words, or if their messages name the same cause with reasons.
+    """
 
     def with_reasons(each: Diagnostic) -> object:
         message = each.message
@@ -32,12 +38,12 @@ def by_cause(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 
 
 def joined(diagnostics: Sequence[Diagnostic], key: Callable[[Diagnostic], object]) -> list[Diagnostic]:
-    """The diagnostics, those of one *key* as one with its further places."""
+    """Join the diagnostics of one *key* to one, with its further places."""
     return [several[0] if len(several) == 1 else _joined(several) for several in grouped(diagnostics, key).values()]
 
 
 def reasons_of(several: Sequence[Diagnostic] | Sequence[Problem]) -> list[str]:
-    """The reasons in the messages of problems, each once."""
+    """Return the reasons in the messages of problems, each once."""
     return list(dict.fromkeys(one for each in several if isinstance(each.message, Reasons) for one in each.message.reasons))
 
 

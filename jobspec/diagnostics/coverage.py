@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:
-    """The number of documents: in total, of each status, and of accepted jobs that will not run."""
+    """Count the documents: in total, by status, and accepted jobs that will not run."""
     documents = [document for each in files for document in each.documents]
     statuses = [document.status for document in documents]
     counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in STATUSES}
@@ -29,9 +29,9 @@ _NOT_EVALUATED = "policy-not-evaluated"
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
-    """The last line of a report: the number of documents, how many have each status, and the releases they were checked for.
+    """Write the last line of a report: documents, their statuses, and the releases they met.
 
-    *fixable*: and how many findings `--fix` can fix.
+    *fixable*: add how many findings `--fix` can fix.
     """
     counts = count(files)
     lost = counts["willNotRun"]
@@ -71,7 +71,7 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
 
 
 def summary(files: Sequence[FileResult]) -> dict[str, Any]:
-    """The counts of a report, and the unknown kinds among what is skipped."""
+    """Return the counts of a report, and the unknown kinds among skipped documents."""
     kinds = unknown_kinds(files)
     return {**count(files), **({"unknownKinds": kinds} if kinds else {})}
 

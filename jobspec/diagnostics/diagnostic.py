@@ -22,10 +22,16 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class Reasons(str):
-    """The message of one cause with several reasons: `namespace X enforces Y, which requires A, requires B`, reported once."""
+    """The message of one cause with several reasons, which are reported as one problem.
+
+    An example is `namespace X enforces Y, which requires A, requires B`.
+    """
 
     def __new__(cls, cause: str, reasons: Sequence[str]) -> Reasons:
-        """The message of a cause; a verb that several reasons begin with stands once: `requires A, B`."""
+        """Write the message of a cause. A verb that begins several reasons is written once.
+
+        An example is `requires A, B`.
+        """
         parts = [f"{verb} {', '.join(said)}" for verb, said in gathered(each.partition(" ")[::2] for each in reasons).items()]
         return super().__new__(cls, f"{cause} {' and '.join(parts)}")
 
@@ -38,7 +44,7 @@ class Reasons(str):
 
 
 class Diagnostic(Record):
-    """One problem: what is wrong, where, and what would be right."""
+    """One problem: its cause, its place, and a hint at what would be right."""
 
     def __init__(
         self,
@@ -70,15 +76,15 @@ class Diagnostic(Record):
         """The same problem at further places, where it is reported once for one cause."""
 
     def with_hint(self, hint: str) -> Diagnostic:
-        """The same with another hint."""
+        """Return the diagnostic with another hint."""
         return self.changed(hint=hint)
 
     def with_message(self, message: str) -> Diagnostic:
-        """The same in other words."""
+        """Return the diagnostic in other words."""
         return self.changed(message=message)
 
     def in_document(self, index: int | None) -> Diagnostic:
-        """The same in another document of a file."""
+        """Return the diagnostic for another document of a file."""
         return self.changed(document=index)
 
     def as_dict(self) -> dict[str, Any]:
@@ -112,17 +118,17 @@ class Diagnostic(Record):
 
 
 def lines_of(diagnostics: Iterable[Diagnostic]) -> str:
-    """A line for each diagnostic: place, message and hint, for an error that holds them all."""
+    """Write a line for each diagnostic: place, message and hint. An error can hold all of them."""
     return "\n".join(f"{each.mark}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in diagnostics)
 
 
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether any is of severity error."""
+    """True if any diagnostic is an error."""
     return any(each.severity == "error" for each in diagnostics)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by place."""
+    """Sort diagnostics by place."""
     return sorted(diagnostics, key=lambda d: (d.mark.file, d.mark.line, d.mark.column, d.field, d.rule))
 
 

@@ -8,4 +8,7 @@ if TYPE_CHECKING:
 
 
 class JobspecError(Exception):
-    """jobspec could not run as asked: wrong arguments, a missing file, an unwritable folder. Exit code 2."""
+    """jobspec cannot run as asked: wrong arguments, a missing file, an unwritable folder.
+
+    The exit code is 2.
+    """

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Things by what they have in common, in the order in which that first appears."""
+    """Group things by their *key*. Keys are in the order of their first things."""
     return gathered((key(each), each) for each in things)
 
 
 def gathered(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    """The second parts of pairs by the first, in the order in which that first appears."""
+    """Group the second parts of pairs by the first, in the order of the first parts."""
     groups: dict[K, list[T]] = {}
     for key, each in pairs:
         groups.setdefault(key, []).append(each)

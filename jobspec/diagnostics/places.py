@@ -19,13 +19,16 @@ Data: TypeAlias = "dict[str, Any]"
 
 
 class Key(str):
-    """A path step that is the key of a map, not the name of a field; spelt `[key]`."""
+    """A path step that is the key of a map, not the name of a field. It is spelt `[key]`."""
 
     __slots__ = ()
 
 
 class Mark:
-    """A place in a file; lines and columns count from 1, columns in code points; line 0 is the file as a whole."""
+    """A place in a file. Line 0 is the file as a whole.
+
+    Lines and columns count from 1, and columns count code points.
+    """
 
     __slots__ = ("column", "end_column", "end_line", "file", "layer", "line")
 
@@ -46,7 +49,10 @@ class Mark:
 
 
 def spell(path: Path) -> str:
-    """The path as the API server spells it: `spec.pytorchReplicaSpecs[Worker].template.spec.containers[0].image`."""
+    """Write a path as the API server spells it: `spec.template.spec.containers[0].image`.
+
+    The key of a map is in brackets, too: `spec.pytorchReplicaSpecs[Worker]`.
+    """
     text = ""
     for step in path:
         if isinstance(step, (int, Key)):
@@ -74,7 +80,7 @@ def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
 
 
 class Marks:
-    """The place of a value and, in a tree of the data's shape, of all values inside it."""
+    """The place of a value and, in a tree of the data's shape, of all values inside."""
 
     __slots__ = ("_make", "children", "key", "mark")
 
@@ -103,7 +109,7 @@ class Marks:
         return Marks, (self.mark, self.key, self.children)  # what makes them may be a function of one process
 
     def made(self) -> Marks:
-        """The same, with all marks inside."""
+        """Return the marks with all marks inside made."""
         for child in self.inside:
             child.made()
         return self
@@ -132,11 +138,14 @@ class Marks:
         return children[step] if isinstance(children, list) and isinstance(step, int) and step < len(children) else None
 
     def contains(self, mark: Mark) -> bool:
-        """Whether a mark is that of this value, or of one inside it."""
+        """True if a mark is the place of this value, or of a value inside."""
         return next(self.paths_to(mark), None) is not None
 
     def paths_to(self, mark: Mark) -> Iterator[Path]:
-        """The paths, from this value inwards, of the values with a mark; several where aliases repeat one."""
+        """Yield the paths, from this value inwards, of the values with a mark.
+
+        If aliases repeat a value, there are several paths.
+        """
         if str(self.mark) == str(mark):
             yield ()
         children = self.children or ()
@@ -144,7 +153,10 @@ class Marks:
             yield from ((step, *path) for path in child.paths_to(mark))
 
     def paths(self) -> dict[Span, Path]:
-        """The path of each value, by the place of the value and by that of its key; the first one, of values that an alias repeats."""
+        """Return the path of each value, by the place of the value and by the place of its key.
+
+        If an alias repeats a value, its first path counts.
+        """
         found: dict[Span, Path] = {}
         self._add_paths((), found)
         return found
@@ -163,12 +175,12 @@ class Marks:
 
 
 def span_of(mark: Mark) -> Span:
-    """The file, layer and span of a mark, which marks of one place share."""
+    """Return the file, layer and span of a mark. Marks of one place share them."""
     return mark.file, mark.layer, mark.line, mark.column, mark.end_line, mark.end_column
 
 
 def marks_at(data: Any, mark: Mark) -> Marks:
-    """Marks of the data's shape that all have one place."""
+    """Make marks of the data's shape that all have one place."""
     if isinstance(data, dict):
         return Marks(mark, mark, {key: marks_at(value, mark) for key, value in data.items()})
     if isinstance(data, list):

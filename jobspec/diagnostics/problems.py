@@ -19,7 +19,7 @@ Problems: TypeAlias = "Iterator[Problem]"
 
 
 class Problem(Record):
-    """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
+    """A problem at a path: of its value, or of its key (*at_key*), such as an unknown field."""
 
     rule: str
     path: Path
@@ -54,30 +54,33 @@ class Change(Record):
         return f"<{self.action} {self.path} {self.value!r}>"
 
     def below(self, path: Path) -> Change:
-        """The same change in a document around this one, which stands at *path* in it."""
+        """Return the change for a document around this one. *path*: the place of this document."""
         return self.changed(path=(*path, *self.path))
 
 
 def set_to(path: Path, value: Any) -> Change:
-    """Give a field or an item another value, or add it where it is not there; mappings on the way to it are added, too."""
+    """Give a field or an item another value. If there is none, add it, with mappings on the way."""
     return Change("set", path, value)
 
 
 def rename(path: Path, name: str) -> Change:
-    """Give a field another name; it keeps its place."""
+    """Give a field another name. The field keeps its place."""
     return Change("rename", path, name)
 
 
 def move(path: Path, into: Path) -> Change:
-    """Move a field into another mapping of its object, made where there is none: `spec.a` into `spec.b` is `spec.b.a`."""
+    """Move a field into another mapping of its object: `spec.a` into `spec.b` is `spec.b.a`.
+
+    If the mapping is absent, it is added.
+    """
     return Change("move", path, into)
 
 
 def remove(path: Path = ()) -> Change:
-    """Remove a field or an item; a mapping or list goes with its last value."""
+    """Remove a field or an item. If a mapping or list loses its last value, remove it, too."""
     return Change("remove", path)
 
 
 def quote(path: Path) -> Change:
-    """Make a scalar text, as it is written: `value: 010` becomes `value: "010"`."""
+    """Make a scalar a string, as it is written: `value: 010` becomes `value: "010"`."""
     return Change("quote", path)

@@ -24,7 +24,7 @@ STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 
 
 class DocumentResult(Record):
-    """One document of a file: what it is, and its status."""
+    """One document of a file, and its status."""
 
     index: int
     """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
@@ -44,12 +44,12 @@ class DocumentResult(Record):
     """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
 
     def moved(self, index: int) -> DocumentResult:
-        """The same of another document."""
+        """Return the result for another document."""
         return self.changed(index=index)
 
     @property
     def will_not_run(self) -> bool:
-        """Whether the server accepts a job that then creates nothing, or does not train."""
+        """True if the server accepts a job that then creates nothing, or does not train."""
         return self.status == "valid" and self.runs is False
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,26 +76,29 @@ class FileResult:
         return f"<{self.path}: {counted(number, 'document')}, {severity_counts(self.diagnostics)}>"
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
-        """The same result with further diagnostics."""
+        """Return the result with further diagnostics."""
         return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
 
     def by_cause(self) -> FileResult:
-        """The same result with one diagnostic for each cause."""
+        """Return the result with one diagnostic for each cause."""
         return (
             self if len(self.diagnostics) < 2 else FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
         )
 
     def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
-        """The same result with other diagnostics; *ignored* grows by the number that was dropped, or by the given number."""
+        """Return the result with other diagnostics.
+
+        *ignored* grows by the number of dropped diagnostics, or by the given number.
+        """
         missing = len(self.diagnostics) - len(diagnostics) if ignored is None else ignored
         return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
 
 
 def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[FileResult]:
-    """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone.
+    """Reduce results to one diagnostic for each cause, and a repeated info to its first file.
 
-    *for_people*: so is what one missing object, one policy or one Pod Security level causes in several files, whose documents may be
-    invalid without a diagnostic of their own then. What was not judged is counted in each file.
+    *for_people*: reduce to its first file, too, what one missing object, one policy or one Pod Security level causes in several files.
+    Documents of the other files may then be invalid without a diagnostic of their own. What was not judged is counted in each file.
     """
     results = [each.by_cause() for each in files]
     shared = [one for each in results for one in each.diagnostics if _is_shared(one, for_people=for_people)]

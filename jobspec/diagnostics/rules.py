@@ -38,7 +38,10 @@ Edit: TypeAlias = "tuple[Place, Change]"
 
 
 class Finding(Record):
-    """What a rule finds: where, a sentence, how to fix it, and the edits that do so where that is safe and there is one way alone."""
+    """A finding of a rule: its place, a sentence, a hint, and the edits that fix the problem.
+
+    There are edits only if they are safe, and if there is only one way.
+    """
 
     at: Place
     message: str
@@ -56,7 +59,7 @@ class Finding(Record):
 
 
 class Rule:
-    """A check, how much its findings weigh, and where it is called: for what it sees and reads, at which releases."""
+    """A check, its severity, and where it applies: what it sees and reads, at which releases."""
 
     def __init__(
         self,

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON, its keys sorted, by the encoder that CPython's `json` is built on, where there is one."""
+    """Write a value as JSON with sorted keys.
+
+    If there is one, the encoder is used that CPython's `json` is built on.
+    """
     try:
         from _json import encode_basestring, make_encoder
 
@@ -27,21 +30,21 @@ def as_json(value: Any) -> str:
 
 
 def as_text(value: object) -> str:
-    """A value as a text has it, and as `--set` takes it: booleans in lower case."""
+    """Write a value as a text has it, and as `--set` takes it: booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
-    """How many diagnostics there are of each severity, in words."""
+    """Write how many diagnostics there are of each severity."""
     found = [each.severity for each in diagnostics]
     return ", ".join(counted(found.count(severity), severity) for severity in SEVERITIES if severity in found) or "nothing found"
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things: `1 pod`, `2 pods`, `2 matches`."""
+    """Write a number of things: `1 pod`, `2 pods`, `2 matches`."""
     return f"{number} {what}{'' if number == 1 else 'es' if what.endswith(('ch', 's')) else 's'}"
 
 
 def shortened(names: Sequence[str], most: int = 3) -> str:
-    """The first of some names, and the number of the others: `a, b, c and 2 more`."""
+    """Write the first names, and the number of the others: `a, b, c and 2 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
