@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Applied:
-    """What overlays make of documents."""
+    """The result of overlays on documents."""
 
     __slots__ = ("_base", "_jobs", "_overlays", "_target", "_there", "diagnostics", "documents")
 
@@ -68,7 +68,10 @@ class Applied:
         """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
 
     def with_overlay(self, overlay: LoadedOverlay) -> Applied:
-        """The same with one more overlay; if that can change the pods or the runtime, all are applied again."""
+        """Return the result with one more overlay.
+
+        If the overlay can change the pods or the runtime, all overlays are applied again.
+        """
         overlays = [*self._overlays, overlay]
         if not self._jobs or any(changes_pod_set(overlay, job.document.kind) for job in self._jobs):
             return apply(self._base, overlays, self._target, self._there)
@@ -76,7 +79,10 @@ class Applied:
 
 
 def apply(documents: Sequence[Document], overlays: Sequence[LoadedOverlay], target: Target, there: Sequence[Document] = ()) -> Applied:
-    """The documents with the overlays applied, in order, to every training job among them; *there*: further runtimes that these may use."""
+    """Apply overlays, in order, to every training job among the documents.
+
+    *there*: further runtimes that the jobs may use.
+    """
     context = [*documents, *there]
     jobs = [overlaid(each, context, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
     return Applied(documents, jobs, overlays, target, there)
@@ -105,7 +111,10 @@ def _namespaces(jobs: Sequence[OverlaidJob]) -> list[MarkedTree | None]:
 
 
 class Application:
-    """The application of one overlay to one job: it changes the job's tree, and collects settings, volumes and problems."""
+    """The application of one overlay to one job.
+
+    It changes the job's tree, and collects settings, volumes and problems.
+    """
 
     __slots__ = ("_set", "document", "overlay", "pods", "problems", "shape", "volumes")
 
@@ -123,7 +132,7 @@ class Application:
 
     @property
     def settings(self) -> list[OverlayValue]:
-        """What the overlay sets and removes, made on demand, since only conflicts need it."""
+        """Return the values that the overlay sets and removes. Only conflicts need them."""
         return _all(self._set)
 
     def changed_job(self, job: MarkedTree) -> MarkedTree:
@@ -133,7 +142,7 @@ class Application:
         return self._merged(job, patch, (), entry=-1) if patch else job
 
     def changed_pods(self, job: MarkedTree, roles: list[TrainingRole]) -> MarkedTree:
-        """The job with the overlay's entries for training pods merged into the pod templates of the *roles* that the job has."""
+        """Merge the overlay's entries for training pods into the pod templates of the job's *roles*."""
         entries = items(self.overlay.spec.get("pods"))
         if not entries:
             return job
@@ -265,7 +274,7 @@ class OverlaidJob(Record):
         return as_document(self.tree, self.document)
 
     def with_overlay(self, overlay: LoadedOverlay) -> OverlaidJob:
-        """The job with one more overlay, which brings no role that is not known already."""
+        """Return the job with one more overlay. The overlay must bring no unknown role."""
         found = list(self.found)
         pods = self.pods and self.pods.with_own_problems()
         application = Application(self.document, self.shape, overlay, found, pods)
@@ -276,22 +285,22 @@ class OverlaidJob(Record):
 
     @property
     def problems(self) -> list[Diagnostic]:
-        """What is wrong with the overlays on this job."""
+        """Return the problems of the overlays on this job."""
         return [*self.found, *(self.pods.problems if self.pods else ())]
 
     @property
     def volumes(self) -> list[MarkedTree]:
-        """Of a TrainJob: the volumes that overlays add for some roles only, and that every node has."""
+        """Return the volumes of a TrainJob that overlays add for some roles and every node has."""
         return [volume for each in self.applications for volume in each.volumes]
 
     @property
     def settings(self) -> Sequence[OverlayValue]:
-        """What the last of the overlays sets and removes."""
+        """Return the values that the last overlay sets and removes."""
         return self.applications[-1].settings if self.applications else ()
 
 
 def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[LoadedOverlay], target: Target) -> OverlaidJob:
-    """The job with overlays applied in order; its runtime is looked for among the *others*.
+    """Apply overlays to a job, in order. The job's runtime is looked for among *others*.
 
     The partial jobs of all overlays are merged first, since an overlay's changes to pods reach also the roles that another one adds.
     """
@@ -312,7 +321,10 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
 
 
 def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
-    """Whether an overlay's partial job of a kind can change roles or the runtime; labels and annotations cannot."""
+    """True if an overlay's partial job of a kind can change roles or the runtime.
+
+    Labels and annotations cannot.
+    """
     partial = overlay.spec.get("job", kind)
     fields = partial.value if partial and isinstance(partial.value, dict) else {}
     metadata = fields.get("metadata")
@@ -340,9 +352,10 @@ def _conflicts(earlier: Iterable[Application], later: Application) -> Iterator[D
 
 
 def companions(overlays: Iterable[LoadedOverlay], namespaces: Sequence[MarkedTree | None]) -> tuple[list[MarkedTree], list[Diagnostic]]:
-    """The companion manifests of overlays, each object once, in the order of the overlays' names.
+    """Return the companion manifests of overlays, each object once, by the overlays' names.
 
-    A companion without a namespace is added to each of *namespaces*, those of the jobs; None is a job without one.
+    A companion without a namespace is added to each of *namespaces*, the namespaces of the jobs. None is the namespace of a job without
+    one.
     """
     found: dict[tuple[str, ...], MarkedTree] = {}
     problems = []
@@ -382,7 +395,10 @@ _MANY = "ReadWriteMany"
 
 
 def unshared_volumes(jobs: Iterable[OverlaidJob], documents: Sequence[Document], added: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
-    """A problem for each claim that several nodes mount and that is not ReadWriteMany; *added* are the companions of *documents*."""
+    """Yield a problem for each claim that several nodes mount without ReadWriteMany.
+
+    *added*: the companions of *documents*.
+    """
     claims = [data for data in (*(document.data for document in documents), *(tree.data() for tree in added)) if _is_claim(data)]
     named = [(value_at(each, ("metadata", "name")), value_at(each, ("spec", "accessModes")) or []) for each in claims]
     modes = {name: modes for name, modes in named if isinstance(name, str)}

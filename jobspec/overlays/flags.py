@@ -15,9 +15,10 @@ _OWN, _PERHAPS, _SURELY = range(3)  # whether a word is the value of the flag be
 
 
 def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: str, entry: int) -> tuple[MarkedTree, list[Diagnostic]]:
-    """The container with each flag set where it is present, appended to `args` where it is not, removed where it is null.
+    """Set flags in a container: change present ones, append absent ones, remove null ones.
 
-    A program inside the string of a shell command is a problem, and the container then stays as it is.
+    Absent flags are appended to `args`. If the program is inside the string of a shell command, that is a problem, and the container
+    stays as it is.
     """
     problems = _mistakes(container, flags, path)
     if problems:
@@ -34,7 +35,10 @@ def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: 
 
 
 def text_after(value: MarkedTree) -> str | None:
-    """What is written after a flag: a blank and its value, or nothing; None where both are removed, `false` where the flag alone is."""
+    """Return the text after a flag: a blank and its value, or an empty string.
+
+    If flag and value are removed, return None. If the flag alone is removed, return `false`.
+    """
     if value.value is None:
         return None
     if value.value is False:
@@ -43,7 +47,10 @@ def text_after(value: MarkedTree) -> str | None:
 
 
 def flags_of(words: list[MarkedTree]) -> list[tuple[str, bool] | None]:
-    """Of each word, the flag that it belongs to and whether it holds the flag's value; None for a word that belongs to no flag."""
+    """Return the flag of each word, and True if the word holds the flag's value.
+
+    If a word belongs to no flag, its entry is None.
+    """
     read = _marked_words(words)
     return [_flag_of(word, read[number - 1]) for number, word in enumerate(read)]
 
@@ -58,7 +65,10 @@ def _flag_of(word: MarkedTree, before: MarkedTree) -> tuple[str, bool] | None:
 
 
 def read_flags(words: list[MarkedTree]) -> list[tuple[str, MarkedTree]]:
-    """The words of a program's arguments: each flag with its value, `True` for a bare one, and other words with an empty flag."""
+    """Read the words of a program's arguments: each flag with its value.
+
+    A flag without a value has `True`. A word that is no flag comes with an empty flag.
+    """
     found: list[tuple[str, MarkedTree]] = []
     for word in _marked_words(words):
         flag, joined, value = str(word.value).partition("=")

@@ -46,20 +46,21 @@ class OverlayFile:
 
 
 def shipped() -> list[str]:
-    """The names of the overlays that come with jobspec."""
+    """List the names of the overlays that come with jobspec."""
     return sorted(name.removesuffix(".yaml") for name in os.listdir(shipped_path("overlays")) if name.endswith(".yaml"))
 
 
 def shipped_file(name: str) -> OverlayFile:
-    """An overlay that comes with jobspec. Raises OSError where there is none of that name."""
+    """Read an overlay that comes with jobspec. Raises OSError if there is no such overlay."""
     with open(overlay_path(name), "rb") as file:
         return OverlayFile(overlay_label(name), file.read(), stem=name)
 
 
 def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
-    """The overlays in *files*, in order, with the *given* values for their parameters, and the problems of both.
+    """Load the overlays in *files*, in order, with the *given* values of parameters.
 
-    Raises JobspecError for a file that holds no overlay, for two overlays of one name, and for a value of an overlay that is not there.
+    Returns the overlays, and the problems of files and values. Raises JobspecError for a file that holds no overlay, for two overlays of
+    one name, and for a value of an overlay that is not there.
     """
     trees: dict[str, MarkedTree] = {}
     problems: list[Diagnostic] = []
@@ -117,7 +118,10 @@ def _checked(document: Document, target: Target) -> tuple[MarkedTree, list[Diagn
 
 
 def overlay_problems(document: Document, target: Target) -> list[Diagnostic]:
-    """Everything that is wrong with a valid document of the kind Overlay by itself, and unknown fields of its partial manifests."""
+    """Return the problems of a valid Overlay document by itself.
+
+    Unknown fields of its partial manifests are among them.
+    """
     tree, found = _checked(document, target)
     template = shapes.part("v1", "PodTemplate", target, ("template",))
     for index, entry in enumerate(items(tree.get("spec", "pods"))):
@@ -195,12 +199,12 @@ class LoadedOverlay:
         """Where a file gives parameters their values."""
 
     def conflicts(self) -> list[MarkedTree]:
-        """The names of overlays that cannot be applied together with this one."""
+        """Return the names of overlays that cannot be applied together with this one."""
         return items(self.spec.get("conflicts"))
 
 
 def name_of(tree: MarkedTree) -> str:
-    """The `metadata.name` of an overlay, which has one."""
+    """Return the `metadata.name` of an overlay. The overlay must have one."""
     return str(tree.value["metadata"].value["name"].value)
 
 
@@ -208,7 +212,7 @@ def name_of(tree: MarkedTree) -> str:
 
 
 def check_overlay(overlay: MarkedTree) -> list[Diagnostic]:
-    """Everything that is wrong with an overlay, whatever job it is applied to."""
+    """Return the problems of an overlay that do not depend on the job."""
     spec: MarkedTree = overlay.value["spec"]
     check = _Check(dict(spec.entries("parameters")))
     check.parameters()
@@ -351,7 +355,7 @@ TRAINING = "training"  # `${training}`: the container that the operator requires
 
 
 class ParameterValue(Record):
-    """A value that somebody gives to a parameter of an overlay: its text, and where they gave it."""
+    """A value that a user gives to a parameter of an overlay: its text, and its place."""
 
     overlay: str
     name: str
@@ -361,16 +365,17 @@ class ParameterValue(Record):
 
     @property
     def mark(self) -> Mark:
-        """The place of a mistake in it."""
+        """Return the place of a mistake in the value."""
         return Mark(self.place, layer=self.overlay)
 
 
 def parameter_values(
     overlay: str, declared: MarkedTree | None, given: Mapping[str, ParameterValue]
 ) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The value of each declared parameter: the given text as the parameter's type, else the default, else None for unset.
+    """Return the value of each declared parameter, and the problems.
 
-    A mistake in a text is reported where it was given; a missing value at the declaration in the *overlay*.
+    The value is the given text as the parameter's type, else the default, else None for an unset parameter. A mistake in a text is
+    reported at the place of the text, a missing value at the declaration in the *overlay*.
     """
     declarations: dict[str, MarkedTree] = declared.value if declared else {}
     problems = [_unknown_parameter(each, declarations) for name, each in given.items() if name not in declarations]
@@ -434,7 +439,7 @@ def _is_integer(text: str) -> bool:
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Whether a value is of a parameter's type."""
+    """True if a value is of a parameter's type."""
     if kind == "quantity":
         return type(value) is int or (isinstance(value, str) and is_quantity(value))
     return type(value) is {"integer": int, "boolean": bool, "string": str}[kind]
@@ -453,9 +458,10 @@ def _check_limits(name: str, value: Any, declaration: MarkedTree, rule: str) -> 
 
 
 class Substitution:
-    """Puts the values of parameters into parts of one overlay; leaves out what is unset and what `$when` excludes.
+    """A substitution of parameters' values in parts of one overlay.
 
-    The overlay has passed `check_overlay`: every name that it uses is declared.
+    Parts that are unset, or excluded by `$when`, are left out. The overlay has passed `check_overlay`: every name that it uses is
+    declared.
     """
 
     def __init__(self, values: Values) -> None:
@@ -463,7 +469,7 @@ class Substitution:
         self.problems: list[Diagnostic] = []
 
     def __call__(self, tree: MarkedTree) -> MarkedTree | None:
-        """The tree with every `${name}` replaced, None where nothing is left of it."""
+        """Replace every `${name}` in the tree. If nothing of the tree remains, return None."""
         return self._substituted(tree) if has_dollar(tree) else tree
 
     def _substituted(self, tree: MarkedTree) -> MarkedTree | None:
@@ -514,7 +520,7 @@ class Substitution:
 
 
 def has_dollar(tree: MarkedTree) -> bool:
-    """Whether a dollar is in a tree; without one, nothing is to be substituted."""
+    """True if a dollar is in a tree. Without one, nothing needs substitution."""
     value = tree.value
     if isinstance(value, dict):
         return any("$" in name for name in value) or any(map(has_dollar, value.values()))
@@ -524,7 +530,7 @@ def has_dollar(tree: MarkedTree) -> bool:
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
-    """A text cut into pieces, each with whether it is a name in `${}`; `$${` is a literal `${`."""
+    """Cut a text into pieces, each with True if it is a name in `${}`. `$${` is a literal `${`."""
     found = []
     literal, rest = "", text
     while "${" in rest:

@@ -42,7 +42,7 @@ class EntryMerge:
         self.problems: list[Diagnostic] = []
 
     def __call__(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
-        """*base* with *patch* merged into it; *shape* knows the merge keys."""
+        """Merge *patch* into *base*. *shape* knows the merge keys."""
         if isinstance(patch.value, dict):
             if APPEND in patch.value:
                 return self._append(base, patch, shape, path)
@@ -165,23 +165,26 @@ class EntryMerge:
 
 
 def below(shape: Shape | None, name: str) -> tuple[str, Shape | None]:
-    """The step to a field of an object, or to a key of a map, and the shape of its value."""
+    """Return the step to a field of an object, or to a key of a map, and its value's shape."""
     return (Key(name) if shape and shape.fields is None else name), shape.at((name,)) if shape else None
 
 
 def chosen(patch: MarkedTree, shape: Shape | None) -> list[str]:
-    """The fields that a patch sets of those that exclude each other."""
+    """Return the fields set by a patch that exclude each other."""
     return [name for name, child in patch.value.items() if shape and name in shape.one_of and child.value is not None]
 
 
 def excludes(patch: MarkedTree, shape: Shape | None) -> set[str]:
-    """The fields that a merge of the patch removes, such as the other sources of a volume."""
+    """Return the fields that a merge of the patch removes, such as other sources of a volume."""
     names = chosen(patch, shape) if shape and shape.one_of else ()
     return set(shape.one_of) - set(names) if shape and names else set()
 
 
 def identity(item: MarkedTree, shape: Shape) -> tuple[str, ...] | None:
-    """The values of the keys of an item of a keyed list, defaults filled in; None where a key is missing."""
+    """Return the key values of an item of a keyed list, with defaults filled in.
+
+    If a key has no value, return None.
+    """
     if not isinstance(item.value, dict):
         return None
     found: list[Any] = []
@@ -215,12 +218,12 @@ REMOVE = "$remove"
 
 
 def is_removal(item: MarkedTree) -> bool:
-    """Whether an item of a list is of the form `{name: DEBUG, $remove: true}`."""
+    """True if an item of a list is of the form `{name: DEBUG, $remove: true}`."""
     return isinstance(item.value, dict) and REMOVE in item.value
 
 
 def only_removes(patch: MarkedTree) -> bool:
-    """Whether a patch only removes."""
+    """True if a patch only removes."""
     if isinstance(patch.value, dict):
         return bool(patch.value) and all(map(only_removes, patch.value.values()))
     return patch.value is None or (bool(items(patch)) and all(map(is_removal, items(patch))))
@@ -228,7 +231,10 @@ def only_removes(patch: MarkedTree) -> bool:
 
 # Check the removals in a patch: `{name: DEBUG, $remove: true}` needs the keys of the list, and takes nothing else.
 def wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
-    """A problem for each removal in a patch that does not name an item by its keys alone; *shape* knows the keys."""
+    """Return a problem for each removal that does not name an item by its keys alone.
+
+    *shape* knows the keys.
+    """
     return _wrong_removals(patch, shape, path) if _removes(patch) else iter(())
 
 
@@ -290,7 +296,7 @@ class OverlayValue(Record):
 
 
 def settings_of(patch: MarkedTree, shape: Shape | None, address: Path) -> Iterator[OverlayValue]:
-    """The settings of a patch."""
+    """Yield the settings of a patch."""
     value = patch.value
     if isinstance(value, dict) and APPEND in value:
         yield from _appended(value[APPEND].value, shape, address)
@@ -309,7 +315,10 @@ def settings_of(patch: MarkedTree, shape: Shape | None, address: Path) -> Iterat
 
 
 def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[OverlayValue]:
-    """The settings of flags: each in both lists that can hold the flag, since replacing either list undoes it."""
+    """Yield the settings of flags, each in both lists that can hold the flag.
+
+    To replace either list undoes the setting.
+    """
     for flag, value in flags.value.items():
         for name in ("command", "args"):
             yield OverlayValue((*address, name, Key(flag)), as_json(text_after(value)), value.place())
@@ -340,7 +349,10 @@ def _as_json(tree: MarkedTree) -> str:
 
 
 def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) -> Iterator[tuple[OverlayValue, OverlayValue]]:
-    """Each of the later settings that conflicts with an earlier one, with that; of those inside of one earlier setting, the first."""
+    """Yield pairs of conflicting settings, the earlier first.
+
+    Each later setting is in one pair at most. If several later settings are inside one earlier setting, only the first is in a pair.
+    """
     exact = gathered((each.address, each) for each in earlier)
     inside = gathered((each.address[:length], each) for each in earlier for length in range(len(each.address)))
     reported: set[int] = set()
@@ -358,7 +370,10 @@ def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) 
 
 
 def conflict(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str]) -> Diagnostic:
-    """The diagnostic of a conflict, with both places; *names* are those of the earlier and the later overlay."""
+    """Return the diagnostic of a conflict, with both places.
+
+    *names*: the names of the earlier and the later overlay.
+    """
     first, second = names
     what = str(later.address[-1])
     if later.address == earlier.address and later.address[-1] is _ONE_OF:

@@ -44,7 +44,7 @@ _METADATA = ("labels", "annotations")  # what the trainer takes of a pod templat
 
 
 class TrainJobPods:
-    """The pods of a TrainJob: the schema of what the job can change in them, and the runtime that they come from."""
+    """The pods of a TrainJob: its schema for changes to the pods, and its runtime."""
 
     def __init__(self, shape: Shape, runtime: JobRuntime, target: Target, problems: Iterable[Diagnostic] = ()) -> None:
         self.shape = shape
@@ -58,13 +58,13 @@ class TrainJobPods:
         """What a TrainJob cannot express, and what else is wrong with the overlays so far."""
 
     def with_own_problems(self) -> TrainJobPods:
-        """The same pods with their own copy of the list of problems."""
+        """Return the pods with their own copy of the list of problems."""
         return TrainJobPods(self.shape, self.runtime, self._target, self.problems)
 
     def sources(self, job: MarkedTree, name: str) -> list[PodSource]:
-        """The sources of the pod template of the replicated job *name*, one of them the overlays' own; a later one overrides an earlier.
+        """Return the sources of the pod template of the replicated job *name*.
 
-        Of several entries for the same job, overlays change the last; where there is none, they add one at the end.
+        One source is the overlays' own. A later source overrides an earlier one.
         """
         template, field = self.runtime.templates.get(name), self.overrides.field
         inherited = [PodSource(f"the runtime `{self.runtime.name}`", template)] if template else []
@@ -80,13 +80,16 @@ class TrainJobPods:
         return [*inherited, *(PodSource(each.name, each.template, own=number == last) for number, each in enumerate(entries))]
 
     def own_template(self, job: MarkedTree, name: str) -> MarkedTree:
-        """The change that the overlays' own entry makes to the pod template of the replicated job *name*; empty where there is none."""
+        """Return how the overlays' own entry changes the pod template of a replicated job.
+
+        *name*: the replicated job. If there is no entry, the change is empty.
+        """
         return next(source.template for source in self.sources(job, name) if source.own)
 
     def translate(self, template: MarkedTree, job: MarkedTree) -> tuple[MarkedTree, MarkedTree]:
-        """A partial pod template as a partial TrainJob: the whole, and the part of it that changes *job*.
+        """Translate a partial pod template into a partial TrainJob.
 
-        What a TrainJob cannot express becomes a problem.
+        Returns the whole partial TrainJob, and the part of it that changes *job*.
         """
         trainer: dict[str, MarkedTree] = {}
         pod: dict[str, MarkedTree] = {}
@@ -263,7 +266,7 @@ MANAGER = "jobspec.dev/overlays"
 
 
 class PodSource(Record):
-    """A source of the pod template of a replicated job: the runtime, or an entry of the job that changes it."""
+    """A source of a replicated job's pod template: the runtime, or an entry of the job."""
 
     name: str
     """For messages."""
@@ -291,7 +294,7 @@ class PodOverrides:
         """The shape of a change to the `spec` of a pod template."""
 
     def has_place(self, path: Path) -> bool:
-        """Whether an entry can change the value at a path of a pod template."""
+        """True if an entry can change the value at a path of a pod template."""
         shape, steps = (self.pod, path[1:]) if path[0] == "spec" else (self.template, path)
         for step in steps:
             shape = shape and (shape.items or shape.at((step,)))
@@ -310,7 +313,7 @@ class PodOverrides:
         return entries
 
     def is_own(self, entry: MarkedTree, name: str) -> bool:
-        """Whether an entry for the replicated job *name* is one that overlays write."""
+        """True if overlays write the entry for the replicated job *name*."""
         (own,) = self.entries_for({name: entry.with_value({})})
         return same_field(entry, own, "manager" if self.field == "runtimePatches" else "targetJobs")
 
@@ -325,7 +328,10 @@ class PodOverrides:
 
 
 def without_useless_removals(patch: MarkedTree, own: MarkedTree | None) -> MarkedTree | None:
-    """The patch without removals of what *own* does not have; None where nothing is left of it."""
+    """Leave out removals of fields and items that *own* does not have.
+
+    If nothing of the patch is left, return None.
+    """
     if patch.value is None:
         return patch if own and own.value is not None else None
     if isinstance(patch.value, list):
@@ -367,13 +373,13 @@ def _removals(item: MarkedTree, own: MarkedTree | None) -> list[MarkedTree]:
 
 
 def same_field(one: MarkedTree, other: MarkedTree, field: str) -> bool:
-    """Whether two mappings have a field with the same value."""
+    """True if two mappings have a field with the same value."""
     first, second = one.get(field), other.get(field)
     return bool(first and second and first.data() == second.data())
 
 
 def nested(tree: MarkedTree, path: Path) -> MarkedTree:
-    """The tree inside of mappings, one for each step of *path*, at its own place."""
+    """Wrap a tree in mappings, one for each step of *path*, at the tree's own place."""
     for step in reversed(path):
         tree = tree.with_value({str(step): tree})
     return tree
@@ -415,7 +421,10 @@ class JobRuntime:
         return value_at(self.document.data, ("spec", "mlPolicy")) if self.document else None
 
     def trainer_job(self) -> str | None:
-        """The replicated job that `spec.trainer` configures, None where no job of the runtime has the label for it."""
+        """Return the replicated job that `spec.trainer` configures.
+
+        If no job of the runtime has the label for it, return None.
+        """
         if self.document is None:
             return self.jobs[0]
         return next((job.name for job in roles_in(self.document) if ancestor(job) == TRAINER), None)
@@ -430,15 +439,15 @@ class JobRuntime:
         return [each for template in templates for each in items(template.get("spec", "containers")) if is_named(each, CONTAINER)]
 
     def configured_containers(self, field: str) -> list[MarkedTree]:
-        """The training containers that get a *field* from `spec.trainer`, that of the trainer's own job first."""
+        """Return the training containers that get a *field* from `spec.trainer`.
+
+        The container of the trainer's own job is the first.
+        """
         context = ["node"] if self.configures_nodes and field in ("env", "resources") else []
         return [container for name in dict.fromkeys((self.trainer_job(), *context)) for container in self.training_containers([name])]
 
     def jobs_without(self, field: str) -> list[str]:
-        """The training jobs whose containers do not get a *field* of the container from `spec.trainer`.
-
-        All get `command` and `args`: the program is started in one of them and starts the others.
-        """
+        """Return the training jobs whose containers do not get a *field* from `spec.trainer`."""
         trainer = self.trainer_job()
         if trainer and field in ("command", "args"):
             return []
@@ -447,6 +456,6 @@ class JobRuntime:
 
 
 def is_named(tree: MarkedTree, name: str) -> bool:
-    """Whether the mapping's `name` is *name*."""
+    """True if the mapping's `name` is *name*."""
     own = tree.get("name")
     return bool(own and own.value == name)
