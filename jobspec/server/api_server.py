@@ -29,7 +29,7 @@ _NAME = re.compile(r"(?!\.\.?$)[\w.:@-]+", re.ASCII)  # names that are safe in a
 
 @dataclass(frozen=True, slots=True)
 class ServedResource:
-    """The URL under which a server has the objects of a kind."""
+    """The URL of the objects of a kind on a server."""
 
     group: str
     path: str
@@ -39,7 +39,7 @@ class ServedResource:
     namespaced: bool
 
     def collection(self, namespace: str) -> str:
-        """The path of all objects of the kind; *namespace* counts for namespaced kinds only."""
+        """Return the path of all objects of the kind. *namespace* counts for namespaced kinds only."""
         return f"{self.path}/namespaces/{namespace}/{self.plural}" if self.namespaced else f"{self.path}/{self.plural}"
 
 
@@ -59,12 +59,12 @@ class ServerAnswer:
 
     @property
     def accepts(self) -> bool:
-        """Whether the server would take the document."""
+        """True if the server would accept the document."""
         return self.merged is not None and not has_error(self.diagnostics)
 
 
 class ApiServer:
-    """A server that answers questions; it is asked for the kinds of an API version only once."""
+    """A server that answers questions. It is asked only once for the kinds of an API version."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -72,7 +72,10 @@ class ApiServer:
         self._versions: dict[str, dict[str, ServedResource]] = {}
 
     def version(self) -> str:
-        """The release of Kubernetes, where the caller may see it. Raises JobspecError where the server is no Kubernetes API server."""
+        """Return the release of Kubernetes, if the caller may see it.
+
+        Raises JobspecError if the server is no Kubernetes API server.
+        """
         reply = self.client.get("/version")
         version = reply.body.get("gitVersion")
         if not version and reply.status != 403:
@@ -80,14 +83,14 @@ class ApiServer:
         return str(version or "of unknown version")
 
     def resource(self, api_version: str, kind: str) -> ServedResource | None:
-        """The URL of the objects of a kind; None where the server does not serve the kind."""
+        """Return the URL of the objects of a kind. If the server does not serve it, return None."""
         with self._lock:
             if api_version not in self._versions:
                 self._versions[api_version] = self._kinds(api_version)
             return self._versions[api_version].get(kind)
 
     def forget(self) -> None:
-        """Look up all kinds again, since some were added."""
+        """Forget all kinds, since some were added. They are looked up again."""
         with self._lock:
             self._versions.clear()
 
@@ -108,11 +111,14 @@ class ApiServer:
         }
 
     def namespace_of(self, question: Question) -> str:
-        """The namespace that the document's object goes into, where its kind is namespaced."""
+        """Return the namespace of the document's object, if its kind is namespaced."""
         return question.document.namespace or self.client.namespace
 
     def ask(self, question: Question) -> ServerAnswer:
-        """The server's answer to a document: to a create of a new object, or to an apply to the stored one."""
+        """Ask the server about a document: create a new object, or apply to the stored one.
+
+        Requests are dry runs.
+        """
         document = question.document
         resource = self.resource(document.api_version, document.kind)
         if resource is None:
@@ -157,10 +163,10 @@ _SECRET = ("v1", "Secret")
 
 
 def difference(question: Question, answer: ServerAnswer, target: Target) -> str:
-    """A unified diff from the live object to the applied one; empty where nothing changes.
+    """Return a unified diff from the live object to the applied one; empty if nothing changes.
 
-    Both sides have the server's defaults, so that the diff shows none. A new object is shown as the user wrote it. The values of a
-    Secret are masked.
+    Both sides have the server's defaults, so that the diff shows none. A new object is shown as the user wrote it. The values of a Secret
+    are masked.
     """
     document = question.document
     before, after = answer.live or {}, answer.merged if answer.live else document.data

@@ -50,10 +50,10 @@ def ask(
     done: Callable[[], None],
     crds: Sequence[Document] = (),
 ) -> dict[Question, ServerAnswer]:
-    """The server's answer to each question; *done* is called after each.
+    """Ask the server each question. *done* is called after each.
 
-    A server that jobspec owns is prepared: the user's *crds*, and accepted documents that others need, are stored on it.
-    Nothing is stored on any other server.
+    A server that jobspec owns is prepared: the user's *crds*, and accepted documents that others need, are stored on it. Nothing is
+    stored on any other server.
     """
 
     def ask_all(some: Sequence[Question]) -> dict[Question, ServerAnswer]:
@@ -135,7 +135,10 @@ _REMOVED_SECONDS = 3
 
 
 def install_kinds(server: ApiServer, kinds: Iterable[tuple[str, str]], target: Target) -> None:
-    """Store the target's CRDs for those of *kinds*, pairs of API version and kind, that belong to the operators."""
+    """Store the target's CRDs for the operators' kinds among *kinds*.
+
+    *kinds*: pairs of API version and kind.
+    """
     ours = sorted({pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS})
     if not ours:
         return
@@ -173,7 +176,10 @@ def _is_served(server: ApiServer, api_version: str, kind: str) -> bool:
 
 
 def make_namespaces(server: ApiServer, names: Iterable[str]) -> None:
-    """Create missing namespaces; an invalid name is skipped here, and refused with the document that has it."""
+    """Create missing namespaces.
+
+    An invalid name is skipped here, and refused with the document that has it.
+    """
     for name in sorted(set(names)):
         namespace = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         reply = server.client.call("POST", "/api/v1/namespaces", namespace)
@@ -182,14 +188,14 @@ def make_namespaces(server: ApiServer, names: Iterable[str]) -> None:
 
 
 def store(server: ApiServer, path: str, text: str) -> None:
-    """Apply an object without dry-run. Raises JobspecError where it is refused."""
+    """Apply an object without dry-run. Raises JobspecError if the server refuses the object."""
     reply = server.client.call("PATCH", path, text, kind=APPLY, query=_FORCE)
     if not reply.ok:
         raise JobspecError(f"{server.client.name}: cannot store {path}: {reply.message}")
 
 
 def store_document(server: ApiServer, question: Question) -> str:
-    """Apply an accepted document without dry-run; returns the object's path."""
+    """Apply an accepted document without dry-run, and return the object's path."""
     document = question.document
     resource = server.resource(document.api_version, document.kind)
     assert resource  # since the document was accepted
@@ -209,7 +215,10 @@ def remove(server: ApiServer, paths: Iterable[str]) -> None:
 def with_hints(
     answers: Mapping[Question, ServerAnswer], server: ApiServer, target: Target, crds: Sequence[Document]
 ) -> dict[Question, ServerAnswer]:
-    """The answers, with a diagnostic for each missing kind, and with hints at the documents and *crds* that the server lacks."""
+    """Add a diagnostic for each missing kind, and hints at what the server lacks, to answers.
+
+    Hints name the documents and *crds* that the server does not have.
+    """
     documents = [question.document for question in answers]
     definitions = [*crds, *(question.document for question in answers if question.gvk == CRD)]
     hinted = {}
@@ -278,9 +287,9 @@ _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfig
 
 
 def absent_webhooks(server: ApiServer, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Those of *kinds*, pairs of API version and kind, whose operator has no webhook on the server, each with a sentence that says so.
+    """Return the *kinds* whose operator has no webhook on the server, with a sentence for each.
 
-    Where the caller may not list webhooks, these are all kinds of the operators.
+    *kinds*: pairs of API version and kind. If the caller may not list webhooks, all kinds of the operators are returned.
     """
     reviewed = (pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS and pair[1] not in WITHOUT_WEBHOOK)
     ours = {pair: resource for pair in reviewed if (resource := server.resource(*pair))}
@@ -315,7 +324,10 @@ def _covers(webhook: dict[str, Any], resource: ServedResource) -> bool:
 def with_absent_webhooks(
     answers: Mapping[Question, ServerAnswer], server: ApiServer, target: Target, *, closed: bool
 ) -> dict[Question, ServerAnswer]:
-    """The answers, with those of the operators' webhooks that the server does not have, to documents that it accepts."""
+    """Add to answers what the operators' webhooks would say that the server does not have.
+
+    Only documents that the server accepts are judged.
+    """
     completed = dict(answers)
     kinds = absent_webhooks(server, {each.gvk for each in answers})
     unseen = [question for question in answers if question.gvk in kinds]
@@ -397,7 +409,10 @@ def _live(body: dict[str, Any], question: Question) -> Document:
 
 
 def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> dict[str, list[Diagnostic]]:
-    """File -> the diagnostics about the pods of its jobs, at the lines that cause them; a line of several roles counts once."""
+    """Return the diagnostics about the pods of jobs, by file, at the lines that cause them.
+
+    If several roles have a diagnostic at one line, it counts once.
+    """
     by_file: dict[str, dict[tuple[str, str], Diagnostic]] = {}
     for each in pods:
         for found in answers[each.question].diagnostics:

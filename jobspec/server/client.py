@@ -43,12 +43,12 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether the request succeeded."""
+        """True if the request succeeded."""
         return self.status < 300
 
     @property
     def message(self) -> str:
-        """The message of a refusal."""
+        """Return the message of a refusal."""
         return str(self.body.get("message") or f"HTTP status {self.status}")
 
 
@@ -69,13 +69,13 @@ class Client:
 
     @property
     def url(self) -> str:
-        """The URL of the server."""
+        """Return the URL of the server."""
         return str(self._configuration.host)
 
     def call(self, method: str, path: str, body: str | None = None, *, kind: str = JSON, query: Mapping[str, str] | None = None) -> Reply:
-        """The reply to a request, which is sent again where the connection is lost or the server is too busy.
+        """Send a request, and again if the connection is lost or the server is too busy.
 
-        All requests are safe to repeat. Raises JobspecError where there is no reply, or the server does not accept the caller.
+        All requests are safe to repeat. Raises JobspecError if there is no reply, or if the server does not accept the caller.
         """
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         for pause in (*_PAUSES, None):
@@ -103,7 +103,7 @@ class Client:
         return reply
 
     def get(self, path: str) -> Reply:
-        """The reply to a GET."""
+        """Send a GET request."""
         return self.call("GET", path)
 
     def close(self) -> None:
@@ -207,9 +207,9 @@ _BROKEN = (YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError) 
 
 
 def of_context(context: str, files: str | None) -> Client:
-    """A client for a context of the user's kubeconfig; *files* is the value of KUBECONFIG, None where it is unset.
+    """Make a client for a context of the user's kubeconfig.
 
-    Raises JobspecError where there is no such context, or the file cannot be read.
+    *files*: the value of KUBECONFIG, None if it is unset. Raises JobspecError if there is no such context, or if the file cannot be read.
     """
     configuration = kubernetes.Configuration()
     try:
@@ -227,7 +227,10 @@ def of_context(context: str, files: str | None) -> Client:
 
 
 def of_config(content: dict[str, Any], name: str) -> Client:
-    """A client for the current context of a kubeconfig's content; *name* is the server's name in messages."""
+    """Make a client for the current context of a kubeconfig's content.
+
+    *name*: the server's name in messages.
+    """
     configuration = kubernetes.Configuration()
     config.load_kube_config_from_dict(content, client_configuration=configuration, persist_config=False)
     return _client(configuration, name, "default")
@@ -249,9 +252,10 @@ _AT_A_TIME = 8
 
 
 def in_threads(items: Sequence[T], work: Callable[[T], R], *, done: Callable[[], None]) -> list[R]:
-    """`[work(item) for item in items]`, several at a time; *done* is called after each. The first exception is raised at once.
+    """Return `[work(item) for item in items]`, worked on several at a time.
 
-    The threads are daemons, so that the process can end while a server is slow; an executor would wait for them.
+    *done* is called after each. The first exception is raised at once. The threads are daemons, so that the process can end while a
+    server is slow; an executor would wait for them.
     """
     if not items:
         return []

@@ -28,9 +28,10 @@ _WAYS = "`setup-envtest use -p path` prints such a folder"
 
 @contextmanager
 def control_plane(assets: str) -> Iterator[Client]:
-    """A client for a new server, which the programs in the folder *assets* run while the block runs.
+    """Run a new server, with the programs in the folder *assets*, and yield a client for it.
 
-    They write into a temporary folder that only the user can read; etcd listens on a socket in it.
+    The server ends with the block. The programs write into a temporary folder that only the user can read; etcd listens on a socket in
+    it.
     """
     _look_for_programs(assets)
     with programs(assets) as running:
@@ -137,9 +138,10 @@ _INSTALL = "install kind (https://kind.sigs.k8s.io, or `go install sigs.k8s.io/k
 
 
 def open_cluster(*, kubernetes: str, recreate: bool, report: Callable[[str], None]) -> Client:
-    """A client for the cluster, which is created where it does not exist, or again with *recreate*; *report* gets progress messages.
+    """Return a client for the kind cluster. If there is none, or with *recreate*, create it.
 
-    Raises JobspecError where kind or Docker is missing, or the cluster has another Kubernetes than the one asked for.
+    *report* gets progress messages. Raises JobspecError if kind or Docker is missing, or if the cluster has another Kubernetes than
+    *kubernetes*.
     """
     there = NAME in _kind("get", "clusters").split()
     if there and recreate:
@@ -154,7 +156,7 @@ def open_cluster(*, kubernetes: str, recreate: bool, report: Callable[[str], Non
 
 
 def delete_cluster() -> None:
-    """Delete the cluster where it exists."""
+    """Delete the cluster, if there is one."""
     with tempfile.TemporaryDirectory(prefix="jobspec-") as folder:
         _kind("delete", "cluster", "--name", NAME, "--kubeconfig", os.path.join(folder, "kubeconfig"))
 
@@ -232,7 +234,10 @@ class Programs:
         self._running: dict[str, Program] = {}
 
     def start(self, name: str, *arguments: str) -> None:
-        """Start a program in its own session, which ^C does not reach. Raises JobspecError where it cannot be started."""
+        """Start a program in a session of its own, so that ^C does not reach it.
+
+        Raises JobspecError if the program cannot be started.
+        """
         command = [os.path.join(self.place, name), *arguments]
         with open(self._log(name), "wb") as log, _uninterrupted():
             try:
@@ -279,7 +284,10 @@ def _uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def programs(place: str) -> Iterator[Programs]:
-    """A runner for the programs in the folder *place*. They end with the block; a guard process ends them where this one is killed."""
+    """Yield a runner for the programs in the folder *place*. The programs end with the block.
+
+    If this process is killed, a guard process ends them.
+    """
     with tempfile.TemporaryDirectory(prefix="jobspec-", ignore_cleanup_errors=True) as folder:
         guard = subprocess.Popen(  # noqa: S603 (a script of ours)
             ["/bin/sh", "-c", _GUARD, folder],

@@ -70,7 +70,7 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """What was read of a cluster."""
+    """The pinned data of a cluster."""
 
     data: Data
     """The `Cluster` manifest."""
@@ -79,9 +79,9 @@ class Pinned:
 
 
 def pinned(client: Client, name: str, crds_in: str) -> Pinned:
-    """What a server says of its cluster; *crds_in*: the folder that the manifest names for CRDs.
+    """Read the data of a cluster to pin from its server.
 
-    Raises JobspecError where it is no API server.
+    *crds_in*: the folder for CRDs that the manifest names. Raises JobspecError if the server is no API server.
     """
     version = client.get("/version")
     if not version.ok and version.status != 403:

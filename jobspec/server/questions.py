@@ -27,7 +27,10 @@ _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A document, and the text that is sent for it; two questions are never equal, as each has an answer of its own."""
+    """A document, and the text that is sent for it.
+
+    Two questions are never equal, since each has an answer of its own.
+    """
 
     document: Document
     text: str
@@ -39,24 +42,24 @@ class Question:
 
     @property
     def gvk(self) -> tuple[str, str]:
-        """API version and kind."""
+        """Return API version and kind."""
         return self.document.api_version, self.document.kind
 
     def value(self, path: Path) -> Any:
-        """The value at a path of the document, None where there is none."""
+        """Return the value at a path of the document. If there is none, return None."""
         return value_at(self.document.data, path)
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions about a file, and the result of the documents in it that need no server."""
+    """The questions about a file, and the result of its documents that need no server."""
 
     questions: Sequence[Question]
     settled: FileResult
 
 
 def questions_about(manifests: Manifests, target: Target) -> Questions:
-    """The questions about a file's manifests, as they are written or with overlays applied."""
+    """Return the questions about a file's manifests, as written or with overlays applied."""
     if manifests.settled is not None:
         return Questions([], FileResult(manifests.name, manifests.settled, manifests.diagnostics))
     pieces = list(cut(manifests.text.removeprefix("\ufeff")))
@@ -99,7 +102,7 @@ def _as_written(document: Document, pieces: Sequence[tuple[str, int]], own: Sequ
 
 @dataclass(frozen=True, slots=True)
 class PodQuestion:
-    """The question about the pods of one role of a job, which differ in numbers alone."""
+    """The question about the pods of one role of a job. These pods differ only in numbers."""
 
     job: Document
     role: str
@@ -108,7 +111,7 @@ class PodQuestion:
 
 
 def pod_questions(files: Sequence[Checked], target: Target) -> list[PodQuestion]:
-    """The questions about the pods of all jobs in checked files that a server accepts."""
+    """Return the questions about the pods of all jobs in files that a server accepts."""
     context = [document for file in files for document in file.documents]
     return [each for file in files for job in _accepted_jobs(file) for each in _of_job(job, context, target)]
 
