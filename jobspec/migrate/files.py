@@ -38,7 +38,7 @@ class File:
 
     @property
     def is_rendered(self) -> bool:
-        """Whether jobspec writes the file itself, from others."""
+        """True if jobspec renders the file from other files."""
         return self.text.startswith(HEADER)
 
 
@@ -52,17 +52,17 @@ class MigratedFile:
 
     @property
     def is_changed(self) -> bool:
-        """Whether its text has changed."""
+        """True if the file's text has changed."""
         return self.text != self.file.text
 
     @property
     def has_losses(self) -> bool:
-        """Whether anything of its jobs is lost, or one cannot be migrated."""
+        """True if anything of the file's jobs is lost, or if a job cannot be migrated."""
         return any(each.rule == LOST or each.severity == "error" for each in self.diagnostics)
 
 
 def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str) -> list[MigratedFile]:
-    """The files, each PyTorchJob converted to a TrainJob of the cluster's trainer."""
+    """Convert each PyTorchJob in the files to a TrainJob of the cluster's trainer."""
     there = {id(file): list(file.documents) for file in files}
 
     def replace(job: Document, file: File) -> Replaced:
@@ -83,7 +83,10 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
 
 
 def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list[MigratedFile]:
-    """The files, their TrainJobs and runtimes converted from another trainer release to that of the cluster."""
+    """Convert the TrainJobs and runtimes in the files to the cluster's trainer release.
+
+    *before*: the cluster with the trainer release of the files.
+    """
     sources = [each for each in files if not each.is_rendered]
     runtimes = {
         id(each): migrate_runtime(each, cluster.target)
@@ -149,7 +152,10 @@ def _migrated(file: File, replace: Callable[[Document, File], Replaced]) -> Migr
 
 @dataclass(frozen=True, slots=True)
 class MigratedProject:
-    """A project after the migration: its files, what is reported of its variants, and errors, with which nothing is migrated."""
+    """A project after the migration: its files, and diagnostics about its variants.
+
+    If there are errors, nothing is migrated.
+    """
 
     files: Sequence[MigratedFile] = ()
     reported: Sequence[Diagnostic] = ()
@@ -159,7 +165,10 @@ class MigratedProject:
 def migrate_project(
     source: Source, read: ReadFile, *, release: str, gang_scheduler: str, cluster: Cluster | None = None
 ) -> MigratedProject:
-    """Migrate the bases of the project in a file: to TrainJobs, or to a *release* of the trainer."""
+    """Migrate the bases of a project: to TrainJobs, or to a *release* of the trainer.
+
+    *source*: the file of the project.
+    """
     sources: dict[str, Source] = {}
 
     def reader(texts: Mapping[str, str]) -> ReadFile:

@@ -60,7 +60,7 @@ class UpgradeState:
 
 
 def changes(before: UpgradeState, after: UpgradeState, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
-    """What the upgrade changes: problems that are new, and the pods that differ, each once for all jobs that it is true of.
+    """Return the new problems and the changed pods of an upgrade, each once for all its jobs.
 
     *run*: how jobs are gone through, as in `run(jobs, work)`.
     """
@@ -170,9 +170,10 @@ def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
 def needed_first(
     before: Sequence[Document], after: Sequence[Document], old: Target, cluster: Cluster
 ) -> Literal["", "suspended", "recreated"]:
-    """What jobs need before the cluster after the upgrade lets them change from what they were *before* to what they are *after*.
+    """Return the state that stored jobs need before the upgraded cluster accepts their new form.
 
-    The stored ones have the defaults of the *old* releases, and no longer the fields that the cluster does not know.
+    The stored jobs have the defaults of the *old* releases, and no longer the fields that the cluster does not know. If jobs need not be
+    changed first, return an empty string.
     """
     stored = [_filled(_filled(each, old), cluster.target) for each in before if is_workload(each)]
     wanted = [each for each in after if is_workload(each)]
@@ -213,7 +214,10 @@ _AS_READ = "(by its release notes)"
 
 
 def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """What is wrong with an upgrade from some releases to others by themselves: pairs that do not work together, steps left out."""
+    """Yield the problems of an upgrade between releases, whatever the manifests.
+
+    These are pairs of releases that do not work together, and steps that are left out.
+    """
     option = "--to " + ",".join(f"{component}={release}" for component, release in after.items() if before.get(component) != release)
     mark = Mark(option)
     kueue, trainer, needed = after.get("kueue"), after.get("trainer"), _PATCHED_SINCE["trainer"]
@@ -238,7 +242,10 @@ def _passes(component: str, since: str, before: Mapping[str, str], after: Mappin
 
 
 def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """What a release that jobspec does not know will refuse, by its release notes and its main branch: of runtimes, jobs, Kueue's kinds."""
+    """Yield what a later release will refuse, by its release notes and its main branch.
+
+    jobspec does not know this release yet. Runtimes, jobs, and Kueue's kinds are looked at.
+    """
     documents = list(documents)
     for document in (each for each in documents if each.api_version in REMOVED_VERSIONS):
         operator, since, newer = REMOVED_VERSIONS[document.api_version]
