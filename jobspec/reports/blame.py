@@ -22,7 +22,7 @@ _BASE = "base"
 
 
 def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
-    """Each field with its value and its history, the newest first."""
+    """Yield the lines of each field, with its value and its history, the newest first."""
     colours = _colours_of(blamed)
     for number, each in enumerate(blamed):
         if number:
@@ -40,9 +40,9 @@ def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
 
 
 def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int | None) -> Iterator[str]:
-    """The lines of a rendered file, each with the layer and the place of its value, and with what that was before.
+    """Yield the lines of a rendered file, each with its value's layer, place and old values.
 
-    Lines are cut to *width* columns; where they would be, the layers are left out.
+    Lines are cut to *width* columns. If they would be, the layers are left out.
     """
     rows = _rows(blamed, text)
     colours = _colours_of(blamed)
@@ -72,7 +72,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, state: str) -> str:
-    """The fields of a file as one JSON object."""
+    """Write the fields of a file as one JSON object."""
     fields = [
         {
             **_origin_as_json(each.origin),
@@ -133,5 +133,5 @@ def _was(blamed: Blamed) -> str:
 
 
 def line_of(origin: Origin) -> str:
-    """The file and the line of a former value."""
+    """Return the file and the line of a former value."""
     return f"{'runtime, ' if origin.layer == RUNTIME else ''}{origin.mark.file}:{origin.mark.line}"

@@ -38,7 +38,7 @@ _COLOURS: dict[Meaning, str] = {
 
 
 def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100) -> str:
-    """The whole report."""
+    """Write the whole report as text."""
     painted: Paint = partial(paint, colour=colour)
     lines = [painted(headline(view), BOLD)]
     changed = view.comparison.variants
@@ -108,7 +108,7 @@ _WIDEST = 120  # characters of a value
 
 
 def markdown_report(view: ComparisonView) -> str:
-    """The whole report, of at most as many characters as a comment has."""
+    """Write the whole report as Markdown, short enough for a comment."""
     changed = view.comparison.variants
     text = f"{MARKER}\n### {_escaped(headline(view))}\n\n"
     if changed:
@@ -225,7 +225,7 @@ _MANY = 8  # variants of one row each
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """A comparison with all that its reports say: the ref that it is with, prices, releases."""
+    """A comparison with all facts of its reports: the compared ref, prices, releases."""
 
     comparison: Comparison
     _: KW_ONLY
@@ -235,7 +235,7 @@ class ComparisonView:
     prices: PriceList | None
 
     def cost(self, capacity: Capacity | None) -> Cost | None:
-        """What a job costs at most; None without a job or a price list."""
+        """Return the highest cost of a job. If there is no job or no price list, return None."""
         return cost_of(capacity, self.prices) if capacity and self.prices else None
 
 
@@ -251,7 +251,7 @@ class FieldRow:
 
 
 def headline(view: ComparisonView) -> str:
-    """The first sentence of a report."""
+    """Write the first sentence of a report."""
     comparison = view.comparison
     changed, total = len(comparison.variants), len(comparison.variants) + comparison.unchanged
     against = f"{visible(view.ref)} ({view.commit[:8]})"
@@ -267,18 +267,21 @@ def headline(view: ComparisonView) -> str:
 
 
 def by_rules_of(releases: Mapping[str, str]) -> str:
-    """The last line of a report: the releases whose rules it goes by."""
+    """Write the last line of a report: the releases whose rules apply."""
     return f"by the rules of {', '.join(' '.join(each) for each in releases.items())}"
 
 
 def header(view: ComparisonView) -> list[str]:
-    """The columns of the table of variants."""
+    """Return the column headings of the table of variants."""
     cost = [f"cost at most, {visible(view.prices.currency)}"] if view.prices else []
     return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
 
 
 def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """The rows of that table: the names of variants, mostly one, and the cells; equal rows of many variants are merged."""
+    """Return the rows of the table of variants: names of variants, mostly one, and cells.
+
+    If many variants have equal rows, the rows are merged.
+    """
     rows = gathered((tuple(_cells(each, view)), each.name) for each in view.comparison.variants)
     lines = [(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
     return sorted(lines, key=lambda line: line[0][0])
@@ -295,17 +298,17 @@ def _cells(change: VariantChange, view: ComparisonView) -> list[str]:
 
 
 def number_of_pods(capacity: Capacity) -> str:
-    """The pods of a job, with the most that an autoscaler makes of them where that is more."""
+    """Write the number of a job's pods. If an autoscaler may make more, add the most."""
     return _range(capacity.number, capacity.most)
 
 
 def number_of_gpus(capacity: Capacity) -> str:
-    """The GPUs of those."""
+    """Write the number of a job's GPUs. If an autoscaler may make more, add the most."""
     return _range(capacity.gpus, capacity.most_gpus)
 
 
 def totals(view: ComparisonView) -> list[str]:
-    """The last row of the table: the sums of the variants that differ, where they are several."""
+    """Return the last row of the table, the sums. If only one variant differs, it is empty."""
     changed = view.comparison.variants
     if len(changed) < 2:
         return []
@@ -320,7 +323,7 @@ def totals(view: ComparisonView) -> list[str]:
 
 
 def notes(view: ComparisonView) -> list[str]:
-    """The notes below the tables: about the project, and the pods and costs of variants."""
+    """Return the notes below the tables: about the project, and pods and costs of variants."""
     about = gathered((note, each.name) for each in view.comparison.variants if each.after for note in _notes_on(each.after, view))
     return [*view.comparison.notes, *(f"{shortened(names)}: {note}" for note, names in about.items())]
 
@@ -332,7 +335,7 @@ def _notes_on(capacity: Capacity, view: ComparisonView) -> list[str]:
 
 
 def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
-    """The variants that differ, in groups of those whose changes read the same."""
+    """Group the variants whose changes read the same."""
     return list(grouped(changes, _likeness).values())
 
 
@@ -346,7 +349,10 @@ def _rows_key(change: ObjectChange) -> object:
 
 
 def rows(change: ObjectChange, *, width: int = 200) -> list[FieldRow]:
-    """The changed fields of an object in words; the same change of several roles of a PyTorchJob is one."""
+    """Return the changed fields of an object in words.
+
+    The same change of several roles of a PyTorchJob is one row.
+    """
     found: dict[object, tuple[list[str], FieldChange, Meaning]] = {}
     for each, meaning in change.fields:
         is_of_role = each.path[:2] == REPLICA_SPECS and len(each.path) > 3
@@ -371,7 +377,7 @@ def _changed_at(change: FieldChange) -> str:
 
 
 def spot(mark: Mark | None) -> str:
-    """A place with its overlay."""
+    """Write a place with its overlay."""
     return visible(f"{mark.file}:{mark.line}" if mark.line else mark.file) + visible(layer_of(mark)) if mark else ""
 
 
@@ -384,14 +390,14 @@ def _value_text(tree: MarkedTree | None, width: int) -> str | None:
 
 
 def spelt(value: Any) -> str:
-    """A value as YAML has it in one line."""
+    """Write a value as YAML in one line."""
     if isinstance(value, str) and is_plain(value):
         return value
     return dumps(value, ensure_ascii=False)
 
 
 def duration(seconds: int | None) -> str:
-    """A number of seconds as people say it: `1d 2h`, `90s`."""
+    """Write a number of seconds as people do: `1d 2h`, `90s`."""
     if seconds is None:
         return "none"
     found, rest = [], seconds
@@ -402,7 +408,7 @@ def duration(seconds: int | None) -> str:
 
 
 def names_of(changes: Sequence[ObjectChange]) -> str:
-    """An object's kind and name, or the first of several."""
+    """Write the kind and name of an object, or of the first of several, with their number."""
     first = changes[0]
     name = visible("/".join(part for part in (first.document.namespace, first.document.name) if part))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
@@ -429,7 +435,10 @@ def _cost_amount(cost: Cost | None) -> str | None:
 
 
 def json_report(view: ComparisonView) -> str:
-    """The whole report. A place has a `layer`: the overlay or variant whose line it is, empty for a base."""
+    """Write the whole report as JSON.
+
+    A place has a `layer`: the overlay or variant of the line, empty for a base.
+    """
     comparison = view.comparison
     presences = [each.presence for each in comparison.variants]
     report = {

@@ -38,7 +38,7 @@ _LEAST = 30
 
 
 def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
-    """The table of all jobs, for a terminal of *width* columns."""
+    """Write the table of all jobs, for a terminal of *width* columns."""
     lines: list[str] = []
     for each in jobs:
         lines += [*([""] if lines else []), *_of_job(each, width=width, colour=colour)]
@@ -64,7 +64,7 @@ def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]
 
 
 def containers_text(expanded: ExpandedJob) -> str:
-    """What runs in the pods of a job, those that are equal once, in lines that are not broken."""
+    """Write the containers of a job's pods, equal pods once, in unbroken lines."""
     found = groups(pods_among(expanded.objects))
     parts = [_of_group(each, width=_UNBROKEN, colour=False, with_host=True) for each in found]
     return "\n\n".join("\n".join(line.removeprefix(_INDENT) for line in part) for part in parts)
@@ -152,7 +152,7 @@ def _wrapped(text: str, room: int) -> Iterator[str]:
 
 
 def groups(pods: Sequence[ExpandedPod]) -> list[list[ExpandedPod]]:
-    """The pods, those together that differ in nothing but values of variables, and the numbers in their names."""
+    """Group pods that differ only in values of variables and in the numbers of their names."""
     return list(grouped(pods, _signature).values())
 
 
@@ -166,7 +166,7 @@ def _signature(pod: ExpandedPod) -> str:
 
 
 def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
-    """What is shown of one container of equal pods, the *at*-th to start."""
+    """Yield the shown rows of one container of equal pods, the *at*-th to start."""
     all_of_them = [list(pod.containers())[at][0] for pod in group]
     container = all_of_them[0]
     variables = [
@@ -239,7 +239,10 @@ _COLUMN = 60
 
 
 def with_origin(tree: MarkedTree) -> str:
-    """The YAML of one object, with comments; without these it is the same text as ever."""
+    """Write the YAML of one object, with the origin of each value as a comment.
+
+    Without the comments, the text is that of the object without origins.
+    """
     from jobspec.documents.text_edits import origins
 
     text = write([tree.data()])
@@ -264,7 +267,7 @@ _INSIDE: dict[str, tuple[tuple[str, str], Path]] = {
 
 
 def ordered(objects: Sequence[MarkedTree], target: Target) -> list[MarkedTree]:
-    """Objects with their fields in the order of their kinds."""
+    """Put the fields of objects in the order of their kinds."""
     known: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     kinds = [(each.value["apiVersion"].value, each.value["kind"].value) for each in objects]
     shape_of = {kind: _shape(*kind, target) for kind in dict.fromkeys(kinds)}

@@ -38,12 +38,11 @@ def report(
     statistics: bool = False,
     folder: str = "",
 ) -> str:
-    """The report of a run in one of the formats: one finding for each cause, with its further places.
+    """Write the report of a run in a format: one finding for each cause, with further places.
 
-    *read*, *colour* and *width* are for excerpts of files in `text`. *links*: rules are links to their pages.
-    *fixable*: what `--fix` can fix is marked for people.
-    *statistics*: for people, the number of findings of each rule in place of the findings.
-    *folder*: the working folder in its repository, for `github` and `sarif`, whose paths begin at the root of that.
+    *read*, *colour* and *width* are for excerpts of files in `text`. *links*: rules are links to their pages. *fixable*: mark, for
+    people, what `--fix` can fix. *statistics*: for people, write the number of findings of each rule in place of the findings. *folder*:
+    the working folder in its repository, for `github` and `sarif`, whose paths begin at the repository's root.
     """
     files = by_cause_of_all(files, for_people=output in _FOR_PEOPLE)
     if output not in _FOR_PEOPLE:
@@ -77,7 +76,7 @@ def _format(output: str, folder: str) -> Callable[[Sequence[FileResult], Mapping
 
 
 def json_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
-    """All files with their documents and diagnostics, the target's releases, and the counts."""
+    """Write all files with their documents and diagnostics, the target, and the counts as JSON."""
     reported = [
         {
             "path": each.path,

@@ -45,7 +45,7 @@ _MASK = "•••"
 
 @dataclass(frozen=True, slots=True)
 class ObjectText:
-    """The text of an object, and for each of its lines where the value comes from."""
+    """The text of an object, and the origin of each line's value."""
 
     name: str
     lines: Sequence[str]
@@ -76,7 +76,7 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """What a page shows."""
+    """The content of a page."""
 
     title: str
     rows: Sequence[PageRow]
@@ -94,7 +94,7 @@ class ReportPage:
 
 
 def page_report(page: ReportPage, read: ReadText) -> str:
-    """The whole page; *read* gives the text of a file."""
+    """Write the whole page. *read* returns the text of a file."""
     sources = _Sources(read)
     groups = _groups(page.view)
     whole = _Whole(
@@ -116,7 +116,7 @@ def page_report(page: ReportPage, read: ReadText) -> str:
 
 
 def page_summary(page: ReportPage) -> str:
-    """The page in a line: its rows, what was found, what changes."""
+    """Write the page in a line: its rows, the findings, the changes."""
     counts = [counted(len(page.rows), page.noun)]
     found = [each for result in by_cause_of_all(page.results, for_people=True) for each in result.diagnostics]
     counts += [severity_counts(found)] if found else []
@@ -139,7 +139,7 @@ class _Whole:
 
 
 def change_report(view: ComparisonView) -> str:
-    """What a change does, alone."""
+    """Write a page of a change alone."""
     head = '<header class="top"><p class="brand">jobspec diff</p></header>'
     foot = f"<footer><p>{_html(diff.by_rules_of(view.releases))}</p></footer>"
     return _document(_against(view), f'{head}<main id="main">{_changes(view, _groups(view), heading="h1")}</main>{foot}')
@@ -631,7 +631,10 @@ _LONGEST = 60  # characters of a value that was
 
 
 def object_text(name: str, text: str, blamed: Iterable[Blamed], *, is_secret: bool) -> ObjectText:
-    """The text of a rendered object with the origin of each value, of Secrets without values."""
+    """Return the text of a rendered object with the origin of each value.
+
+    The values of Secrets are left out.
+    """
     lines = _Masked(text, name).lines
     by_line = {each.line: each for each in blamed}
     numbers = range(1, len(lines) + 1)

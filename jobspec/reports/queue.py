@@ -26,7 +26,7 @@ _MOST_LEAVES = 8
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A job, and what becomes of it; None where it names no queue."""
+    """A job, and Kueue's answer to it. If the job names no queue, the answer is None."""
 
     job: Document
     answer: QueueAnswer | None
@@ -34,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """How a report is written."""
+    """The options of a text report."""
 
     width: int
     release: str
@@ -43,7 +43,7 @@ class TextOptions:
 
 
 def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
-    """One line for each job and pod set, behind it each flavor that was tried; then the quotas as bars."""
+    """Write one line for each job and pod set with its tried flavors, then quotas as bars."""
     lines: list[str] = []
     for each in asked:
         lines += [*([""] if lines else []), *_of_job(each, world, how)]
@@ -88,7 +88,10 @@ def _leaves(pods: PodSetAnswer) -> str:
 
 
 def verdict_text(answer: QueueAnswer) -> str:
-    """The verdict in words: `borrows 8 nvidia.com/gpu of cohort ml`, `waits for others`, `preempts team-b/train`."""
+    """Write the verdict in words: `waits for others`, `preempts team-b/train`.
+
+    If the job borrows, the words say how much: `borrows 8 nvidia.com/gpu of cohort ml`.
+    """
     if answer.borrowed and answer.verdict == "borrows":
         return "borrows " + ", ".join(
             f"{spelt(each.cell[1], each.amount)} {each.cell[1]} of cohort {each.cohort}" for each in answer.borrowed
@@ -99,7 +102,7 @@ def verdict_text(answer: QueueAnswer) -> str:
 
 
 def remark_on_kind(each: Asked, world: World, how: TextOptions) -> str:
-    """Why jobs of a kind bypass Kueue; empty for one that it queues."""
+    """Write why jobs of a kind bypass Kueue. If Kueue queues the kind, return an empty string."""
     bypasses, hint = not_queued(each.job.group_kind, how.release, world.configuration)
     return f"kind-not-queued: {bypasses}; {hint}" if bypasses else ""
 
@@ -127,7 +130,7 @@ def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator
 
 
 def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
-    """The usage of each cell of a ClusterQueue by all jobs together."""
+    """Return the usage of each cell of a ClusterQueue by all jobs together."""
     found: dict[tuple[str, Cell], int] = {}
     for each in asked:
         for cell, value in (each.answer.requested if each.answer else {}).items():
@@ -137,7 +140,7 @@ def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
 
 
 def beyond(asked: Sequence[Asked], world: World) -> Iterator[str]:
-    """The quotas that the jobs exceed together, though each of them fits by itself."""
+    """Yield the quotas that the jobs exceed together, though each job fits by itself."""
     for (name, cell), value in together(asked).items():
         most = world.most(("ClusterQueue", name), cell)
         if value > most:
@@ -162,7 +165,10 @@ def _bars(asked: Sequence[Asked], world: World) -> Iterator[tuple[str, str, str,
 
 
 def bar(used: int, wanted: int, nominal: int, most: int) -> str:
-    """A bar of a queue's maximum: used (`#`), wanted (`+`), its own and free (`.`), to borrow (`-`); `!`: more than that."""
+    """Draw a bar of a queue's maximum.
+
+    Signs: used (`#`), wanted (`+`), free in the queue's own quota (`.`), free to borrow (`-`), and more than the maximum (`!`).
+    """
     whole = min(most, max(nominal, used + wanted, 1)) if most >= 1 << 62 else max(most, 1)
     ends = [min(_BAR, round(_BAR * each / whole)) for each in (used, used + wanted, max(nominal, used + wanted), whole)]
     cells = "".join(mark * max(0, end - start) for mark, start, end in zip("#+.-", (0, *ends), ends, strict=False))
@@ -173,7 +179,7 @@ def bar(used: int, wanted: int, nominal: int, most: int) -> str:
 
 
 def json_report(asked: Sequence[Asked], *_: object) -> str:
-    """All workloads with their pod sets."""
+    """Write all workloads with their pod sets as JSON."""
     workloads = [_as_dict(each, each.answer) for each in asked if each.answer]
     return dumps({"workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
 
@@ -201,7 +207,7 @@ def _as_dict(each: Asked, answer: QueueAnswer) -> Mapping[str, object]:
 
 
 def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
-    """A table of the jobs, and one of the quotas."""
+    """Write a table of the jobs, and a table of the quotas, as Markdown."""
     lines = ["| Job | Queue | Pods | Verdict | Why |", "|---|---|---|---|---|"]
     for each in asked:
         answer = each.answer

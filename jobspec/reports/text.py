@@ -29,7 +29,10 @@ _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
 def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bool, colour: bool, links: bool, width: int) -> list[str]:
-    """The lines of all findings, with excerpts that fit into *width* columns; *fixable* ones are marked `[*]`."""
+    """Return the lines of all findings, with excerpts of files in *width* columns.
+
+    *fixable*: mark findings that `--fix` can fix by `[*]`.
+    """
     lines_in = cache(lambda file: _source_lines(read(file)))
     lines: list[str] = []
     for each in (each for file in files for each in file.diagnostics):
@@ -39,13 +42,13 @@ def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bo
 
 
 def concise_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool, links: bool) -> list[str]:
-    """One line for each finding."""
+    """Return one line for each finding."""
     found = (each for file in files for each in file.diagnostics)
     return [_heading(each, and_more(each), fixable=fixable, colour=colour, links=links) for each in found]
 
 
 def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
-    """One line for each rule, the most frequent first: how often it is reported, its severity and its name."""
+    """Return one line for each rule: its count, severity and name, the most frequent first."""
     found = (diagnostic for each in files for diagnostic in each.diagnostics)
     number = Counter((each.severity, each.rule, fixable and bool(each.changes)) for each in found)
     rows = sorted(number.items(), key=lambda row: (-row[1], row[0]))
@@ -62,13 +65,13 @@ def _listed(places: Sequence[Mark], file: str) -> str:
 
 
 def and_more(diagnostic: Diagnostic) -> str:
-    """` (and 3 more places)`; empty where there is one alone."""
+    """Return ` (and 3 more places)`. If there is only one place, return an empty string."""
     number = len(diagnostic.further_places)
     return f" (and {number} more place{'' if number == 1 else 's'})" if number else ""
 
 
 def lines_of(diagnostic: Diagnostic) -> list[str]:
-    """The lines of one diagnostic, without colours and excerpt."""
+    """Return the lines of one diagnostic, without colours and excerpt."""
     return [_heading(diagnostic, fixable=False, colour=False, links=False), *_details(diagnostic, colour=False)]
 
 
@@ -110,7 +113,10 @@ def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
 
 
 def paint(text: str, code: str, *, colour: bool) -> str:
-    """The text in a colour of the terminal, by its code; unchanged without *colour* or a code."""
+    """Paint a text in a colour of the terminal, by its code.
+
+    Without *colour* or a code, the text is unchanged.
+    """
     return f"\x1b[{code}m{text}\x1b[0m" if colour and code and text else text
 
 
@@ -130,7 +136,10 @@ def _source_lines(text: str) -> list[str]:
 
 
 def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
-    """A line, cut around the mark if it is wider than *width* columns, and the carets below it."""
+    """Return a line and the carets below it.
+
+    If the line is wider than *width* columns, it is cut around the mark.
+    """
     start = mark.column - 1
     end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
     first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
@@ -171,7 +180,7 @@ def _cells(character: str) -> tuple[str, int]:
 
 
 def wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> list[str]:
-    """The lines of a text, broken between words; the *first* begins in another way."""
+    """Break a text between words. *first*: the start of the first line, instead of *indent*."""
     from textwrap import wrap
 
     start = indent if first is None else first
@@ -179,12 +188,12 @@ def wrapped(text: str, width: int, indent: str = "", *, first: str | None = None
 
 
 def columns(text: str) -> int:
-    """The width of a line in columns of a terminal."""
+    """Return the width of a line in columns of a terminal."""
     return len(text) if text.isascii() else sum(_cells(each)[1] for each in text)
 
 
 def cut(text: str, width: int | None) -> str:
-    """A line of at most *width* columns, which ends in `…` where it is cut; whole without a width."""
+    """Cut a line to *width* columns. A cut line ends in `…`. If *width* is None, do not cut."""
     if width is None or columns(text) <= width:
         return text
     kept = text[: max(width, 0)]
@@ -197,9 +206,10 @@ def cut(text: str, width: int | None) -> str:
 
 
 def visible(text: str) -> str:
-    """The text as one line, with escapes for line breaks, control characters and other invisible characters.
+    """Write a text as one line, with escapes for line breaks and invisible characters.
 
-    Bytes of a path that are not UTF-8, which Python stores as lone surrogates, are printed unchanged.
+    Control characters are escaped, too. Bytes of a path that are not UTF-8, which Python stores as lone surrogates, are printed
+    unchanged.
     """
     if text.isprintable():
         return text
@@ -207,7 +217,10 @@ def visible(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The visible text in strict UTF-8, as XML and SARIF need it; bytes of a path that are not UTF-8 are replaced."""
+    """Write the visible text in strict UTF-8, as XML and SARIF need it.
+
+    Bytes of a path that are not UTF-8 are replaced.
+    """
     return visible(text).encode(errors="surrogateescape").decode(errors="replace")
 
 
@@ -220,7 +233,10 @@ SITE = ""
 
 
 def page_of(rule: str) -> str:
-    """The URL of a rule's page; empty where no site is published. `jobspec explain` has the page in any case."""
+    """Return the URL of a rule's page. If no site is published, return an empty string.
+
+    `jobspec explain` has the page in any case.
+    """
     return f"{SITE}rules/{rule}/" if SITE else ""
 
 
@@ -228,22 +244,25 @@ def page_of(rule: str) -> str:
 
 
 def from_here(path: str) -> str:
-    """The path relative to the working folder, mostly the repository's root; unchanged for a file outside of it."""
+    """Return a path relative to the working folder, mostly the repository's root.
+
+    If the file is outside of the folder, the path is unchanged.
+    """
     relative = os.path.relpath(path)
     return path if relative.split(os.sep, 1)[0] == os.pardir else relative
 
 
 def layer_of(mark: Mark, *, others: int = 0) -> str:
-    """` (overlay NAME)` for a place in an overlay, ` (variant NAME)` for one of a variant; empty where the place names it already.
+    """Return ` (overlay NAME)` or ` (variant NAME)` for a place in a layer.
 
-    *others*: how many further ones there are.
+    If the place names the layer already, return an empty string. *others*: how many further layers there are.
     """
     more = f" and {others} more" if others else ""
     return f" ({mark.layer_kind} {mark.layer}{more})" if mark.layer and mark.file != f"overlay {mark.layer}" else ""
 
 
 def message_of(diagnostic: Diagnostic) -> str:
-    """The message, with the overlay or the variants that it is about."""
+    """Return the message, with the overlay or the variants of the diagnostic."""
     mark = diagnostic.mark
     layers = {each.mark.layer for each in diagnostic.related if str(each.mark) == str(mark)}
     return diagnostic.message + layer_of(mark, others=len(layers - {mark.layer}))

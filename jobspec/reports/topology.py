@@ -48,7 +48,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class JobTopology:
-    """What a drawing shows of a job."""
+    """The parts of a drawing of a job."""
 
     chain: Sequence[tuple[str, str]]
     """From the queue to the object that makes the pods: a word and a name."""
@@ -60,7 +60,7 @@ class JobTopology:
 
 
 def topology_of(expanded: ExpandedJob) -> JobTopology:
-    """What becomes of a job, of whose pods the first and the last of each role are enough."""
+    """Return the topology of a job. The first and the last pod of each role are enough."""
     job = expanded.job
     name = job.name or JOB_NAME
     queue = _queue(expanded)
@@ -176,7 +176,7 @@ def _volumes(pod: MarkedTree, job: str) -> Iterator[DrawnItem]:
 
 
 def sentence(topology: JobTopology) -> str:
-    """The same in words, for those who do not see the drawing."""
+    """Write the topology in words, for people who do not see the drawing."""
     parts = [f"queue {name}" for word, name in topology.chain if word]
     for lane in topology.lanes:
         pods = counted(lane.count, "pod")
@@ -213,7 +213,7 @@ _ICONS = {
 
 
 def drawing(topology: JobTopology) -> tuple[str, int]:
-    """What is inside of the drawing's `<svg>`, and its height."""
+    """Return the content of the drawing's `<svg>`, and its height."""
     aside = list(dict.fromkeys(each for lane in topology.lanes for each in lane.items))
     lanes_height = len(topology.lanes) * (_LANE_HEIGHT + _PAD) - _PAD
     aside_height = len(aside) * (_ITEM + _ITEM_GAP) - _ITEM_GAP
