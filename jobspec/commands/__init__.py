@@ -3,6 +3,9 @@
 A module is loaded when its command is asked for. `options`, where a module has it, lets plain command lines be read without argparse.
 """
 
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = ("blame",)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser

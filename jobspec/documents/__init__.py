@@ -1,1 +1,21 @@
 """YAML text to documents and back, with Kubernetes' own YAML semantics."""
+
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "atomic_writes",
+    "comments",
+    "decoding",
+    "document",
+    "fields",
+    "libyaml",
+    "manifest",
+    "markdown",
+    "marked_tree",
+    "node_marks",
+    "reader",
+    "scalars",
+    "syntax",
+    "text_edits",
+    "wrapped",
+    "writer",
+)

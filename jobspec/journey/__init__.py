@@ -1,1 +1,13 @@
 """The journey of files to results: read, apply overlays, judge in a world, foresee, relate."""
+
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "checking",
+    "journey",
+    "outcomes",
+    "parts",
+    "reading",
+    "references",
+    "rendering",
+    "steps",
+)

@@ -3,6 +3,16 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "base",
+    "customresourcedefinition",
+    "meta",
+    "pod.pod",
+    "pod.spec",
+    "pod.volume",
+)
+
 if TYPE_CHECKING:
     from jobspec.models.base import Model
     from jobspec.models.customresourcedefinition import CustomResourceDefinition as CustomResourceDefinition

@@ -1,1 +1,8 @@
 """Command lines of containers: how programs read them, and which arguments they take."""
+
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "command_lines",
+    "shells",
+    "torchrun",
+)

@@ -1,1 +1,13 @@
 """The results of files as text for people, and in formats that programs read."""
+
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "blame",
+    "diff",
+    "expansion",
+    "formats",
+    "page",
+    "queue",
+    "text",
+    "topology",
+)

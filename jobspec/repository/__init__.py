@@ -1,1 +1,19 @@
 """The role of each file of a repository, its builds, and the origins of built values."""
+
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "at_sources",
+    "build_failures",
+    "builds",
+    "engines",
+    "generated_names",
+    "helm",
+    "idle_entries",
+    "in_build",
+    "kustomizations",
+    "layers",
+    "origins",
+    "placeholders",
+    "roles",
+    "substitution",
+)

@@ -1,1 +1,10 @@
 """The world that manifests meet, and the judgement of a document in it."""
+
+#: The modules that other rooms import.
+DOORS: tuple[str, ...] = (
+    "judged",
+    "judging",
+    "names",
+    "policies",
+    "world",
+)
