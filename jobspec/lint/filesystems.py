@@ -25,6 +25,12 @@ _TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
 _READ_ONLY_VOLUMES = ("configMap", "secret", "projected", "downwardAPI", "image")
 
 
+#: The flags whose folder is surely written: a checkpoint that is a file may be one of the image, with which a program begins.
+_WRITTEN = tuple(
+    each for each in OUTPUT_FLAGS if not each.startswith(("--checkpoint", "--ckpt")) or each.endswith(("-dir", "-directory", "-folder"))
+)
+
+
 #: Where nothing is kept that anybody misses.
 _PASSING = (*_TEMPORARY, "/dev", "/proc", "/run")
 
@@ -70,7 +76,7 @@ def output_in_container(job: LintedJob) -> Iterator[Finding]:
         known = {name: text(each, "value") for name, each in container.variables if text(each, "value")}
         for name, said, place in _settings(container):
             folder = expand_references(said, known).rstrip("/")
-            if name not in OUTPUT_FLAGS or folder[:1] != "/" or "$" in folder or container.mount_around(folder):
+            if name not in _WRITTEN or folder[:1] != "/" or "$" in folder or container.mount_around(folder):
                 continue
             if not _is_below(folder, _PASSING) and not _is_used_again(container, folder):
                 yield Finding(place, f"`{folder}` is on no volume: what is written there is lost with the pod", "mount a volume there")
