@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from jobspec.apis.kinds import find, group_kind, is_unknown_version
+from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
@@ -36,6 +36,7 @@ from jobspec.lint.istio import ISTIO_RULES
 from jobspec.lint.linted import LintedDocument, linted_job, linted_jobsets
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
+from jobspec.lint.stand_ins import found_with_both, with_other_numbers
 from jobspec.lint.topology import TOPOLOGY_RULES
 
 TYPE_CHECKING = False
@@ -103,14 +104,24 @@ def lint(
     once = list({each.result.path: each for each in files}.values())
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
-    documents = Documents([each for file in once for each in seen(file)], cluster, further=further, syncs=syncs)
+    kinds = list(further)
+    documents = Documents([each for file in once for each in seen(file)], cluster, further=kinds, syncs=syncs)
+    others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
+    has_other_runtimes = any(each.group_kind in RUNTIMES for file in others.values() for each in file.documents)
+    with_others = [each for file in once for each in seen(others.get(file.result.path, file))] if others else []
+    other_documents = Documents(with_others, cluster, further=kinds, syncs=syncs) if others else documents
     once = once if only is None else [each for each in once if each.result.path in only]
 
     rules_for = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
 
-    def of_file(file: Checked) -> list[Diagnostic]:
+    def of_documents(file: Checked, documents: Documents) -> list[Diagnostic]:
         paths: Paths = {}
-        found = [each for linted in linted_in(file, documents) for each in _findings(linted, rules_for(linted.seen_as), paths)]
+        return [each for linted in linted_in(file, documents) for each in _findings(linted, rules_for(linted.seen_as), paths)]
+
+    def of_file(file: Checked) -> list[Diagnostic]:
+        found = of_documents(file, documents)
+        if file.result.path in others or (has_other_runtimes and any(each.group_kind == TRAINJOB for each in file.documents)):
+            found = list(found_with_both(found, of_documents(others.get(file.result.path, file), other_documents)))
         bypassing = {each.document for each in file.result.diagnostics if each.rule == "kind-not-queued"}
         return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # that finding says more
 
