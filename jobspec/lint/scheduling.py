@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP
+from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP, WORKLOADS
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping, structs, text, without_nulls
@@ -90,16 +90,16 @@ def disabled_field(document: LintedDocument) -> Iterator[Finding]:
 
 
 def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding]:
-    """The pods of a Job are refused: with defaults, their containers request more than the pod as a whole.
+    """The pods of a workload are refused: with defaults, their containers request more than the pod as a whole.
 
     Why: the server checks the template as it is written, and a pod with its defaults: a container that has a limit alone requests as much.
-    The Job is accepted, each of its pods is refused, and only an event says so.
+    The workload is accepted, each of its pods is refused, and only an event says so.
     Instead: write the requests of the containers, or raise that of the pod.
     Before: {resources: {requests: {cpu: 1}}, containers: [{resources: {limits: {cpu: 2}}}]}
     After: {resources: {requests: {cpu: 2}}, containers: [{resources: {limits: {cpu: 2}}}]}
     Evidence: Kubernetes 1.36.3 and 1.37.2
     """
-    if document.given.group_kind not in (JOB, JOBSET):
+    if document.given.group_kind not in (*WORKLOADS, JOBSET):
         return
     release = document.documents.target["kubernetes"]
     for path, written in written_pod_specs(document.given):
