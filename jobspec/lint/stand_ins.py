@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics.places import span_of
+from jobspec.diagnostics.places import span_of, value_at
 from jobspec.documents.document import with_value_at
-from jobspec.operators.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class RenderedChart(Build):
         documents, problems = read(text, file=self.path, first_line=first_line)
         lines = text.split("\n")
         return [self._placed(each) for each in documents], [
-            each.changed(mark=self._written(each.mark, lines, first_line)) for each in problems
+            each.changed(mark=self._written(each.mark, lines, first_line), message=_FIRST_SET.sub("", each.message)) for each in problems
         ]
 
     def _template_of(self, line: int) -> str:
@@ -76,6 +76,7 @@ class RenderedChart(Build):
 
 
 _SOURCE = "# Source: "
+_FIRST_SET = re.compile(r", first set in line \d+")  # of what helm prints, which no file has
 
 
 def with_templates(result: FileResult, text: str) -> FileResult:
