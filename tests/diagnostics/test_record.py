@@ -43,9 +43,8 @@ def test_attributes_are_given_in_order_or_by_name() -> None:
     ],
 )
 def test_a_wrong_number_or_name_is_an_error(values: tuple[object, ...], named: dict[str, object], message: str) -> None:
-    for _ in range(2):  # before and after the class has its own `__init__`
-        with pytest.raises(TypeError, match=message):
-            _Size(*values, **named)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=message):
+        _Size(*values, **named)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         _Size(1).changed(colour="red")
 

@@ -177,7 +177,7 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
 
 #: The modules that assign attributes of objects that exist already, and why.
 _ASSIGNING = {
-    "jobspec.diagnostics.record": "a class gets its `__init__` when the first of its values is made",
+    "jobspec.diagnostics.record": "a class of records gets its `__init__`",
     "jobspec.session.options": "the usage and the last sentence of argparse's help depend on the options",
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
     "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
