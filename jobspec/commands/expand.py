@@ -13,7 +13,6 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.documents.writer import write
 from jobspec.kubernetes.index import Index, data_of
-from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.reports.expansion import ordered, table, with_origin
@@ -120,7 +119,11 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
             made = ExpandedJob(job, expansion.objects, target, expansion.counts)
             if policies is not None:
                 made = changed_objects(made, policies, context).job
-            objects = with_api_defaults(made.objects, context, target) if options.defaults else made.objects
+            objects = made.objects
+            if options.defaults:
+                from jobspec.operators.api_defaults import with_api_defaults
+
+                objects = with_api_defaults(objects, context, target)
             if not any(each.rule == "unresolved-reference" for each in expansion.diagnostics):  # without its runtime nobody knows
                 found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
             reported.setdefault(file.checked.result.path, []).extend(expansion.diagnostics)

@@ -22,7 +22,6 @@ from jobspec.documents.libyaml import (
     StreamEndEvent,
     YAMLError,
 )
-from jobspec.documents.merged_keys import MergedKey, add, duplicate, is_same
 from jobspec.documents.node_marks import Piece, mark_of, marks_of
 from jobspec.documents.scalars import TAGS, TEXT_BEGINS_WITH, key_text, resolve, resolve_tagged
 
@@ -257,6 +256,8 @@ class _Decoder:
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
         """Whether a second *key* replaces the first, which a merge added; otherwise it is a problem."""
+        from jobspec.documents.merged_keys import MergedKey, duplicate, is_same
+
         if type(first) is MergedKey and is_same(key, event, first):
             return True
         self.problems.append(duplicate(key, event, self.line(first)))
@@ -290,6 +291,8 @@ class _Decoder:
         values, parts = (value, node.children) if listed else ([value], [node])
         if not all(isinstance(value, dict) for value in values):
             raise _Failure("yaml-syntax", "the merge key `<<` needs a mapping or a list of mappings", key.start_mark)
+        from jobspec.documents.merged_keys import add
+
         merged = zip(values, (part.children for part in parts), strict=True)
         self.problems += add(key, merged, data, nodes, self.line)
 

@@ -21,7 +21,6 @@ from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, POLICIES_OF_PODS, PORT, PORT_NUMBER, WAITING
-from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension
 from jobspec.programs import command_lines
 from jobspec.schemas import shapes
@@ -203,6 +202,8 @@ _KNOWN_POLICIES = ("Always", "OnFailure", "Never", *POLICIES_OF_PODS)
 
 def _has_accepted_objects(job: Document, target: Target) -> bool:
     """Whether a server accepts all objects of an accepted PyTorchJob."""
+    from jobspec.operators.training_operator.webhook import has_webhook
+
     name, spec = job.data["metadata"].get("name"), job.data.get("spec") or {}
     roles = spec.get("pytorchReplicaSpecs") or {}
     is_whole = name and roles and all(map(_training_container, roles.values()))

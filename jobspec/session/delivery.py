@@ -8,7 +8,6 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.reports.formats import report
 from jobspec.session.terminal import takes_colour, takes_links, width_of
-from jobspec.session.writing import write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
             looks = {"colour": takes_colour(stream), "links": takes_links(stream), "width": width_of(stream)}
         text = report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, folder=folder, **looks)
         if file is not None:
+            from jobspec.session.writing import write_whole
+
             write_whole(file, text)
         else:
             stream.write(text)

@@ -9,7 +9,6 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import CHART, ENGINES, KUSTOMIZATIONS, PAGES
 from jobspec.journey.journey import one_by_one
 from jobspec.session.disk import DISK
-from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
 from jobspec.session.folders import folders_around, with_those_around
 from jobspec.session.found import STDIN, Found, disk_of, is_judged_in_build, skipped
 from jobspec.session.reading import read_stdin
@@ -93,6 +92,8 @@ def find_for(
     markdown, skip_unknown, disk = options.markdown, options.skip_unknown, options.disk
     found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run)
     if walked := [each for each in paths if os.path.isdir(each)]:
+        from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
+
         excluded = [*(settings.exclude if settings else ()), *ignore_files(walked, disk)]
         found = without_excluded(without_ignored(found, walked), excluded)
         found += left_out(walked, disk)

@@ -14,7 +14,6 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kubernetes.problems import closest
 from jobspec.operators.workloads import KINDS, is_workload
 from jobspec.session.folders import folders_above, holds_repository
 from jobspec.session.found import Found
@@ -225,6 +224,8 @@ def overlay_file(name: str) -> OverlayFile:
     known = shipped()
     if name in known:
         return shipped_file(name)
+    from jobspec.kubernetes.problems import closest
+
     hint = closest(name, known)
     raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")
 

@@ -8,7 +8,6 @@ import sys
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.journey.parts import PART
-from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context
 from jobspec.session.judging import Depth, RunResults, files_for, judge_files

@@ -16,7 +16,6 @@ from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
-from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
 from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, PREFIX
 from jobspec.operators.jobset_defaults import rule_name, with_job_defaults, with_jobset_defaults
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
@@ -122,6 +121,8 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
     template = {"metadata": {}, **mapping(job, "template")}
     pod = {"metadata": {}, **mapping(template, "spec", "template")}
     if suspended:
+        from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
+
         pod["metadata"] = {key: value for key, value in mapping(pod, "metadata").items() if key not in ("labels", "annotations")}
         pod["spec"] = {key: value for key, value in mapping(pod, "spec").items() if key not in CHANGEABLE_OF_PODS}
     return {**job, "template": {**template, "spec": {**mapping(template, "spec"), "template": pod}}}

@@ -9,8 +9,7 @@ from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, of_kind, set_by, text, with_fields, with_mappings
-from jobspec.documents.writer import write
-from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests, sum_of
+from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import JOBSET, made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
@@ -254,6 +253,8 @@ def _without_empty_lists(container: MarkedTree) -> MarkedTree:
 
 def written(runtime: MarkedTree, target: Target) -> str:
     """The text of a stored runtime."""
+    from jobspec.documents.writer import write
+
     return write([_sorted(_typed(runtime, target).data())])
 
 
@@ -323,6 +324,7 @@ def _volcano(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTr
 
 def _requests(sets: list[TrainerPodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
+    from jobspec.kubernetes.pods.resources import sum_of
     every = [(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     total = sum_of([{name: each.times(count) for name, each in amounts.items()} for amounts, count in every])
     return {name: str(amount) for name, amount in sorted(total.items())}

@@ -16,7 +16,6 @@ from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.trainer.merged_pods import PATCHES, changes, pods_of
 from jobspec.operators.trainer.policies import POLICY_RULES, is_reviewed_by_torch
-from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
 from jobspec.operators.workloads import Workload, roles_in
 
@@ -261,8 +260,12 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
     command = value_at(job.data, ("spec", "trainer", "command"))
-    is_torchtune = command == runtimes.TORCHTUNE and is_reviewed_by_torch(workload, target)
-    found = diagnostics([*TRAINJOB_RULES, *(TORCHTUNE_RULES if is_torchtune else ())], workload, target)
+    rules = TRAINJOB_RULES
+    if command == runtimes.TORCHTUNE and is_reviewed_by_torch(workload, target):
+        from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
+
+        rules = [*rules, *TORCHTUNE_RULES]
+    found = diagnostics(rules, workload, target)
     return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
