@@ -21,7 +21,6 @@ from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked, Source
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.tree import differences
-from jobspec.reports.text import visible
 from jobspec.session.advice import with_advice
 from jobspec.session.choosing import wanted
 from jobspec.session.finding import find_for
@@ -66,7 +65,7 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
     elif changed:
         replace_files(changed)
     if sys.stderr:
-        _tell(fixed, done="would be fixed" if options.diff else "fixed", each_one=options.show_fixes)
+        _tell(fixed, done="would be fixed" if options.diff else "fixed")
     return bool(options.diff and changed)
 
 
@@ -97,12 +96,10 @@ def fixed_files(
     return [FixedFile(*before[path], pages.get(path, each)) for path, each in after.items() if each.has_any]
 
 
-def _tell(fixed: Sequence[FixedFile], *, done: str, each_one: bool) -> None:
+def _tell(fixed: Sequence[FixedFile], *, done: str) -> None:
     for each in fixed:
         if number := len(each.after.done):
             sys.stderr.write(f"{each.found.path}: {counted(number, 'problem')} {done}\n")
-        if each_one:
-            sys.stderr.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.after.done)
         for diagnostic in each.after.refused:
             sys.stderr.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
 

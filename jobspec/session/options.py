@@ -263,7 +263,7 @@ _HEADINGS = {
         "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
     ),
     "overlays": "overlay set",
-    "fixes": "diff fix fix-only show-fixes",
+    "fixes": "diff fix fix-only",
     "the report": "baseline fail-on ignore output output-file page prices select statistics write-baseline",
 }
 _MANY = 15  # options, from which on help texts have headings, and usages do not list them
@@ -484,7 +484,6 @@ def fix_options() -> list[Option]:
         Option("--fix", what="fix the files where there is a single safe fix, as for a misspelt field"),
         Option("--fix-only", what="fix the files, and report nothing else; exit with 0 also where errors are left"),
         Option("--diff", what="show what --fix would change as a diff, write nothing"),
-        Option("--show-fixes", what="with --fix, --fix-only or --diff, list what is fixed"),
         Option("--markdown", what="also read manifests in Markdown pages of folders; a page that is named is always read"),
     ]
 

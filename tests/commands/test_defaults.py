@@ -272,14 +272,6 @@ def test_objects_beside_a_project_count_for_its_variants(tmp_path: Path) -> None
         assert "some pods are never created (variant a) (and 1 more place) [never-fits]" in done.stdout
 
 
-def test_fixes_are_listed_where_that_is_asked(tmp_path: Path) -> None:
-    write(tmp_path, {"bad.yaml": BAD})
-    done = run_here("validate", "bad.yaml", "--fix", "--show-fixes", cwd=tmp_path)
-    listed = done.stderr.splitlines()
-    assert listed[0] == "bad.yaml: 2 problems fixed"
-    assert [line.split(" [")[-1] for line in listed[1:]] == ["unknown-field]", "wrong-type]"]
-
-
 def test_fixes_alone_leave_the_report_to_another_run(tmp_path: Path) -> None:
     write(tmp_path, {"bad.yaml": BAD + "  unheard: of\n"})
     done = run_here("lint", "bad.yaml", "--fix-only", cwd=tmp_path)
