@@ -44,7 +44,7 @@ RUNTIME = "runtime"  # the layer of what the runtime of a TrainJob has
 
 @dataclass(frozen=True)
 class Origin:
-    """A value that a field has or had, or its removal, and where that was written."""
+    """A value, or the removal of a field, and the place where it was written."""
 
     field: str
     """As messages spell it; the list around the field where that was replaced as a whole."""
@@ -59,13 +59,16 @@ class Origin:
 
     @property
     def layer(self) -> str:
-        """The overlay or variant that says it, or the runtime of a TrainJob; empty for a base."""
+        """Return the overlay, the variant, or the runtime of a TrainJob at the origin.
+
+        For a base, return an empty string.
+        """
         return RUNTIME if self.of_runtime else self.mark.layer
 
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """A field and its history, the newest first: its value, and each value that was overridden."""
+    """A field and its history, the newest first: its value, and each overridden value."""
 
     field: str
     history: Sequence[Origin]
@@ -74,7 +77,7 @@ class Blamed:
 
     @property
     def origin(self) -> Origin:
-        """Its present value, or its removal."""
+        """Return the present value of the field, or its removal."""
         return self.history[0]
 
 
@@ -99,13 +102,14 @@ class Blame:
         self._past = self._histories.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
 
     def fields(self) -> list[Blamed]:
-        """Every field that has a value, in the order of the file."""
+        """Return every field that has a value, in the order of the file."""
         return self._blamed(self._now)
 
     def at(self, field: str) -> list[Blamed]:
-        """The fields at or below one that messages spell, or else the end of one, and those that a layer removed there.
+        """Return the fields at or below a *field* as messages spell it, removed ones included.
 
-        What stood in a list that was replaced as a whole is shown only where nothing else is there.
+        If there is no such field, *field* may be the end of a path. A value of a list that was replaced as a whole is shown only if there
+        is no other field.
         """
         anywhere = not any(each.matches(field) for each in (*self._now, *self._past))
         found = self._blamed(each for each in self._now if each.matches(field, anywhere=anywhere))
@@ -114,7 +118,7 @@ class Blame:
         return [*found, *(Blamed(each.lasting_field, self._histories.gone(each)) for each in gone)]
 
     def names(self) -> list[str]:
-        """The names of all fields, of those with others inside, too."""
+        """Return the names of all fields, also of fields with fields inside."""
         paths = [value.path for value in (*self._now, *self._past)]
         return list(dict.fromkeys(spell(path[:length]) for path in paths for length in range(1, len(path) + 1)))
 
@@ -207,7 +211,7 @@ def _in_common(address: Sequence[object], names: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A value that another one is made of."""
+    """A value that another value is made of."""
 
     kind: Kind
     name: str
@@ -218,7 +222,7 @@ class Cause:
 
     @property
     def label(self) -> str:
-        """What reports call it."""
+        """Return the name of the cause in reports."""
         return f"hash of {self.name}" if self.kind == "hash" else f"${{{self.name}}}"
 
 
@@ -234,7 +238,7 @@ class Causes:
         """The causes of each text and key that has any, by its place."""
 
     def of(self, mark: Mark) -> list[Cause]:
-        """The causes of what is written at a place, and theirs."""
+        """Return the causes of the value at a place, and the causes of these."""
         return [cause for each in self._found.get(str(mark), ()) for cause in (each, *self.of(each.mark))]
 
 
@@ -278,12 +282,15 @@ class Stage:
         """Its objects. A layer is applied as far as it can be without a role or a container that a later layer brings."""
 
     def settings(self) -> Sequence[OverlayValue]:
-        """What its last layer sets and removes in the job."""
+        """Return what the last layer of the stage sets and removes in the job."""
         jobs = [each for each in self._before if is_workload(each)]
         return overlaid(jobs[0], [*self._before, *self._cluster.lookups], self._overlays, self._cluster.target).settings
 
     def counterpart(self, document: Document) -> Document | None:
-        """The document that becomes another one by later layers: the job, or else the object of the same kind and name."""
+        """Return the document of this stage that later layers make into *document*.
+
+        That is the job, or else the object of the same kind and name.
+        """
         is_job, identity = is_workload(document), (document.group_kind, document.name)
         alike = (each for each in self.documents if (is_job and is_workload(each)) or (each.group_kind, each.name) == identity)
         return next(alike, None)
@@ -292,9 +299,11 @@ class Stage:
 def stages_of(
     variant: PlannedVariant, project: LoadedProject, cluster: Cluster, known: dict[int, Sequence[Stage]] | None = None
 ) -> list[Stage]:
-    """The base alone; in the namespace of the defaults, then its own; with one overlay more each; the last without the job's name.
+    """Return the stages of a variant, each with one more layer than the one before.
 
-    What the defaults say for the variant's own layer comes before that layer. *known* keeps the stages of overlays that variants share.
+    The first is the base in its own namespace, the second the base in the namespace of the defaults. Then each overlay follows. The layer
+    of the defaults comes before the variant's own layer. The last stage has all layers, but not yet the job's name. *known* keeps the
+    stages of overlays that variants share.
     """
     base = variant.base.documents
     inside = [in_namespace(each, variant.namespace) for each in base]
@@ -322,9 +331,9 @@ def stages_of(
 
 
 def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Document | None:
-    """The fields of the runtime's training container that `spec.trainer` of a TrainJob overrides; None for other kinds.
+    """Return the fields of the runtime's training container that `spec.trainer` overrides.
 
-    The runtime is looked for *context* the job and among the shipped ones.
+    For other kinds than TrainJob, return None. The runtime is looked for in *context* and among the shipped ones.
     """
     if job.group_kind != TRAINJOB:
         return None
@@ -359,45 +368,52 @@ class Value:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing is inside it."""
+        """True if no value is inside this one."""
         return not self.tree.value or not isinstance(self.tree.value, (dict, list))
 
     @property
     def is_name(self) -> bool:
-        """Whether it is the name of a flag, of which only the value can be overridden."""
+        """True if the value is the name of a flag. Only the flag's value can be overridden."""
         return bool(self.address) and not isinstance(self.address[-1], str) and self.tree.value == self.names[-1]
 
     @property
     def joined_address(self) -> Address:
-        """Of the name of a flag the address at which it stands together with its value; of others their own."""
+        """Return the address of a flag's name together with the flag's value.
+
+        For other values, return their own address.
+        """
         step = self.address[-1] if self.is_name else ""
         return self.address if isinstance(step, str) else (*self.address[:-1], (step[0], step[1], step[2] + 1))
 
     @property
     def field(self) -> str:
-        """Its path as messages spell it."""
+        """Return the path of the value as messages spell it."""
         return spell(self.path)
 
     @property
     def lasting_field(self) -> str:
-        """The same with the names of items in place of their numbers, which change when an item goes."""
+        """Return the path with names of items instead of numbers.
+
+        Numbers change when an item is removed.
+        """
         steps = zip(self.path, self.address, self.names, strict=True)
         return spell(tuple(Key(name) if type(step) is int and (type(key) is str or name[0] == "-") else step for step, key, name in steps))
 
     @property
     def place(self) -> str:
-        """Where it was written, as text."""
+        """Return the place where the value was written, as text."""
         return str(self.tree.mark)
 
     @property
     def names(self) -> list[str]:
-        """The steps of its address as text."""
+        """Return the steps of the value's address as text."""
         return [step if isinstance(step, str) else step[0] for step in self.address]
 
     def matches(self, field: str, *, anywhere: bool = False) -> bool:
-        """Whether a field is this value or one around it; brackets and dots mean the same, and keys or a flag identify an item, too.
+        """True if a field is this value or a value around it.
 
-        *anywhere*: the field is the end of a path, such as `args[--lr]`.
+        Brackets and dots mean the same. Keys or a flag identify an item, too. *anywhere*: the field is the end of a path, such as
+        `args[--lr]`.
         """
         rest = field.replace("[", ".").replace("]", "").lstrip(".")
         steps = list(zip(map(str, self.path), self.names, strict=True))
@@ -415,7 +431,7 @@ def _leads_to(rest: str, steps: Sequence[tuple[str, str]]) -> bool:
 
 
 def values_of(document: Document, target: Target) -> list[Value]:
-    """The values of an object."""
+    """Return the values of an object."""
     shape = shapes.load(document.api_version, document.kind, target)
     return list(_values_below(Value((), (), with_marks(document.data, document.marks), ()), shape))
 

@@ -37,7 +37,7 @@ class AlikePods:
 
     @property
     def gpus(self) -> int:
-        """The GPUs of one pod."""
+        """Return the number of GPUs of one pod."""
         return accelerators(self.resources)
 
 
@@ -53,22 +53,22 @@ class Capacity:
 
     @property
     def number(self) -> int:
-        """The number of pods."""
+        """Return the number of pods."""
         return sum(each.number for each in self.pods)
 
     @property
     def gpus(self) -> int:
-        """The GPUs of all pods."""
+        """Return the number of GPUs of all pods."""
         return sum(each.number * each.gpus for each in self.pods)
 
     @property
     def most(self) -> int:
-        """The number of pods, where an autoscaler makes as many as it may."""
+        """Return the highest number of pods that an autoscaler may make."""
         return sum(each.most for each in self.pods)
 
     @property
     def most_gpus(self) -> int:
-        """The GPUs of that many pods."""
+        """Return the number of GPUs at the highest number of pods."""
         return sum(each.most * each.gpus for each in self.pods)
 
 
@@ -78,7 +78,10 @@ def accelerators(resources: Amounts) -> int:
 
 
 def capacity_of(job: Document, context: Sequence[Document], target: Target) -> Capacity:
-    """What a training job that a server accepts asks for once it runs. *context*: the documents that it may refer to."""
+    """Return the pods, resources and deadline of a running training job.
+
+    A server accepts the job. *context*: the documents that the job may refer to.
+    """
     if job.group_kind == PYTORCHJOB:
         deadline = value_at(job.data, ("spec", "runPolicy", "activeDeadlineSeconds"))
         return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
@@ -108,7 +111,7 @@ def _pods_of(job: Document, context: Sequence[Document], target: Target) -> Iter
 
 
 def needs_of(pod: dict[str, Any]) -> Amounts:
-    """What a pod of some spec may use: its limits, and requests where it has no limit."""
+    """Return what a pod may use by its spec: limits, and requests if there is no limit."""
     return {name: _as_decimal(each) for name, each in needs_together(pod, _limits_of).items()}
 
 
@@ -131,7 +134,7 @@ _CENT = Decimal("0.01")
 
 
 class PriceList:
-    """A price list."""
+    """A list of prices of pods and resources."""
 
     def __init__(self, document: Document) -> None:
         """*document* has passed its schema."""
@@ -143,14 +146,17 @@ class PriceList:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a job costs at most, or why nobody can say."""
+    """The highest cost of a job, or why it cannot be known."""
 
     amount: Decimal | None
     why: str = ""
 
 
 def cost_of(capacity: Capacity, prices: PriceList) -> Cost:
-    """The most that a job costs: the most pods that it may have, times the price of an hour, times the hours until its deadline."""
+    """Return the highest cost of a job: most pods, times price of an hour, times hours.
+
+    The hours are those until the job's deadline.
+    """
     if capacity.deadline is None:
         return Cost(None, "no cost without a deadline")
     hourly = Decimal(0)

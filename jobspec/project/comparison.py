@@ -65,15 +65,15 @@ class ProjectState:
         """The objects of a variant with their marks, each once; none where there is no such variant."""
 
     def cluster(self, name: str) -> Cluster:
-        """The cluster that a variant meets."""
+        """Return the cluster that a variant meets."""
         return self._clusters[self.variants[name].cluster]
 
     def owners(self) -> dict[Identity, str]:
-        """The first variant by name that renders an object, for each object."""
+        """Return the first variant by name that renders an object, for each object."""
         return {each.identity: name for name in sorted(self.rendered, reverse=True) for each in self.rendered[name].objects}
 
     def texts(self, name: str) -> dict[str, str] | None:
-        """The files of a variant; None where there is no such variant."""
+        """Return the files of a variant. If there is no such variant, return None."""
         rendered = self.rendered.get(name)
         return {each.file: each.text for each in rendered.objects} if rendered else None
 
@@ -99,7 +99,7 @@ class VariantChange:
 
     @property
     def meaning(self) -> effects.Meaning:
-        """The gravest effect on its objects."""
+        """Return the gravest effect on the variant's objects."""
         return effects.gravest([each.meaning for each in self.objects])
 
     def __repr__(self) -> str:
@@ -126,7 +126,10 @@ class Comparison:
 
 
 def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str]) -> Comparison:
-    """What changes from *before* to *after*; *committed* are the files of the tree before, with those of earlier runs."""
+    """Compare the states of a project *before* and *after* a change.
+
+    *committed*: the files of the tree before, with those of earlier runs.
+    """
     names = sorted(before.rendered.keys() | after.rendered.keys())
     differing = [name for name in names if before.texts(name) != after.texts(name)]
     between = _Between(before, after, committed)
@@ -256,7 +259,7 @@ _MERGED = ("containers", "initContainers", "env", "volumeMounts", "ports", "imag
 
 
 class ChangedLines:
-    """Finds the lines that changed the job of a variant."""
+    """A finder of the lines that changed the job of a variant."""
 
     def __init__(self, old: PlannedVariant, new: PlannedVariant, cluster: Cluster) -> None:
         self._old = {each.name: each for each in old.overlays}
@@ -265,7 +268,7 @@ class ChangedLines:
         self._without: dict[str, Fields | None] = {}
 
     def __call__(self, change: FieldChange) -> FieldChange:
-        """The change with the line that made it."""
+        """Return the change with the line that made it."""
         if change.after is None:
             return replace(change, place=self._removal(change.path) or self._omission(change.was))
         overlay = next((each for each in self._new.overlays if change.place and each.name == change.place.layer), None)

@@ -31,7 +31,7 @@ Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "crea
 
 
 def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
-    """The effect of a change that the server takes, in an update from *old* to *new*."""
+    """Return the effect of a change that the server accepts, in an update of *old* to *new*."""
     if change.path[0] != "spec":
         return Effect()
     if new.group_kind == PYTORCHJOB:
@@ -53,7 +53,7 @@ _CLAIM = "PersistentVolumeClaim"
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """What happens to one object."""
+    """The change of one object, and its effect."""
 
     document: Document
     """The object after the change; one that goes, before it."""
@@ -73,19 +73,22 @@ class ObjectChange:
 
 
 def removed(document: Document) -> ObjectChange:
-    """An object that is rendered no more, and pruned."""
+    """Return the change of an object that is no longer rendered, and so is pruned."""
     notes = ["its volume is deleted with it, unless its reclaim policy is Retain"] if document.kind == _CLAIM else []
     return ObjectChange(document, "removed", notes=notes)
 
 
 def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> ObjectChange:
-    """A job that is an earlier run again, which `history` kept."""
+    """Return the change of a job that is an earlier run again, kept by `history`."""
     note = "this is an earlier run, which is still kept: it becomes the newest one, and nothing starts"
     return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
 
 
 def update(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> ObjectChange:
-    """The update of an object; if the server refuses it, an engine recreates objects that ask for that."""
+    """Return the effect of an update of an object.
+
+    If the server refuses the update, an engine recreates objects that ask for that.
+    """
     refused = refusals(old, new, changes, context, cluster)
     if refused:
         meaning: Meaning = "replaced" if is_forced(new) else "refused"
@@ -97,13 +100,13 @@ def update(old: Document, new: Document, changes: Sequence[FieldChange], context
 
 
 def is_forced(document: Document) -> bool:
-    """Whether an object has its engine delete and recreate it where it cannot be changed."""
+    """True if an object tells its engine to delete and recreate it if it cannot be changed."""
     by_flux, by_argo_cd = (str(value_at(document.data, (*_ANNOTATIONS, name)) or "") for name, _ in (FLUX, ARGOCD))
     return by_flux.lower() == "enabled" or "Force=true" in by_argo_cd.replace(" ", "").split(",")
 
 
 def gravest(meanings: Sequence[Meaning]) -> Meaning:
-    """The meaning of several changes together; `in-place` where there are none."""
+    """Return the meaning of several changes together. Without changes, return `in-place`."""
     return min(meanings, key=MEANINGS.index, default="in-place")
 
 
@@ -117,9 +120,9 @@ _OF_STORAGE_CLASS = ("parameters", "provisioner", "reclaimPolicy", "volumeBindin
 
 
 def refusals(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> list[str]:
-    """Why the update from *old* to *new* is refused, each as one sentence; none where the server takes it.
+    """Return why the server refuses the update from *old* to *new*, each as one sentence.
 
-    The new object is a valid one: what is wrong with it now is wrong with the update.
+    The new object must be valid: a problem of it now is a problem of the update.
     """
     return [*_by_rules(old, new, context, cluster), *_fixed(old, changes), *_by_policy(old, new)]
 
@@ -156,9 +159,9 @@ _EFFECTS = {
 
 
 def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> bytes | None:
-    """The job of a variant as it is committed under the same name; None where it is the same, or new.
+    """Return the committed job of a variant that has the same name and differs.
 
-    *before* has the files of the variant's folder, by their paths in the tree.
+    If the job is the same, or new, return None. *before* has the files of the variant's folder, by their paths in the tree.
     """
     job = next((each for each in rendered.objects if each.is_job), None)
     committed = before.get(f"{rendered.name}/{job.file}") if job else None
@@ -166,7 +169,10 @@ def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> 
 
 
 def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
-    """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
+    """Yield a warning if a variant changes a field of the *committed* job that cannot change.
+
+    The committed job has the same name.
+    """
     context, _ = objects_of(variant, cluster)
     new = next(filter(is_workload, context))
     old = next(iter(documents_in(committed)), None)

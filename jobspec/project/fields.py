@@ -22,14 +22,14 @@ _WORDS = ("args", "command")
 
 
 class ItemStep(str):
-    """A path step for an item without a name; it is not shown."""
+    """A path step for an item without a name. It is not shown."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Order:
-    """The items of a list in their order, and its place."""
+    """The items of a list in their order, and the list's place."""
 
     items: list[str]
     """The items as reports show them."""
@@ -47,7 +47,7 @@ class Fields:
 
 
 def fields_of(document: Document, target: Target) -> Fields:
-    """The fields of an object; the keys of its lists are those by which overlays merge them."""
+    """Return the fields of an object. Items of lists have the keys by which overlays merge them."""
     found = Fields()
     shape = shapes.load(document.api_version, document.kind, target)
     _walk(with_marks(document.data, document.marks), shape, (), found)
@@ -55,7 +55,7 @@ def fields_of(document: Document, target: Target) -> Fields:
 
 
 def spelling_of(path: Path) -> str:
-    """A path as messages spell it, but with names for numbers: `containers[pytorch].args[--lr]`."""
+    """Write a path with names instead of numbers: `containers[pytorch].args[--lr]`."""
     return spell(tuple(step for step in path if not isinstance(step, ItemStep)))
 
 
@@ -125,7 +125,7 @@ _MASK = "***"
 
 @dataclass(frozen=True)
 class FieldChange:
-    """One field with its values before and after; None where it is not there."""
+    """One field with its values before and after. If there is no value, it is None."""
 
     path: Path
     before: MarkedTree | None
@@ -135,22 +135,25 @@ class FieldChange:
 
     @property
     def field(self) -> str:
-        """The path as reports show it."""
+        """Return the path as reports show it."""
         return spelling_of(self.path)
 
     @property
     def was(self) -> Mark | None:
-        """Where the old value is written."""
+        """Return the place where the old value is written."""
         return self.before.place() if self.before else None
 
     def masked(self) -> FieldChange:
-        """The same with masked values, as for Secrets."""
+        """Return the change with masked values, as for Secrets."""
         before, after = (value and value.with_value(_MASK) for value in (self.before, self.after))
         return FieldChange(self.path, before, after, self.place)
 
 
 def changes(old: Fields, new: Fields) -> list[FieldChange]:
-    """The changes from *old* to *new*, by their fields; a list with the same items in another order is one of them."""
+    """Return the changes from *old* to *new*, sorted by field.
+
+    A list with the same items in another order is one change.
+    """
     gone = {path: tree for path, tree in old.values.items() if path not in new.values}
     come = {path: tree for path, tree in new.values.items() if path not in old.values}
     gone, come = _without_emptied(gone, come), _without_emptied(come, gone)

@@ -43,19 +43,22 @@ Cuts = Sequence[Path]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An overlay as a variant names it, with the values that it gives to its parameters."""
+    """An overlay of a variant, with the values of its parameters."""
 
     name: str
     values: Mapping[str, str]
 
 
 def shipped_overlays(target: Target) -> dict[str, LoadedOverlay]:
-    """The overlays that come with jobspec by name, in the order of the names, without values for their parameters."""
+    """Load the overlays that come with jobspec, by name in order, without parameter values."""
     return {name: load([shipped_file(name)], [], target)[0][0] for name in shipped()}
 
 
 def explain(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> tuple[str, list[Use]]:
-    """The smallest base that *overlays* make an original of, each tried once, in their order; and those that are used."""
+    """Return the smallest base from which *overlays* make an original, and the used overlays.
+
+    Each overlay is tried once, in order.
+    """
     best: str = original.text
     uses: list[Use] = []
     if original.is_fixed:
@@ -177,7 +180,10 @@ _MOST = 256  # guesses for one overlay; beyond, the values are too many for the 
 
 
 def guesses(parameters: MarkedTree | None, tree: MarkedTree, manifests: Iterable[Any]) -> list[Guess]:
-    """Guesses for the parameters that a part of an overlay uses; the guess that sets the fewest comes first."""
+    """Guess values of the parameters that a part of an overlay uses.
+
+    The guess that sets the fewest parameters comes first.
+    """
     found = [each for manifest in manifests for each in scalars_in(manifest)]
     used = _places(tree)
     names = [name for name in (parameters.value if parameters else {}) if name in used]
@@ -215,7 +221,7 @@ def _places(tree: MarkedTree, key: str = "") -> dict[str, set[str]]:
 
 
 def scalars_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each scalar of a manifest as text, with the key that it stands under or the flag that it follows."""
+    """Yield each scalar of a manifest as text, with its key or the flag before it."""
     if isinstance(data, dict):
         for name, value in data.items():
             yield from scalars_in(value, name)
@@ -234,7 +240,10 @@ def scalars_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def set_keys(overlay: LoadedOverlay) -> set[str]:
-    """The keys under which an overlay sets a value in pods, whatever it is given: those of parameters that may be unset are left out."""
+    """Return the keys under which an overlay sets a value in pods, whatever its parameters are.
+
+    Keys of parameters that may be unset are left out.
+    """
     parameters = overlay.spec.get("parameters")
     optional = {f"${{{name}}}" for name, each in (parameters.data() if parameters else {}).items() if each.get("optional")}
     pods = overlay.spec.get("pods")
@@ -242,7 +251,7 @@ def set_keys(overlay: LoadedOverlay) -> set[str]:
 
 
 def flags_set_by(overlay: LoadedOverlay) -> list[tuple[str, Any]]:
-    """The flags that an overlay sets in pods, with their values."""
+    """Return the flags that an overlay sets in pods, with their values."""
     pods = overlay.spec.get("pods")
     return [each for entry in (pods.data() if pods else ()) for each in (entry.get("flags") or {}).items()]
 
@@ -256,7 +265,7 @@ def _leaves(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def exists(marks: Marks, path: Path) -> bool:
-    """Whether there is a value at a path."""
+    """True if there is a value at a path."""
     here: Marks | None = marks
     for step in path:
         here = here.child(step) if here else None
@@ -264,7 +273,10 @@ def exists(marks: Marks, path: Path) -> bool:
 
 
 def layered(marks: Marks, layer: str, shape: Shape | None, path: Path = (), *, keys: Sequence[str] = ()) -> list[Path]:
-    """The paths of the values that an overlay set, those of a mapping or list where all of it was set, but for *keys* that find an item."""
+    """Return the paths of the values that an overlay set.
+
+    If all of a mapping or list was set, except for *keys* that find an item, its own path is returned.
+    """
     children = marks.children
     if children is None:
         return [path] if marks.mark.layer == layer else []
@@ -278,9 +290,9 @@ def layered(marks: Marks, layer: str, shape: Shape | None, path: Path = (), *, k
 
 
 def flag_words(job: Any, overlay: LoadedOverlay) -> Iterator[Cuts]:
-    """The words of each flag that an overlay sets, in every list of arguments: `--flag value` or `--flag=value`.
+    """Yield the words of each flag that an overlay sets: `--flag value` or `--flag=value`.
 
-    Behind them, the list as a whole where it holds no other words.
+    Every list of arguments is searched. If a list holds no other words, the whole list is yielded last.
     """
     flags = {flag for flag, _ in flags_set_by(overlay)}
     for path, words in _arguments(job, ()):
@@ -314,7 +326,7 @@ def _arguments(data: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
 
 
 def difference(one: Any, other: Any, path: Path = ()) -> Path | None:
-    """The path of the first value in which two data differ; None where they are the same."""
+    """Return the path of the first value in which two data differ; None if they are equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in [*one, *(each for each in other if each not in one)]:
             if name not in one or name not in other:
@@ -331,7 +343,10 @@ def difference(one: Any, other: Any, path: Path = ()) -> Path | None:
 
 
 def same_objects(some: Iterable[Document], others: Iterable[Document]) -> bool:
-    """Whether documents are the same objects, whatever their order; an object that stands twice has to be the same both times."""
+    """True if documents are the same objects, in any order.
+
+    If an object is repeated, all of its documents must be equal.
+    """
     first, second = grouped(some, object_key), grouped(others, object_key)
     return first.keys() == second.keys() and all(
         difference(each.data, second[key][0].data) is None for key, several in first.items() for each in (*several, *second[key][1:])
@@ -339,7 +354,7 @@ def same_objects(some: Iterable[Document], others: Iterable[Document]) -> bool:
 
 
 def object_key(document: Document) -> tuple[str, ...]:
-    """What identifies an object in its version: version, kind, namespace and name."""
+    """Return the identity of an object: version, kind, namespace and name."""
     return document.api_version, document.kind, document.namespace, document.name
 
 
@@ -347,7 +362,7 @@ def object_key(document: Document) -> tuple[str, ...]:
 
 
 class Original:
-    """A training job as it is before it becomes a variant, with the objects that belong to it."""
+    """A training job before it becomes a variant, with the objects that belong to it."""
 
     def __init__(self, file: str, documents: Sequence[Document], text: str, unwritten: Sequence[str] = ()) -> None:
         self.file = file
@@ -363,7 +378,7 @@ class Original:
 
 
 def originals(file: str, text: str, documents: Sequence[Document], target: Target) -> list[Original]:
-    """The jobs among the *documents* of a file's *text*.
+    """Return the jobs among the *documents* of a file's *text*.
 
     A companion stays beside the first job; a runtime goes with each job that names it, since a job cannot be checked without.
     """

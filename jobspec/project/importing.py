@@ -50,7 +50,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where an import goes: a project, or the place of a new one."""
+    """The destination of an import: a project, or the place of a new one."""
 
     path: str
     """The path of the project's file, as messages show it."""
@@ -66,13 +66,13 @@ class Destination:
 
     @property
     def has_history(self) -> bool:
-        """Whether the project keeps earlier runs, of which a job under a fixed name has none."""
+        """True if the project keeps earlier runs. A job under a fixed name has no earlier runs."""
         return bool(self.existing and value_at(self.existing.document.data, ("spec", "defaults", "history")))
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What is to be written, or what is wrong."""
+    """The files to write, or the problems that prevent it."""
 
     files: Mapping[str, str]
     """Texts by path from the folder of the project's file, which is among them."""
@@ -81,7 +81,10 @@ class Planned:
 
 
 def plan(originals: Sequence[Original], into: Destination) -> Planned:
-    """What to write for originals. Those that do not render again from the base of their group get one each."""
+    """Plan the files to write for originals.
+
+    If an original does not render again from the base of its group, it gets a base of its own.
+    """
     overlays = shipped_overlays(into.target)
     found = groups([import_of(each, overlays, into.target) for each in originals], into.target)
     planned = _planned(found, into)
@@ -206,7 +209,7 @@ _NAMING = "# `naming: fixed` keeps a job's name as it was; without it, a hash fo
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A variant to be written."""
+    """A variant to write."""
 
     name: str
     base: str
@@ -220,16 +223,16 @@ class Entry:
 
 
 def new_project(entries: Sequence[Entry], target: Mapping[str, str]) -> str:
-    """The text of a project with these variants."""
+    """Write a project with these variants."""
     head = ["apiVersion: jobspec.dev/v1alpha1", "kind: Project", "spec:"]
     said = [f"  target: {_mapping(target)}"] if target else []
     return "".join(f"{line}\n" for line in [*head, *said, "  variants:", f"    {_NAMING}", *_lines_of_entries(entries, "    ")])
 
 
 def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
-    """The text of a *project* with variants added behind its own; every byte that is there stays.
+    """Add variants to the text of a *project*, behind its own. Every present byte stays.
 
-    Raises Uncuttable where the text is written in a form to which nothing can be added.
+    Raises Uncuttable if the text is written in a form to which nothing can be added.
     """
     variants, plain = project.marks.nearest(("spec", "variants")), text.removeprefix("\ufeff")
     if not isinstance(variants.children, list) or "\r" in text.replace("\r\n", "\n"):
@@ -341,7 +344,10 @@ class Import:
 
 
 def import_of(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> Import:
-    """The import of an original that shares its base with no other; *overlays* are those that may be taken out of it."""
+    """Return the import of an original that shares its base with no other original.
+
+    *overlays*: the overlays that may be cut out of the base.
+    """
     text, uses = explain(original, overlays, target)
     namespaces = {each.namespace for each in original.documents if not is_cluster_scoped(each.api_version, each.kind)}
     namespace = namespaces.pop() if len(namespaces) == 1 else ""
@@ -351,12 +357,12 @@ def import_of(original: Original, overlays: Mapping[str, LoadedOverlay], target:
 
 
 def documents_in(text: str, target: Target) -> Sequence[Document]:
-    """The documents of a base's text."""
+    """Return the documents of a base's text."""
     return reading.read(Source("", text), target).documents
 
 
 def job_in(text: str, target: Target) -> Document:
-    """The training job of a base's text."""
+    """Return the training job of a base's text."""
     return next(filter(is_workload, documents_in(text, target)))
 
 
@@ -380,13 +386,16 @@ _OWN = ("name", "namespace", "labels", "annotations")
 
 
 def groups(imports: Sequence[Import], target: Target) -> list[list[Import]]:
-    """The imports by the base that they can share, each group in order."""
+    """Group imports by the base that they can share, each group in order."""
     keyed = ((str(number) if each.original.is_fixed else _skeleton(each, target), each) for number, each in enumerate(imports))
     return list(gathered(keyed).values())
 
 
 def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
-    """The imports of a group with one base; as they are where that cannot be cut as they need it."""
+    """Return the imports of a group with one base.
+
+    If the base cannot be cut as the imports need it, return the imports unchanged.
+    """
     jobs = [job_in(each.text, target) for each in group]
     text = group[0].text
     own: dict[str, list[dict[str, str]]] = {}

@@ -25,12 +25,15 @@ LIMIT = 10_000  # variants of a project
 
 
 def size_of(matrix: MarkedTree | None) -> int:
-    """The number of combinations; one without a matrix."""
+    """Return the number of combinations. Without a matrix, it is one."""
     return prod(len(values.value or ()) for values in matrix.value.values()) if matrix else 1
 
 
 def combinations(matrix: MarkedTree | None, spelled: Spelling) -> Iterator[Values]:
-    """The combinations of a matrix's values, the last name's changing fastest; a single empty one without a matrix."""
+    """Yield the combinations of a matrix's values. The last name's values change fastest.
+
+    Without a matrix, there is a single empty combination.
+    """
     named = matrix.value if matrix else {}
     values = [[each.value if isinstance(each.value, bool) else spelled(each) for each in listed.value] for listed in named.values()]
     for combination in product(*values):
@@ -38,7 +41,7 @@ def combinations(matrix: MarkedTree | None, spelled: Spelling) -> Iterator[Value
 
 
 def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:
-    """What is wrong with a matrix and with the names that *parts* of its variant use."""
+    """Yield the problems of a matrix, and of the names in *parts* of its variant."""
     names = matrix.value if matrix else {}
     misread = list(_misread(names, spelled))
     if misread:
@@ -74,7 +77,7 @@ def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Dia
 
 
 def texts_in(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
-    """The texts inside a value, its keys among them, each with its place."""
+    """Yield the strings inside a value, its keys among them, each with its place."""
     if isinstance(tree.value, str):
         yield tree.mark, tree.value
     for child in tree.value if isinstance(tree.value, list) else ():
@@ -85,14 +88,14 @@ def texts_in(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
 
 
 def names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:
-    """The names in `${}` inside a value and its keys, each with its place."""
+    """Yield the names in `${}` inside a value and its keys, each with its place."""
     return ((name, mark) for mark, text in texts_in(tree) if "${" in text for name, is_name in pieces(text) if is_name)
 
 
 def filled(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:
-    """The value with each `${name}` replaced by the matrix's value, its marks those of *layer*.
+    """Replace each `${name}` in a value by the matrix's value. The marks get the *layer*.
 
-    A text that is one whole `${name}` becomes a boolean where the matrix has one.
+    A text that is one whole `${name}` becomes a boolean if the matrix has one.
     """
     value = tree.value
     if isinstance(value, dict):
@@ -105,7 +108,7 @@ def filled(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:
 
 
 def filled_text(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:
-    """The same for a text, which stays one whatever the matrix has."""
+    """Replace each `${name}` in a string. The result is a string, whatever the matrix has."""
     found = filled(tree, values, layer)
     return found.with_value(as_text(found.value))
 
@@ -119,7 +122,7 @@ def _substituted(text: str, values: Values) -> str | bool:
 
 
 class VariantMark(Mark):
-    """A place in a project, as one of a variant's own layer."""
+    """A place in a project, as part of a variant's own layer."""
 
     __slots__ = ()
 
@@ -127,7 +130,7 @@ class VariantMark(Mark):
 
 
 def in_layer(mark: Mark, layer: str) -> Mark:
-    """The same place, as one of a variant's own layer."""
+    """Return the place as part of a variant's own layer."""
     return VariantMark(mark.file, mark.line, mark.column, mark.end_line, mark.end_column, layer)
 
 
@@ -147,18 +150,27 @@ _UNHASHED = (("suspend",), ("runPolicy", "suspend"))
 
 
 def label_of(text: str) -> str:
-    """A text as a DNS-1035 label of any length: `mnist-0.01-1` gives `mnist-0-01-1`; empty where no letter or digit is in it."""
+    """Make a DNS-1035 label of any length from a text: `mnist-0.01-1` gives `mnist-0-01-1`.
+
+    If there is no letter or digit in the text, the label is empty.
+    """
     label = "".join(each if each in _ALLOWED else "-" for each in text.lower()).strip("-")
     return label if not label or label[0] in _LETTERS else f"job-{label}"
 
 
 def hashed(label: str, job: Document, room: int) -> str:
-    """A label that ends in the hash of a job's spec, cut where it would not leave the operator its room; its first letter stays."""
+    """Return a label that ends in the hash of a job's spec.
+
+    If the label would not leave the operator its room, it is cut; its first letter stays.
+    """
     return f"{label[: max(room - _HASH - 1, 1)].rstrip('-')}-{spec_hash(job)}"
 
 
 def spec_hash(job: Document) -> str:
-    """A hash of `apiVersion`, `kind` and `spec` as they are rendered, without `suspend`; metadata and companions do not count."""
+    """Hash `apiVersion`, `kind` and `spec` of a job as they are rendered, without `suspend`.
+
+    Metadata and companions do not count.
+    """
     from hashlib import sha256
     from json import dumps
 
@@ -178,7 +190,10 @@ def _without_path(data: Any, path: tuple[str, ...]) -> Any:
 
 
 def max_name_length(job: Document, runtime: Document | None) -> int:
-    """The longest name of a job that leaves the operator room for its Services and pods; without the runtime, as for `node`."""
+    """Return the longest name of a job that leaves room for names of Services and pods.
+
+    If *runtime* is None, the runtime's job counts as `node`.
+    """
     if job.group_kind == PYTORCHJOB:
         return _MOST - max(len(f"-{role.name.lower()}-{_last_index(job.data, role.name)}") for role in roles_in(job))
     nodes = nodes_of(job.data, runtime)
@@ -197,13 +212,16 @@ def _last_index(job: Any, role: str) -> int:
 
 
 class Spelling:
-    """Gives the text of a scalar by its place in a file."""
+    """The spelling of scalars, by their places in a file."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     def __call__(self, scalar: MarkedTree) -> str:
-        """The text of a scalar; of a number as it is spelt, of one behind an alias or a tag as JSON has it."""
+        """Return the text of a scalar. A number has the text with which it is spelt.
+
+        If a number is behind an alias or a tag, its text is that of JSON.
+        """
         value, mark = scalar.value, scalar.mark
         if isinstance(value, str):
             return value
@@ -213,6 +231,6 @@ class Spelling:
         return as_text(value)
 
     def at(self, mark: Mark) -> str:
-        """The text of the file at a mark; empty where that is more than a line."""
+        """Return the text of the file at a mark. If it has several lines, return an empty string."""
         line = self._lines[mark.line - 1] if 0 < mark.line <= len(self._lines) else ""
         return line[mark.column - 1 : mark.end_column - 1] if mark.line == mark.end_line else ""

@@ -31,7 +31,7 @@ OUTPUT = "rendered"
 
 
 class LoadedProject:
-    """A project whose document has passed its schema."""
+    """A project whose document is valid by its schema."""
 
     def __init__(self, document: Document, text: str) -> None:
         """*text* is what the document was read from."""
@@ -52,22 +52,22 @@ class LoadedProject:
 
     @property
     def contracts(self) -> dict[str, MarkedTree]:
-        """The paths of the contracts that the project declares, by image."""
+        """Return the paths of the contracts that the project declares, by image."""
         return dict((field(self.spec, "checks") or self.spec).entries("contracts"))
 
     @property
     def cluster(self) -> MarkedTree | None:
-        """The path of the cluster that the variants meet; None where the project names none."""
+        """Return the path of the cluster that the variants meet. If there is none, return None."""
         return field(self.spec, "cluster")
 
     @property
     def asked_releases(self) -> dict[str, str]:
-        """The releases that the project asks for, by operator."""
+        """Return the releases that the project asks for, by operator."""
         target = field(self.spec, "target")
         return target.data() if target else {}
 
     def wrong_releases(self) -> Iterator[Diagnostic]:
-        """An error for each operator and release that jobspec does not know."""
+        """Yield an error for each operator and release that jobspec does not know."""
         for operator, release in self.spec.entries("target"):
             if operator not in CHOSEN:
                 hint = closest(operator, CHOSEN) or f"write one of {', '.join(CHOSEN)}"
@@ -78,7 +78,7 @@ class LoadedProject:
 
 
 def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:
-    """The value of a field, None where it is absent or null."""
+    """Return the value of a field. If it is absent or null, return None."""
     child = tree.get(name) if tree else None
     return child if child and child.value is not None else None
 
@@ -87,13 +87,13 @@ def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:
 
 
 class Unreadable(Exception):
-    """Why a file that a project names cannot be read, as the end of a sentence about its path."""
+    """The reason why a file of a project cannot be read, as the end of a sentence."""
 
 
 def only_document(source: Source, kind: GroupKind, otherwise: str) -> Document | FileResult:
-    """The document of a file that holds one of a kind, or what is wrong with the file.
+    """Return the document of a file that holds one of a kind, or the file's problems.
 
-    Raises JobspecError with the words *otherwise* where it holds anything else.
+    Raises JobspecError with the words *otherwise* if the file holds anything else.
     """
     checked = checking.checked(source, (), Cluster())
     if not checked.result.valid:
@@ -105,7 +105,7 @@ def only_document(source: Source, kind: GroupKind, otherwise: str) -> Document |
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base: its documents, and what is wrong with it by itself."""
+    """A base: its documents, and the problems of the base by itself."""
 
     file: str
     documents: Sequence[Document]
@@ -113,7 +113,10 @@ class Base:
 
 
 class Sources:
-    """Reads bases and overlays for a cluster; what is wrong with one is reported where the project names it, or in the file itself."""
+    """A reader of bases and overlays for a cluster.
+
+    A problem is reported at the place where the project names the file, or in the file itself.
+    """
 
     def __init__(self, read: ReadFile, cluster: Cluster, find: Callable[[str], Cluster] | None = None) -> None:
         """*find*: gives the cluster at a path that a variant names; without it, all variants meet the one cluster."""
@@ -124,11 +127,14 @@ class Sources:
         self._base, self._overlay = cache(self._read_base), cache(self._read_overlay)
 
     def of(self, cluster: str) -> Sources:
-        """The same for the cluster at the path that a variant names, which is empty where it names none."""
+        """Return the sources for the cluster at the path that a variant names.
+
+        If the path is empty, return these sources.
+        """
         return self._other(self._find(cluster)) if cluster and self._find else self
 
     def base(self, path: MarkedTree) -> Base:
-        """The base at a path."""
+        """Read the base at a path."""
         found = self._base(path.value)
         if isinstance(found, Base):
             return found
@@ -146,7 +152,7 @@ class Sources:
         return Base(source.name, checked.documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:
-        """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""
+        """Read the overlay of a shipped name or at a path, without values of parameters."""
         found = self._overlay(name)
         if not isinstance(found, str):
             return found
@@ -209,26 +215,26 @@ class Engine:
         """The namespace of the engine's objects."""
 
     def text(self, field: str, default: str = "") -> str:
-        """The text of a field, or its default."""
+        """Return the string of a field, or its default."""
         said = self._tree.get(field)
         return said.value if said and said.value is not None else default
 
     def flag(self, field: str) -> bool | None:
-        """The boolean of a field, None where it is left out."""
+        """Return the boolean of a field. If it is left out, return None."""
         said = self._tree.get(field)
         return said.value if said else None
 
     def place(self, *path: str) -> Mark:
-        """Where to point for a field: at itself, or at the engine where it is left out."""
+        """Return the place of a field. If the field is left out, return the place of the engine."""
         said = self._tree.get(*path)
         return said.place() if said else self.mark
 
     def mistake(self, message: str, *path: str, hint: str) -> Diagnostic:
-        """An error in a field."""
+        """Return an error in a field."""
         return Diagnostic("invalid-project", message, self.place(*path), hint=hint)
 
     def mapping(self, field: str) -> Mapping[str, str]:
-        """The texts of a mapping, none where it is left out."""
+        """Return the strings of a mapping. If it is left out, return an empty one."""
         return {name: value.value for name, value in self._tree.entries(field) if value.value is not None}
 
 
@@ -266,7 +272,7 @@ class EngineSettings:
         self.output_place = (output or tree).place()
 
     def mistakes(self) -> Iterator[Diagnostic]:
-        """The errors in their settings."""
+        """Yield the errors in the settings of the engines."""
         for engine in (self.argocd, self.flux):
             if engine:
                 yield from _wrong_names(engine)

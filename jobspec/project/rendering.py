@@ -68,12 +68,15 @@ class RenderedVariant:
 
 
 def identity_of(document: Document) -> Identity:
-    """The identity of the object in a document."""
+    """Return the identity of the object in a document: group, kind, namespace and name."""
     return document.group_kind[0], document.kind, document.namespace, document.name
 
 
 def render_variant(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = False) -> RenderedVariant:
-    """Render a variant: apply its overlays, name its objects, check them, write them. *outcome*: say what becomes of its job, too."""
+    """Render a variant: apply its overlays, name its objects, check and write them.
+
+    *outcome*: add what becomes of the variant's job.
+    """
     checked, files = documents_of(variant, cluster, outcome=outcome)
     job_name = variant.job_name.mark
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
@@ -82,7 +85,7 @@ def render_variant(variant: PlannedVariant, cluster: Cluster, *, outcome: bool =
 
 
 def judged_together(variants: Sequence[RenderedVariant], clusters: Clusters) -> list[RenderedVariant]:
-    """The same variants, each with the answer of its cluster, which has the objects of all that meet it."""
+    """Judge each variant in its cluster with the objects of all variants that meet the cluster."""
     found = list(variants)
     for path in dict.fromkeys(each.cluster for each in variants):
         met = [number for number, each in enumerate(variants) if each.cluster == path]
@@ -93,9 +96,10 @@ def judged_together(variants: Sequence[RenderedVariant], clusters: Clusters) -> 
 
 
 def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = False) -> tuple[Checked, Mapping[str, Document]]:
-    """What a cluster says to a variant, and its objects by the names of their files; none where there is an error.
+    """Return the verdict of a cluster on a variant, and the variant's objects by file name.
 
-    *outcome*: what becomes of an accepted job is said, too. What the contracts of images say to the flags of programs always is.
+    If there is an error, there are no objects. *outcome*: add what becomes of an accepted job. Problems of flags by the contracts of
+    images are always added.
     """
     file = variant.base.file
     documents, problems = objects_of(variant, cluster)
@@ -116,7 +120,7 @@ def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = F
 
 
 def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
-    """The objects of a variant under their names, and what is wrong with its overlays and names."""
+    """Return the named objects of a variant, and the problems of its overlays and names."""
     applied = _applied(variant, cluster)
     problems = list(applied.diagnostics)
     if has_error(problems):
@@ -141,7 +145,10 @@ def _applied(variant: PlannedVariant, cluster: Cluster) -> Applied:
 
 
 def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
-    """A document in a namespace; itself where none is given, of a kind that has none, and without metadata, which is reported later."""
+    """Put a document into a namespace.
+
+    If no namespace is given, or the kind has none, the document is unchanged. So is a document without metadata, which is reported later.
+    """
     metadata = document.data.get("metadata")
     if namespace is None or is_cluster_scoped(document.api_version, document.kind) or not isinstance(metadata, dict):
         return document
@@ -227,7 +234,7 @@ _HOOK: Path = ("metadata", "annotations", "argocd.argoproj.io/hook")  # which a 
 
 
 def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnostic]:
-    """A warning for each time to live that makes a finished job run again."""
+    """Yield a warning for each time to live that makes a finished job run again."""
     for document in documents:
         path = _OF_RUNTIME if document.group_kind in kinds.RUNTIMES else _JOBS.get(document.group_kind, ())
         seconds = value_at(document.data, path) if path else None

@@ -54,17 +54,20 @@ _JOBS = ("pytorchjob-", "trainjob-")
 
 @dataclass(frozen=True, slots=True)
 class VariantsTree:
-    """The files of variants' objects by path, and the objects that two variants make differently."""
+    """The files of variants' objects by path, and problems of objects with two owners.
+
+    Such a problem is an object that two variants make differently.
+    """
 
     placed: Mapping[str, PlacedObject] = field(default_factory=dict)
     diagnostics: Sequence[Diagnostic] = ()
 
     def only(self, variants: Collection[str]) -> VariantsTree:
-        """The files of these variants' objects, shared ones too."""
+        """Return the tree with the files of these variants' objects, shared ones too."""
         return VariantsTree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
 
     def text(self) -> str:
-        """All objects as one stream, in the order in which they are needed."""
+        """Write all objects as one stream, in the order in which they must be applied."""
         texts = {path: each.content.decode().removeprefix(f"{HEADER}\n") for path, each in self.placed.items()}
         return "---\n".join(texts[path] for path in sorted(texts, key=_stream_order))
 
@@ -77,7 +80,10 @@ def _stream_order(path: str) -> tuple[int, str]:
 
 
 def tree_of(variants: Iterable[RenderedVariant]) -> VariantsTree:
-    """The tree of the valid variants; an object that several of them have stands in a folder of its own, so that it belongs to none."""
+    """Return the tree of the valid variants.
+
+    If several variants have an object, its file is in a folder of shared objects, so that it belongs to none of them.
+    """
     first: dict[Identity, tuple[str, RenderedObject]] = {}
     users: dict[Identity, list[str]] = {}
     problems: list[Diagnostic] = []
@@ -100,19 +106,25 @@ def tree_of(variants: Iterable[RenderedVariant]) -> VariantsTree:
 
 
 def shared_path(identity: Identity) -> str:
-    """The path of a shared object, which depends on nothing but what it is."""
+    """Return the path of a shared object. It depends only on the object's identity."""
     _, kind, namespace, name = identity
     return "/".join(part for part in (SHARED, namespace, f"{kind.lower()}-{name}.yaml") if part)
 
 
 def with_inventory(files: Files, hashes: Mapping[str, str] = {}) -> dict[str, bytes]:
-    """The files of a tree and their inventory; *hashes* are those of files that are not as they were written."""
+    """Add the inventory to the files of a tree.
+
+    *hashes*: the hashes of files that are not as they were written.
+    """
     found = {path: hashes.get(path) or digest_of(content) for path, content in files.items()}
     return {**files, NAME: as_rendered(text_of(found))}
 
 
 def complete(tree: VariantsTree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
-    """The whole tree: the objects' files, the *kept* files, the kustomizations and the inventory."""
+    """Return the whole tree: objects' files, *kept* files, kustomizations and inventory.
+
+    *kept_hashes*: the hashes of the kept files.
+    """
     moved = set(_moved(kept, tree))
     changed = {_folder(path) for path in [*tree.placed, *moved]}
     gone = {path for path in kept if path in moved or (path.endswith(f"/{KUSTOMIZATION}") and _folder(path) in changed)}
@@ -145,7 +157,7 @@ def _folder(path: str) -> str:
 
 
 def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
-    """The lines of a unified diff between two states of a folder."""
+    """Yield the lines of a unified diff between two states of a folder."""
     from difflib import unified_diff
 
     around = f"{folder}/" if folder else ""
@@ -167,9 +179,9 @@ def _ended(line: str) -> str:
 
 
 def kustomization(resources: Collection[str], *, in_order: bool = False) -> bytes:
-    """The content of a `kustomization.yaml` with these resources.
+    """Write a `kustomization.yaml` with these resources.
 
-    With a runtime among them, or *in_order*, they are applied in the order in which they stand there.
+    With a runtime among the resources, or *in_order*, they are applied in the order in which they are listed.
     """
     data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources, key=_apply_order)}
     order = {"sortOptions": {"order": "fifo"}} if in_order or _need_order(resources) else {}
@@ -189,7 +201,7 @@ def _apply_order(path: str) -> tuple[int, str]:
 
 
 def as_rendered(text: str) -> bytes:
-    """The content of a file that says in its first line that it is rendered."""
+    """Return the content of a rendered file. Its first line says that it is rendered."""
     return f"{HEADER}\n{text}".encode()
 
 
@@ -202,7 +214,10 @@ NAME = ".jobspec-inventory"
 
 
 def text_of(hashes: Mapping[str, str]) -> str:
-    """The inventory of hashes by path, with a line of its own before each folder, so that Git can merge changes of different variants."""
+    """Write the inventory of hashes by path, with a line of its own before each folder.
+
+    These lines let Git merge changes of different variants.
+    """
     lines, before = [], ""
     for path in sorted(hashes, key=lambda each: ("/" in each, each)):
         folder = path.rpartition("/")[0].partition("/")[0]
@@ -213,7 +228,10 @@ def text_of(hashes: Mapping[str, str]) -> str:
 
 
 def parse(text: str) -> dict[str, str]:
-    """The hashes by path. Raises ValueError for what is no inventory, such as one with two sides of a merge."""
+    """Read the hashes by path of an inventory.
+
+    Raises ValueError if the text is no inventory, such as one with two sides of a merge.
+    """
     hashes = {}
     for line in text.splitlines():
         if line.startswith("#"):
@@ -226,7 +244,10 @@ def parse(text: str) -> dict[str, str]:
 
 
 def inventory_in(found: Files) -> dict[str, str] | None:
-    """The hashes in the inventory of a tree; None where that cannot be read: in a merge, Git may have left conflict markers in it."""
+    """Return the hashes in the inventory of a tree. If it cannot be read, return None.
+
+    In a merge, Git may have left conflict markers in the inventory.
+    """
     try:
         return parse(found.get(NAME, b"").decode())
     except ValueError:
@@ -234,19 +255,19 @@ def inventory_in(found: Files) -> dict[str, str] | None:
 
 
 def digest_of(content: bytes) -> str:
-    """The hash of a file's content."""
+    """Return the hash of a file's content."""
     return sha256(content).hexdigest()
 
 
 def ours(found: Mapping[str, bytes], hashes: Mapping[str, str]) -> dict[str, bytes]:
-    """The files of a folder that are as they were written."""
+    """Return the files of a folder that are as jobspec wrote them."""
     return {path: content for path, content in found.items() if path in hashes and digest_of(content) == hashes[path]}
 
 
 def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
-    """Of a folder with the files *found*: our files that somebody changed, stale ones too, and files that are not ours.
+    """Return our files with edits, stale files too, and files of others, in the files *found*.
 
-    A file that is as *wanted* is ours whoever wrote it.
+    A file that is as *wanted* is ours, whatever program wrote it.
     """
     others = [path for path in sorted(found) if path != NAME and found[path] != wanted.get(path)]
     edited = [path for path in others if path in hashes and digest_of(found[path]) != hashes[path]]
@@ -268,7 +289,7 @@ _HOW_TO_ADD = "# The plugin's sidecar: kubectl patch deployment argocd-repo-serv
 
 @dataclass(frozen=True, slots=True)
 class EngineTree:
-    """The files of the engines' folder by path, and what the engines cannot do."""
+    """The files of the engines' folder by path, and diagnostics about the engines' limits."""
 
     files: Files = field(default_factory=dict)
     diagnostics: Sequence[Diagnostic] = ()
@@ -277,9 +298,10 @@ class EngineTree:
 def engine_tree(
     engines: EngineSettings | None, variants: Iterable[RenderedVariant], tree: VariantsTree, *, earlier: Files, path: str, project: str
 ) -> EngineTree:
-    """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository.
+    """Return the folder of the engines that sync the *tree* of variants and *earlier* runs.
 
-    *project*: the path of the project's file in it. There are no files without engines.
+    *path*: the path of the tree in the repository; *project*: the path of the project's file in the repository. Without engines, there
+    are no files.
     """
     if not engines:
         return EngineTree()
@@ -351,7 +373,7 @@ def _rendered_text(each: dict[str, Any], comment: str = "") -> bytes:
 
 @dataclass(frozen=True)
 class Whole:
-    """What a project renders to, and what is wrong with it."""
+    """The rendered files of a project, and its problems."""
 
     diagnostics: Sequence[Diagnostic]
     """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
@@ -365,12 +387,15 @@ class Whole:
 
     @property
     def valid(self) -> bool:
-        """Whether nothing is wrong that keeps the project from being rendered."""
+        """True if no problem prevents the project from being rendered."""
         return not has_error(self.diagnostics)
 
 
 def project_in(source: Source) -> LoadedProject | FileResult:
-    """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
+    """Read the project in a file, or return the problems of the file.
+
+    Raises JobspecError if the file holds anything else, too.
+    """
     found = only_document(source, PROJECT, "a project file must hold one document, the project")
     if isinstance(found, FileResult):
         return found
@@ -380,7 +405,10 @@ def project_in(source: Source) -> LoadedProject | FileResult:
 
 
 def whole(source: Source, read: ReadFile, cluster: Cluster | None = None) -> Whole:
-    """The project in a file, with the files that it names, in a *cluster*, or else in one of its releases."""
+    """Read and render the project in a file, with the files that it names.
+
+    Without a *cluster*, the project meets one of its own releases.
+    """
     project = project_in(source)
     if isinstance(project, FileResult):
         return Whole(project.diagnostics)

@@ -63,12 +63,15 @@ class PlannedVariant:
     """The path of the cluster that it meets; empty for the project's."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> PlannedVariant:
-        """The same variant with the runs among the files of its folder, where earlier ones stay."""
+        """Return the variant with the runs among the files of its folder, if earlier runs stay."""
         return replace(self, history=self.history.with_runs(files)) if self.history else self
 
 
 def variants_of(project: LoadedProject, sources: Sources) -> tuple[list[PlannedVariant], list[Diagnostic]]:
-    """The variants of a project, and what is wrong with what it says of them; with an error, those at fault are missing."""
+    """Return the variants of a project, and the problems of their entries.
+
+    A variant with an error is missing.
+    """
     found, problems = combinations_of(project, sources)
     made, wrong = variants_from(found, project, sources)
     return made, [*problems, *wrong]
@@ -77,14 +80,14 @@ def variants_of(project: LoadedProject, sources: Sources) -> tuple[list[PlannedV
 def variants_from(
     combinations: Sequence[Combination], project: LoadedProject, sources: Sources
 ) -> tuple[list[PlannedVariant], list[Diagnostic]]:
-    """The variants of some combinations, and what is wrong with these."""
+    """Return the variants of some combinations, and the problems of the combinations."""
     made = [variant_of(each, project, sources) for each in combinations]
     wrong = deduplicated(problem for each in made if isinstance(each, list) for problem in each)
     return [each for each in made if not isinstance(each, list)], wrong
 
 
 def variant_of(combination: Combination, project: LoadedProject, sources: Sources) -> PlannedVariant | list[Diagnostic]:
-    """The variant of one combination, or what is wrong with it."""
+    """Return the variant of one combination, or the problems of the combination."""
     sources = sources.of(combination.cluster)
     entry, values, name = combination.entry, combination.values, combination.name
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
@@ -137,7 +140,7 @@ _LISTS = ("overlays", "resources")
 
 
 class SharedOverlays:
-    """The overlays that an entry names, where they are the same for all its combinations."""
+    """The overlays that an entry names, if they are the same for all its combinations."""
 
     def __init__(self, overlays: Sequence[LoadedOverlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
         self.overlays = overlays
@@ -148,7 +151,10 @@ class SharedOverlays:
         self._applied: Applied | None = None
 
     def applied(self, apply: Callable[[Sequence[LoadedOverlay]], Applied]) -> Applied:
-        """The overlays applied to this base: *apply* does so for the first combination, and the others share the result."""
+        """Return the overlays applied to this base.
+
+        *apply* applies them for the first combination; the other combinations share the result.
+        """
         if self._applied is None:
             self._applied = apply(self.overlays)
         return self._applied
@@ -173,20 +179,20 @@ class Combination:
 
     @property
     def hashed(self) -> bool:
-        """Whether the job's name ends in a hash of its spec."""
+        """True if the job's name ends in a hash of its spec."""
         return _is_hashed(self.entry)
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether earlier runs stay."""
+        """True if earlier runs stay."""
         history = self.entry.get("history")
         return bool(history and history.value)
 
 
 def combinations_of(project: LoadedProject, sources: Sources) -> tuple[list[Combination], list[Diagnostic]]:
-    """The combinations of a project in the order of its file, and what is wrong with the entries and names.
+    """Return the combinations of a project in file order, and problems of entries and names.
 
-    There are none of an entry with a mistake, and none at all where they are too many.
+    An entry with a mistake has no combinations. If there are too many, there are none at all.
     """
     entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
     problems = list(_too_many(entries))
@@ -294,7 +300,10 @@ def _what_differs(first: Combination, second: Combination) -> str:
 def overlays_of(
     entries: Sequence[MarkedTree], values: Values, spelled: Spelling, sources: Sources
 ) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
-    """The overlays of a variant's *entries*, in order, and what is wrong with those; of one that stands twice the later entry counts."""
+    """Load the overlays of a variant's *entries*, in order, and return their problems.
+
+    If an overlay is named twice, the later entry counts.
+    """
     found: dict[str, LoadedOverlay] = {}
     problems: list[Diagnostic] = []
     for entry in entries:
@@ -343,9 +352,10 @@ def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree]
 
 
 def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[LoadedOverlay | None, list[Diagnostic]]:
-    """The overlay of a variant's flags, labels, queue, annotations and companions, which overrides others, and what is wrong with it.
+    """Return the overlay of a variant's own flags, labels, queue, annotations and companions.
 
-    None where the variant says none of these. Names and the namespace are no part of it: they are written into rendered objects.
+    The overlay overrides others; its problems are returned, too. If the variant has none of these fields, the overlay is None. Names and
+    the namespace are no part of it: they are written into rendered objects.
     """
     names = ("flags", "labels", "annotations", "resources", "queue")
     said = {name: filled(part, values, variant) for name in names if (part := entry.get(name))}
@@ -401,21 +411,24 @@ ANNOTATION = "jobspec.dev/run"
 
 @dataclass(frozen=True)
 class Run:
-    """A job of a variant that stands in the tree."""
+    """A rendered job of a variant in the tree."""
 
     path: str
     job: Document
 
     @property
     def number(self) -> int:
-        """Counts the runs from 1; 0 for one that was rendered before the variant had a history."""
+        """Return the number of the run, counted from 1.
+
+        If the run was rendered before the variant had a history, return 0.
+        """
         said = str(value_at(self.job.data, ("metadata", "annotations", ANNOTATION)) or "")
         return int(said) if said.isascii() and said.isdigit() else 0
 
 
 @dataclass(frozen=True)
 class History:
-    """How many earlier runs of a variant stay, and those that the tree has."""
+    """The limit of earlier runs of a variant, and the runs in the tree."""
 
     limit: MarkedTree
     """The number of earlier runs, at its place in the project."""
@@ -423,24 +436,33 @@ class History:
     """The runs in the tree, the newest last."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> History:
-        """The same with the runs among the files of the variant's folder, of which the later one of two with one number counts as newer."""
+        """Return the history with the runs among the files of the variant's folder.
+
+        If two runs have one number, the later one counts as newer.
+        """
         runs = [run for path, content in files.items() if (run := _run_in(path, content))]
         return History(self.limit, sorted(runs, key=lambda each: each.number))
 
     def number_of(self, job: Document) -> MarkedTree:
-        """The number of a rendered job, as the text of its annotation: the next one, unless the job is the newest run already."""
+        """Return the number of a rendered job, as the text of its annotation.
+
+        It is the next number, unless the job is the newest run already.
+        """
         newest = self.runs[-1].number if self.runs else 0
         known = self._known(job)
         number = newest if known and known.number == newest else newest + 1
         return self.limit.with_value(str(max(number, 1)))
 
     def earlier(self, job: Document) -> list[str]:
-        """The paths of the runs that stay beside a rendered job, the newest ones."""
+        """Return the paths of the runs that stay beside a rendered job, the newest ones."""
         others = [each.path for each in self.runs if not _is_same(each.job, job)]
         return others[len(others) - min(self.limit.value, len(others)) :]
 
     def returned(self, job: Document) -> Diagnostic | None:
-        """A warning where a rendered job is an earlier run again, which is still there and so is not started anew."""
+        """Return a warning if a rendered job is an earlier run again.
+
+        The earlier run is still there, and so is not started again.
+        """
         known = self._known(job)
         if known is None or known.number == self.runs[-1].number:
             return None
@@ -458,7 +480,7 @@ def _is_same(one: Document, other: Document) -> bool:
 
 
 def documents_in(content: bytes, path: str = "") -> list[Document]:
-    """The objects in a file of a tree, in which somebody may have written anything."""
+    """Return the objects in a file of a tree. The file may hold anything."""
     return read(content.decode(errors="replace"), file=path)[0]
 
 

@@ -36,6 +36,8 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     releases = _releases_met(context.cluster, files, results.projects)
+    from jobspec.session.delivery import deliver
+
     deliver([*context.remarks, *files], releases, options, sys.stdout, read=reader(results.found))
     return 1 if fails else 0
 
