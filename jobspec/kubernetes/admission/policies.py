@@ -63,7 +63,7 @@ class Request(NamedTuple):
 
     @property
     def operation(self) -> Operation:
-        """What is done."""
+        """Return the operation: `CREATE` or `UPDATE`."""
         return "CREATE" if self.old is None else "UPDATE"
 
     @property
@@ -82,7 +82,10 @@ class Request(NamedTuple):
         return self.plural or kinds.plural_of(self.object["kind"])
 
     def in_version(self, version: str) -> Request:
-        """The request as a policy sees it whose rules are for another version. Raises NotKnown for what jobspec does not convert."""
+        """Return the request as a policy sees it if the policy's rules are for another version.
+
+        Raises NotKnown if jobspec does not convert the object.
+        """
         if version == self.version:
             return self
         sides = [each and self.converted(each, version) for each in (self.object, self.old)]
@@ -92,12 +95,12 @@ class Request(NamedTuple):
 
     @property
     def of_resource(self) -> tuple[GroupKind, str, Operation, str]:
-        """What is done to which resource."""
+        """Return the operation and the resource."""
         return self.kind, self.version, self.operation, self.plural
 
     @property
     def is_namespaced(self) -> bool:
-        """Whether the object is in a namespace."""
+        """True if the object is in a namespace."""
         return not is_cluster_scoped(self.object["apiVersion"], self.object["kind"])
 
     @property
@@ -530,7 +533,7 @@ class Inputs:
 
     @property
     def bits(self) -> int:
-        """Of the size of the largest value, rounded up."""
+        """Return the bits of the size of the largest value, rounded up."""
         return _rounded(self._largest)
 
     @property
@@ -867,7 +870,7 @@ class Values:
 
     @property
     def data(self) -> Data:
-        """All values by their names."""
+        """Return all values by their names."""
         return {**self._data, VARIABLES: self.variables}
 
     @property
@@ -885,7 +888,10 @@ class Values:
         self.variables[name] = value
 
     def spend(self, expression: _PolicyExpression) -> str:
-        """Why a server may not evaluate an expression for what it costs; empty where it does."""
+        """Return why a server may refuse to evaluate an expression for its cost.
+
+        If the server evaluates the expression, return an empty string.
+        """
         self._spent_on.append(expression)
         self._costs.append(expression.at_most(self.largest))
         if self._costs[-1] <= _LIMIT and sum(self._costs) <= self._budget:
@@ -896,7 +902,7 @@ class Values:
         return "may cost, with those before it, more than a server spends on a policy" if sum(self._costs) > self._budget else ""
 
     def is_null(self, name: str) -> bool:
-        """Whether a name stands for no object."""
+        """True if a name stands for no object."""
         return name in self._data and self._data[name] is None
 
     def of_variable(self, name: str) -> Any:
