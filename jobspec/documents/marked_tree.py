@@ -61,7 +61,10 @@ class MarkedTree:
         return iter(child.value.items() if child and isinstance(child.value, dict) else ())
 
     def replace_at(self, path: tuple[str | int, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
-        """The whole tree with the one at *path*, which has to exist, replaced by what *change* makes of it."""
+        """Return the whole tree with the tree at *path* replaced by the result of *change*.
+
+        The path must exist.
+        """
         if not path:
             return change(self)
         step = str(path[0])
@@ -78,7 +81,10 @@ class MarkedTree:
         return self._data
 
     def marks(self) -> Marks:
-        """The marks, as a tree of the same shape as the plain data; of those inside, few are asked for."""
+        """Return the marks, as a tree of the same shape as the plain data.
+
+        Few marks inside are asked for.
+        """
         if not isinstance(self.value, (dict, list)):
             return Marks(self.mark, self.key)
         return Marks(self.mark, self.key, make=lambda: each_inside(self.value, lambda _, child: child.marks()))
