@@ -153,7 +153,10 @@ class Addresses:
         return self._replaced(self._hosts, text)
 
     def in_made(self, text: str) -> str:
-        """A text that variables were put into, with the addresses that have a subdomain replaced: other words may be no addresses."""
+        """Replace the addresses with a subdomain in a text that variables were put into.
+
+        Other words may be no addresses.
+        """
         return self._replaced(self._below, text)
 
     def in_variable(self, name: str, value: str) -> str:

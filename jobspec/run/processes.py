@@ -74,12 +74,12 @@ class LocalRun:
 
     @property
     def restarts(self) -> int:
-        """How often pods were started again."""
+        """Return how often pods were started again."""
         return len(self._restarted)
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether the user's own time is over."""
+        """True if the user's own time is over."""
         return _TIMEOUT in self._expired
 
     async def condition(self, kills: Sequence[tuple[str, float]]) -> Condition:
