@@ -14,25 +14,31 @@ if TYPE_CHECKING:
 
 
 def is_available() -> bool:
-    """Whether the CEL library is installed; without it, every other function here raises ImportError."""
+    """True if the CEL library is installed.
+
+    Without the library, every other function here raises ImportError.
+    """
     from importlib.util import find_spec
 
     return find_spec("cel_expr_python") is not None
 
 
 def re2_matches(pattern: str, text: str) -> bool:
-    """Whether *pattern* matches somewhere in *text*. Raises ValueError for an invalid pattern."""
+    """True if *pattern* matches somewhere in *text*. Raises ValueError for an invalid pattern."""
     return bool(_evaluated("text.matches(pattern)", pattern, text))
 
 
 def find_all(pattern: str, text: str, most: int = -1) -> list[str]:
-    """The non-overlapping matches of *pattern* in *text*, from the left, at most *most* of them; all where *most* is negative."""
+    """Return the matches of *pattern* in *text* from the left, without overlaps.
+
+    There are at most *most* matches. If *most* is negative, all are returned.
+    """
     found: list[str] = _evaluated("regex.extractAll(text, pattern)", f"({_without_captures(pattern)})", text)
     return found if most < 0 else found[:most]
 
 
 def complaint(pattern: str) -> str:
-    """Why Go does not compile the pattern; empty if it does."""
+    """Return why Go does not compile the pattern; empty if Go compiles it."""
     if "\\C" in _tokens(pattern):
         return "invalid escape sequence: \\C"
     try:
@@ -80,11 +86,14 @@ _PIECE = re.compile(rf"{_CLASS}|{_ESCAPE}|(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}
 
 
 class PatternNotEvaluated(Exception):
-    """The pattern cannot be matched here; the text says why."""
+    """The pattern cannot be matched here. The text says why."""
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether *pattern* matches somewhere in *text*. Raises PatternNotEvaluated if it needs RE2 and that is not installed."""
+    """True if *pattern* matches somewhere in *text*.
+
+    Raises PatternNotEvaluated if the pattern needs RE2 and RE2 is not installed.
+    """
     try:
         return re2_matches(pattern, text)
     except ImportError:

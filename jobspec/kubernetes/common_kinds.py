@@ -41,7 +41,7 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
 
 
 class CommonKind(Record):
-    """A version of a common kind: the shape of its objects, whether they have a namespace, and the release that the shape is of."""
+    """A version of a common kind: the shape of its objects, their scope, and the release."""
 
     shape: Shape
     namespaced: bool
@@ -52,7 +52,10 @@ _loaded: dict[tuple[str, str], dict[str, CommonKind]] = {}
 
 
 def find(document: Document, target: Target) -> CommonKind | None:
-    """The common kind of a document; None where it is of another kind, or of a version that we have no schema of."""
+    """Return the common kind of a document.
+
+    If the document is of another kind, or of a version without a schema of ours, return None.
+    """
     group, _, version = document.api_version.rpartition("/")
     name = (group, document.kind)
     if name not in _loaded:
@@ -63,7 +66,7 @@ def find(document: Document, target: Target) -> CommonKind | None:
 
 
 def file_of(group: str, kind: str) -> str:
-    """Where the schemas of a kind are below `schemas/`."""
+    """Return the path of a kind's schemas below `schemas/`."""
     return f"{FOLDER}/{group}/{kind.lower()}.json"
 
 
@@ -81,7 +84,10 @@ def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
 
 
 def files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> Iterator[tuple[str, str]]:
-    """The path and the text of each kind's file, by CRDs of projects: name, release, CRD. The first release with a version counts."""
+    """Yield the path and the text of each kind's file, from CRDs of projects.
+
+    *crds*: name, release and CRD. If several releases have a version, the first one counts.
+    """
     import json
 
     made: dict[str, dict[str, Any]] = {}

@@ -31,7 +31,10 @@ _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(.[0-9]+)?([Z
 
 
 def json_schema(model: type[Model], release: str, version: str = "") -> Schema:
-    """The JSON Schema of a version of a kind, the newest by default, at a release; its shared shapes in `$defs`."""
+    """Return the JSON Schema of a version of a kind, the newest by default, at a release.
+
+    Shared shapes are in `$defs`.
+    """
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     version = version or resource.version
     structure = structure_of(model, release, version)
@@ -114,7 +117,7 @@ def _format(name: str, *, typed: bool) -> Schema:
 
 
 def text(model: type[Model], release: str, version: str) -> str:
-    """The text of a kind's JSON Schema file."""
+    """Write a kind's JSON Schema file."""
     return json.dumps(json_schema(model, release, version), indent=1) + "\n"
 
 
@@ -127,7 +130,10 @@ _PREFIX = "dev.jobspec"
 
 
 def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -> dict[str, Any]:
-    """*base*, a Swagger 2.0 document, with kinds at their releases added; definitions of the same kinds are replaced."""
+    """Add kinds at their releases to *base*, a Swagger 2.0 document.
+
+    Definitions of the same kinds are replaced.
+    """
     definitions: Definitions = {}
     paths: dict[str, Any] = {}
     for model, release in kinds:

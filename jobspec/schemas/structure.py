@@ -31,9 +31,9 @@ _INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the fo
 
 @cache
 def structure_of(model: type[base.Model], release: str, version: str = "") -> Structure:
-    """The structure of a kind at a release of its component, in its newest *version* unless another one is asked for.
+    """Return the structure of a kind at a release, in its newest *version* or the given one.
 
-    Callers share it and must not change it.
+    The release is one of the kind's component. Callers share the structure and must not change it.
     """
     structure = _object_structure(model, _context_of(model.RESOURCE, release, version))  # type: ignore[attr-defined]
     for name in ("apiVersion", "kind"):
@@ -43,7 +43,7 @@ def structure_of(model: type[base.Model], release: str, version: str = "") -> St
 
 
 def facts_of(resource: base.Resource, release: str, version: str, facts: Iterable[object]) -> list[Any]:
-    """Those of a kind's facts, such as its columns, that hold in a version of it at a release."""
+    """Return the facts of a kind, such as its columns, that hold in a version at a release."""
     return list(_context_of(resource, release, version).facts(facts))
 
 
@@ -56,12 +56,15 @@ def _context_of(resource: base.Resource, release: str, version: str) -> _Context
 
 
 def structure_of_part(model: type[base.Model]) -> Structure:
-    """The structure of a model as part of a built-in kind, at the newest release of Kubernetes."""
+    """Return the structure of a model as part of a built-in kind, at the newest release."""
     return _object_structure(model, _Context(list(RELEASES["kubernetes"].values())[-1], builtin=True))
 
 
 def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Add a shape to *definitions* unless it is there; gives its name, with a number if other shapes have the name."""
+    """Add a shape to *definitions* unless it is there, and return its name.
+
+    If other shapes have the name, it gets a number.
+    """
     found, number = name, 1
     while definitions.setdefault(found, made) != made:
         number += 1
@@ -207,7 +210,7 @@ def _upstream() -> dict[str, Any]:
 
 
 def releases_of(api_version: str, kind: str) -> list[str]:
-    """The releases that serve a built-in kind, oldest first."""
+    """Return the releases that serve a built-in kind, oldest first."""
     if kind == CustomResourceDefinition.__name__:
         return list(RELEASES["kubernetes"])
     return [release for release, served in _upstream()["releases"].items() if f"{api_version} {kind}" in served]
@@ -215,7 +218,10 @@ def releases_of(api_version: str, kind: str) -> list[str]:
 
 @cache
 def structure_of_builtin(api_version: str, kind: str, release: str) -> Structure:
-    """The structure of a kind at a release that serves it; callers share it and must not change it."""
+    """Return the structure of a kind at a release that serves the kind.
+
+    Callers share the structure and must not change it.
+    """
     if kind == CustomResourceDefinition.__name__:
         return structure_of(CustomResourceDefinition, release)
     return _built(_upstream()["releases"][release][f"{api_version} {kind}"], {})
