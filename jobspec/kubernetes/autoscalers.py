@@ -35,7 +35,10 @@ _LONGEST_PERIOD = 1800
 
 
 def autoscaler_problems(autoscaler: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a new or changed autoscaler; an update may keep what *old* has of 0 replicas and of wrong API versions."""
+    """Yield the problems of a new or changed autoscaler.
+
+    An update may keep 0 replicas and wrong API versions of *old*.
+    """
     spec, stored = autoscaler.get("spec", {}), (old or {}).get("spec", {})
     yield from _replica_limit_problems(spec, lowest=0 if stored.get("minReplicas") == 0 or is_at_least(release, "1.37") else 1)
     scaled, was = spec.get("scaleTargetRef", {}), stored.get("scaleTargetRef", {})

@@ -20,12 +20,18 @@ _LISTS = ("anyOf", "oneOf", "allOf")
 
 
 def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
-    """The shape of a kind's objects, by the schema and the subresources of a version; *metadata* is the shape of any object's metadata."""
+    """Return the shape of a kind's objects from the schema and subresources of a version.
+
+    *metadata*: the shape of any object's metadata.
+    """
     return linked(root_table(schema, metadata, subresources=subresources))[0]
 
 
 def root_table(schema: Schema, metadata: Shape, *, subresources: Raw) -> list[Any]:
-    """The raw shapes of a kind's objects: the first is that of the objects, the second is *metadata* itself."""
+    """Return the raw shapes of a kind's objects.
+
+    The first shape is that of the objects, the second is *metadata* itself.
+    """
     table: list[Any] = [{}, metadata]
     raw = _raw(schema, table, is_resource=True)
     raw["required"] = [name for name in raw["required"] if name not in _OWN]
@@ -36,7 +42,10 @@ def root_table(schema: Schema, metadata: Shape, *, subresources: Raw) -> list[An
 
 
 def shape_of(schema: Schema, metadata: Shape, *, is_branch: bool = False) -> Shape:
-    """The shape of the values of a part of a schema; all limits, formats and choices of a branch of `anyOf` are `conditions`."""
+    """Return the shape of the values of a part of a schema.
+
+    All limits, formats and choices of a branch of `anyOf` are `conditions`.
+    """
     table: list[Any] = [{}, metadata]
     table[0] = _raw(schema, table, is_branch=is_branch)
     return linked(table)[0]

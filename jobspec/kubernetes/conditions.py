@@ -124,7 +124,10 @@ class _BranchNotEvaluated(Exception):
 
 
 def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Problems:
-    """The problems of a value with its defaults, and of all values inside it; on an update, *before* correlates it with the stored one."""
+    """Yield the problems of a value with its defaults, and of all values inside it.
+
+    On an update, *before* correlates the value with the stored one.
+    """
     if value is None or not shape.combined or not _has_type(value, shape) or (before and before.is_same()):
         return
     yield from _of_value(value, shape, path)
@@ -133,7 +136,10 @@ def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated
 
 
 def broken_branch(value: Any, branch: Shape, path: Path) -> Problems:
-    """The problems of a value, and of all values inside it, by a branch; none if the value has another type than the branch."""
+    """Yield the problems of a value, and of all values inside it, by a branch.
+
+    If the value has another type than the branch, there are none.
+    """
     if not _has_type(value, branch):
         return
     if value is not None:
@@ -206,7 +212,10 @@ _NUMBERS, _NUMBERS_SINCE = ("int32", "int64", "float", "double"), "1.36"
 
 
 def checked_by(release: str, schema: Data) -> Data:
-    """A schema without the formats that a release of Kubernetes does not check yet, and with limits of integers as it reads them."""
+    """Return a schema as a release of Kubernetes checks it.
+
+    Formats that the release does not check yet are removed. Limits of integers are as the release reads them.
+    """
     if is_at_least(release, _NUMBERS_SINCE):
         return schema
     made = dict(schema)

@@ -72,7 +72,7 @@ def child_of(shape: Shape, name: str) -> Shape | None:
 
 
 def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]:
-    """The fields, map values or items of a value that have a shape: the step, the shape and the value of each."""
+    """Yield step, shape and value of each field, map value or item that has a shape."""
     if isinstance(value, dict):
         for name, inner in value.items():
             child = child_of(shape, name)
@@ -84,7 +84,10 @@ def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]
 
 
 def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
-    """The old value, with its sets and list maps in the order of the new value, as CEL rules ignore their order."""
+    """Return the old value, with its sets and list maps in the order of the new value.
+
+    CEL rules ignore their order.
+    """
     if shape is None:
         return old
     if isinstance(old, dict) and isinstance(value, dict):

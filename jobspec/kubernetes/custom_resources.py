@@ -27,7 +27,10 @@ _OF_STRUCTURE = ("wrong-type", "missing-field", "unknown-field", "duplicate-item
 
 
 def custom_resource_problems(data: Any, shape: Shape, found: list[Problem], stored: Any, *, namespaced: bool) -> list[Problem]:
-    """All problems of a custom resource: those *found* in its structure, and the rest; as an update of *stored*, unless that is None."""
+    """Return all problems of a custom resource: those *found* in its structure, and the rest.
+
+    If *stored* is given, the resource is an update of it.
+    """
     whole = _as_stored(data, shape)
     before = None if stored is None else _correlated(whole, stored, shape)
     if before:

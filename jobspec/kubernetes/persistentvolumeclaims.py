@@ -35,9 +35,10 @@ _QUANTITIES: tuple[Path, ...] = (_REQUESTS, _LIMITS, ("status", "capacity"), ("s
 
 
 def claim_problems(data: Data, found: list[Problem], _: Shape, old: Data | None, release: str) -> list[Problem]:
-    """The problems of a claim, as an update of *old* unless that is None: those *found* in its structure, and those of Go code.
+    """Return the problems of a claim: those *found* in its structure, and those of Go code.
 
-    Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.
+    If *old* is given, the claim is an update of it. Only the Go code decides which fields of the spec are required. A missing field is
+    not reported if an unknown one was meant for it.
     """
     if old is not None:
         reported = {problem.path for problem in found}
@@ -55,7 +56,10 @@ def claim_problems(data: Data, found: list[Problem], _: Shape, old: Data | None,
 
 
 def claim_spec_problems(data: Data, release: str) -> Problems:
-    """The problems of the spec of a claim, or of a claim's template, apart from what the volume is filled from."""
+    """Yield the problems of the spec of a claim or of a claim's template.
+
+    Problems of the volume's sources are left out.
+    """
     yield from _slow_quantities(data)
     spec = data.get("spec")
     if spec is None:

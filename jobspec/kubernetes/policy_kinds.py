@@ -332,7 +332,10 @@ class _CompiledExpressions:
         patches: bool = False,
         is_trimmed: bool = False,
     ) -> Generator[Problem, None, CelType]:
-        """The problems of an expression in a field, which has to give one of some types; an empty one is any. Returns its type."""
+        """Yield the problems of an expression in a field, and return the expression's type.
+
+        The expression must give one of the types *results*. An empty expression has any type.
+        """
         text, at = around.get(field, ""), (*path, field)
         if not text.strip():
             yield missing(field, around, path)

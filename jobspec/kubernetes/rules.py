@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def broken_rules(
     whole: Any, shape: Shape, found: Sequence[Problem] = (), before: Correlated | None = None, *, unnamed: bool = False
 ) -> Problems:
-    """The rules that a value with its defaults breaks, and those that cannot be evaluated here (`rule-not-evaluated`).
+    """Yield the rules that a value with its defaults breaks.
 
-    A rule is skipped if its value has one of the problems *found* before. On an update, *before* correlates the value with the stored
-    one: values that did not change may break rules that are not transition rules. The rules of the root are skipped for an *unnamed*
-    object, as the server does.
+    Rules that cannot be evaluated here are yielded as `rule-not-evaluated`. A rule is skipped if its value has one of the problems
+    *found* before. On an update, *before* correlates the value with the stored one: values that did not change may break rules that are
+    not transition rules. The rules of the root are skipped for an *unnamed* object, as the server does.
     """
     yield from _visit(whole, shape, (), found, before, None, unnamed=unnamed)
 

@@ -43,7 +43,10 @@ _RESOURCES = ("cpu", "memory", "storage")
 
 @lru_cache(1000)  # one mistake is often in many files
 def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
-    """For an unknown field: a hint, the field that it misspells, and the path of the field that it belongs in; empty if not known."""
+    """Return a hint, the misspelt field and the path of the right place for an unknown field.
+
+    Each of them is empty if it is not known.
+    """
     assert shape.fields is not None
     exact = [each for each in shape.fields if each.lower() == name.lower()]
     if exact:
@@ -127,7 +130,10 @@ _APART = 0.15  # how much nearer the nearest name has to be than the next one
 
 @lru_cache(1000)  # one mistake is often in many files
 def sure_name(name: str, known: tuple[str, ...]) -> str:
-    """The one known name that a misspelt one can only mean; empty where none is near, or two are."""
+    """Return the only known name that a misspelt name can mean.
+
+    If no name is near, or two are, return an empty string.
+    """
     from difflib import SequenceMatcher
 
     by_lower = {each.lower(): each for each in known}
@@ -146,7 +152,10 @@ def renamed_field(path: Path, shape: Shape) -> Change | None:
 
 
 def moved_field(path: Path, shape: Shape) -> Change | None:
-    """The remedy of a field that stands outside of the one mapping which has it."""
+    """Return the change to move a field into the mapping that has it.
+
+    If several mappings have the field, or the field cannot be moved, return None.
+    """
     places = list(_fields_below(str(path[-1]), shape, "", 2))
     place, _, is_movable = places[0]
     return move(path, tuple(place.split("."))) if len(places) == 1 and is_movable else None
@@ -159,7 +168,7 @@ def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:
 
 
 def retyped(value: Any, shape: Shape, path: Path) -> Change | None:
-    """The remedy of a scalar that needs quotes, or has quotes that it must not have."""
+    """Return the change that adds or removes the quotes of a scalar. If none helps, return None."""
     is_bare = isinstance(value, (bool, int, float)) and shape.type == "string"
     if is_bare or (shape.format == "quantity" and isinstance(value, float)):
         return quote(path)

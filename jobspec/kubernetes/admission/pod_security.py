@@ -33,14 +33,20 @@ if TYPE_CHECKING:
 
 
 def pod_security_problems(pod: Data, namespace: str, labels: Mapping[str, Any], release: str) -> tuple[list[Problem], list[Problem]]:
-    """Why a namespace with these labels refuses a pod; and what the server warns of, where it refuses nothing."""
+    """Return why a namespace with these labels refuses a pod, and what the server warns of.
+
+    If the server refuses the pod, there are no warnings.
+    """
     levels = levels_of(labels)
     refusals = _problems(pod, levels.enforce, release, f"PodSecurity: namespace `{namespace}` enforces")
     return refusals, [] if refusals else _problems(pod, levels.warn, release, f"PodSecurity: namespace `{namespace}` warns about")
 
 
 def template_warnings(template: Data, path: Path, namespace: str, labels: Mapping[str, Any], release: str) -> list[Problem]:
-    """What the server warns of where a workload has this pod template at *path*: it refuses only the pods, which come later."""
+    """Return what the server warns of for a workload with this pod template at *path*.
+
+    The server refuses only the pods, which come later.
+    """
     found = _problems(template, levels_of(labels).warn, release, f"PodSecurity: namespace `{namespace}` warns about")
     return [each.moved_to((*path, *each.path)) for each in found]
 
@@ -53,7 +59,7 @@ def _problems(pod: Data, level: Level, release: str, says: str) -> list[Problem]
 
 
 def breaches(pod: Data, level: Level, release: str) -> list[tuple[str, Breach]]:
-    """The violations of a level by a pod, each with the name by which the server reports the check.
+    """Return the violations of a level by a pod, each with the check's name on the server.
 
     A server knows no later version of a level than its own *release*.
     """
@@ -96,7 +102,10 @@ class Levels:
 
 
 def levels_of(labels: Mapping[str, Any]) -> Levels:
-    """The levels that labels name. A wrong level of `enforce` counts as the strictest; one of `warn` as none."""
+    """Return the levels that labels name.
+
+    A wrong level of `enforce` counts as the strictest; a wrong level of `warn` counts as none.
+    """
     enforce = _level(labels, "enforce", otherwise="restricted")
     warn = _level(labels, "warn", otherwise="privileged")
     said = labels.get(f"{POD_SECURITY_LABEL}enforce")
@@ -137,7 +146,10 @@ def label_problems(labels: Mapping[str, Any]) -> Problems:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One place of a pod that breaks a check: `forbids ...` or `requires ...`, and what to write instead."""
+    """One place of a pod that breaks a check, with what to write instead.
+
+    The reason is `forbids ...` or `requires ...`.
+    """
 
     path: Path
     why: str
@@ -146,7 +158,7 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of a level: the first minor version of each of its forms, the name under which the server reports it."""
+    """A check of a level: its name on the server, and its forms by first minor version."""
 
     name: str
     reason: str
@@ -155,7 +167,7 @@ class Check:
     """The check of the level `baseline` that `restricted` leaves out, since this one is stricter."""
 
     def at(self, minor: int) -> Find | None:
-        """The form that the check has at a minor version, None before its first."""
+        """Return the form of the check at a minor version. Before its first form, return None."""
         since = [each for each in self.forms if each <= minor]
         return self.forms[max(since)] if since else None
 
@@ -182,7 +194,10 @@ _SYSCTLS_SINCE = {
 
 
 def contexts(spec: Data) -> Iterator[tuple[Path, Data]]:
-    """The security contexts of the pod and of its containers, with their paths; empty ones where there is none."""
+    """Yield the security contexts of the pod and of its containers, with their paths.
+
+    If there is no security context, an empty one is yielded.
+    """
     yield _POD, mapping(spec, "securityContext")
     for path, container in containers(spec):
         yield (*path, "securityContext"), mapping(container, "securityContext")

@@ -384,7 +384,8 @@ class _Constraints:
     def version_for(self, request: Request, objects: Index) -> str:
         """The version in which they are for a request, its own before others; empty where they are not for it.
 
-        Raises NotKnown where that depends on what is not at hand, and all else matches.
+        If they do not match, return an empty string. Raises NotKnown if all else matches, and the rest depends on objects that are not
+        given.
         """
         own = request.version
         versions = (own, *(() if self._is_exact else request.equivalent_versions))
@@ -538,11 +539,11 @@ class Inputs:
 
     @property
     def like(self) -> tuple[Any, ...]:
-        """What has to be equal in requests for which the same policies are evaluated together."""
+        """Return a key of requests for which the same policies are evaluated together."""
         return self.request.of_resource, self.request.namespace, self.unknown, self.bits
 
     def in_version(self, version: str) -> Inputs:
-        """What those of a policy read whose rules are for another version."""
+        """Return the inputs of a policy whose rules are for another version."""
         if version not in self._in_versions:
             self._in_versions[version] = Inputs(self.request.in_version(version), self.objects)
         return self._in_versions[version]
@@ -556,7 +557,7 @@ class Inputs:
         return version and self.in_version(version).request.version
 
     def values(self, params: Data | None, *, has_namespace: bool) -> Values:
-        """What expressions read, which the CEL library converts once."""
+        """Return the values that expressions read. The CEL library converts them once."""
         from jobspec.kubernetes.cel.library import environment
 
         key = (id(params), has_namespace)
@@ -584,7 +585,10 @@ class _PolicyExpression(NamedTuple):
     """Whether it only names a part of what is given, such as `object.spec`."""
 
     def at_most(self, largest: int) -> int:
-        """The most that it costs where no value is larger; sizes are rounded up, so that few costs are estimated."""
+        """Return the highest cost of the expression if no value is larger than *largest*.
+
+        Sizes are rounded up, so that few costs are estimated.
+        """
         bits = _rounded(largest)
         if bits not in self.costs:
             self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
@@ -633,10 +637,10 @@ class _PolicyExpressions:
         return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used], {}, is_part)
 
     def group(self, most: int) -> ExpressionGroup | None:
-        """All that decides on a request, to be evaluated at once where no value is larger than *most*.
+        """Return all expressions that decide on a request, to be evaluated at once.
 
-        None where a server may not evaluate it for what it costs, it depends on parameters, or cannot be compiled, and where conditions may
-        read the namespace, which a server does not give to them.
+        No value may be larger than *most*. If a server may not evaluate the group for its cost, if it depends on parameters, or if it
+        cannot be compiled, return None. So too if conditions may read the namespace: a server does not give it to them.
         """
         conditions, validations = (
             [each["expression"] for each in sequence(self._spec, field)] for field in ("matchConditions", "validations")
@@ -681,7 +685,7 @@ class _Together:
         return evaluator([*self.groups.values()], _NAMES)
 
     def is_silent(self, group: ExpressionGroup, values: list[Any]) -> bool:
-        """Whether all validations of a policy hold, and its variables are no larger than other values."""
+        """True if all validations of a policy hold, and its variables are not larger than others."""
         ahead = len(group.expressions)
         return all(each is True for each in values[:ahead]) and all(largest_in(each) <= self.most for each in values[ahead:])
 
@@ -746,7 +750,10 @@ class Evaluation:
                 yield _Refusal(self._message(each, values), self.path_of(text), self._hint(text))
 
     def matches(self) -> bool | CelFailure:
-        """Whether all match conditions hold, of which one that is false decides; they see no namespace."""
+        """Evaluate the match conditions: True if all of them hold, False if one is false.
+
+        Match conditions see no namespace.
+        """
         conditions = sequence(self._policy.spec, "matchConditions")
         if not conditions:
             return True
@@ -805,7 +812,10 @@ class Evaluation:
         return next(iter(fields.values()), "")
 
     def path_of(self, text: str) -> Path:
-        """The path in the object that an expression reads: the common part of several, the failing item of a list."""
+        """Return the path in the object that an expression reads.
+
+        If the expression reads several paths, it is their common part; if it loops over a list, the failing item.
+        """
         path = _common({names[1:] for names in self._reads(text) if names[0] == "object"})
         expression = self._expressions.compiled(text)
         found = value_at(self._inputs.request.object, path)

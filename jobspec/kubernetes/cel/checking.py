@@ -66,7 +66,10 @@ _PATCH_TEXTS = ("op", "path", "from")
 
 
 def is_patch_type(name: str) -> bool:
-    """Whether a name is that of a type in which mutating policies write changes: `JSONPatch`, `Object`, `Object.spec` and so on."""
+    """True if a name is that of a type of changes in mutating policies.
+
+    Such types are `JSONPatch`, `Object`, `Object.spec` and so on.
+    """
     return name in ("JSONPatch", "Object") or name.startswith("Object.")
 
 
@@ -79,7 +82,7 @@ def _mismatch(at: int, wanted: CelType, found: CelType) -> CompileError:
 
 
 class Resolved(NamedTuple):
-    """What a call means: the name of the function, its target if it is a member, and the overloads that take the arguments."""
+    """The meaning of a call: the function, the target of a member, the fitting overloads."""
 
     function: str
     target: Any
@@ -91,7 +94,7 @@ _LOGICAL = Overload(False, (BOOL, BOOL), BOOL)
 
 
 class CheckedExpression:
-    """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
+    """An expression whose types fit together: its type, each node's type, and its variables."""
 
     def __init__(
         self,
@@ -349,7 +352,10 @@ class Substitutions:
         return CelType(kind.name, tuple(self._instantiate(each, parameters) for each in kind.inside))
 
     def substitute(self, kind: CelType, *, unknown_as_dyn: bool = False) -> CelType:
-        """A type with its bound variables replaced by their types; an unbound variable stays, or becomes `dyn`."""
+        """Replace the bound variables in a type by their types.
+
+        An unbound variable stays, or becomes `dyn`.
+        """
         if is_type_variable(kind):
             known = self._types.get(kind.name)
             if known is not None:
@@ -360,7 +366,10 @@ class Substitutions:
         )
 
     def are_assignable(self, some: Sequence[CelType], others: Sequence[CelType]) -> bool:
-        """Whether types are assignable to others, pair by pair; if all are, the type variables stay bound."""
+        """True if types are assignable to others, pair by pair.
+
+        If all are, the type variables stay bound.
+        """
         before = dict(self._types)
         assignable = self._pairs_are_assignable(some, others)
         if not assignable:
@@ -368,7 +377,10 @@ class Substitutions:
         return assignable
 
     def join(self, one: CelType | None, other: CelType) -> CelType:
-        """The common type of two types: the more general one, `dyn` if neither is assignable to the other."""
+        """Return the more general one of two types.
+
+        If neither type is assignable to the other, return `dyn`.
+        """
         if one is None:
             return other
         return _most_general(one, other) if self.are_assignable([one], [other]) else DYN

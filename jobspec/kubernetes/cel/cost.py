@@ -66,16 +66,19 @@ class Estimate(NamedTuple):
 
 
 def estimate(checked: CheckedExpression, declared: Declared, release: str, limits: Mapping[Steps, int]) -> Estimate:
-    """Estimate the cost of an expression on a value, as if the schemas of some places had the *limits*."""
+    """Estimate the cost of an expression on a value, with *limits* for some places.
+
+    The limits count as if the schemas of these places had them.
+    """
     found = _Estimation(checked, declared, release, limits)
     return Estimate(found.cost(checked.tree.root), found.limits)
 
 
 def most_for(checked: CheckedExpression, variables: Mapping[str, Any] | None, largest: int) -> int:
-    """The most that evaluating an expression can cost a server, where no value in its variables is larger than *largest*.
+    """Return the most that an expression can cost a server if no value exceeds *largest*.
 
-    *variables*: these values, by name; None where nothing else is known of them. A server counts `join` twice, and some lists by their
-    making, which is not estimated: twice the estimate, and a little more, is never exceeded.
+    *variables*: the values, by name; None if nothing else is known of them. A server counts `join` twice, and some lists by their making,
+    which is not estimated: twice the estimate, and a little more, is never exceeded.
     """
     return _plus(_times(2, _Bound(checked, variables, largest).cost(checked.tree.root)), 100)
 

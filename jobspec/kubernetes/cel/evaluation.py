@@ -32,10 +32,10 @@ class RuleNotEvaluated(Exception):
 
 
 def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
-    """The problem of a value that breaks a rule, or whose rule cannot be evaluated.
+    """Yield the problem of a value that breaks a rule, or the failure of the rule's evaluation.
 
-    *old* is the stored value. *touched* is the nearest value with a counterpart in the stored object: if an update leaves it as it was,
-    a rule without `oldSelf` may be broken.
+    *old* is the stored value. *touched* is the nearest value with a counterpart in the stored object: if an update leaves it as it was, a
+    rule without `oldSelf` may be broken.
     """
     compares = uses_old_self(rule["rule"])
     if compares and old is None and not rule.get("optionalOldSelf"):
@@ -102,11 +102,11 @@ def _compiled(text: str) -> Program | str:
 
 
 def as_cel(value: Any, shape: Shape) -> Any:
-    """A value as CEL sees it: fields under their escaped names, texts of times and durations as times and durations.
+    """Return a value as CEL sees it, with escaped names of fields.
 
-    A value of a wrong type, by a default or unchanged in an update, is `UNFIT`, on which functions fail.
-
-    Rules cannot name values without a type in the schema, but compare them as a part of the values around them; they become JSON text.
+    Texts of times and durations become times and durations. A value of a wrong type, by a default or unchanged in an update, is `UNFIT`,
+    on which functions fail. Rules cannot name values without a type in the schema, but compare them as a part of the values around them;
+    they become JSON text.
     """
     if value is None:
         return value
@@ -127,7 +127,10 @@ def as_cel(value: Any, shape: Shape) -> Any:
 
 
 def has_type_in_cel(shape: Shape) -> bool:
-    """Whether rules see a text as a time, a duration or bytes, so that they fail on one that is none."""
+    """True if rules see a string as a time, a duration or bytes.
+
+    Rules then fail on a string of another form.
+    """
     return shape.type == "string" and _format(shape) in _CONVERSIONS
 
 

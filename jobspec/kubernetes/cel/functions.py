@@ -65,7 +65,10 @@ def _insert_all(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]
 
 
 def ip(text: str) -> Address:
-    """Parse an IP address. Raises ValueError for other texts, and for addresses with a zone or an embedded IPv4 address."""
+    """Parse an IP address.
+
+    Raises ValueError for other texts, and for addresses with a zone or an embedded IPv4 address.
+    """
     address = ip_address(text)
     if formats.plain_address(text) is None:
         raise ValueError(f"{text} has a zone, or another address inside")
@@ -79,7 +82,10 @@ def is_global_unicast(one: Address) -> bool:
 
 
 def cidr(text: str) -> Address:
-    """Parse a network such as `10.0.0.1/8`; its host bits are kept. Raises ValueError for other texts."""
+    """Parse a network such as `10.0.0.1/8`. Its host bits are kept.
+
+    Raises ValueError for other texts.
+    """
     address, _, length = text.partition("/")
     ip(address)
     if not re.fullmatch("0|[1-9][0-9]*", length, re.ASCII):
@@ -147,7 +153,7 @@ _SHORT, _SHORT_BINARY = 18, 14  # digits
 
 
 def quantity(text: str) -> Quantity:
-    """Parse a quantity. Raises ValueError for other texts, also for a quantity with blanks around it."""
+    """Parse a quantity. Raises ValueError for other texts, and for blanks around a quantity."""
     if text.strip() != text or not formats.is_parsed_quantity(text):
         raise ValueError(f"{text} is not a quantity")
     digits, suffix = split_quantity(text)

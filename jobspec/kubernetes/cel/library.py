@@ -30,7 +30,10 @@ _TYPES = {
 
 
 def as_returned(value: Any) -> Any:
-    """A value whose durations and times are protobuf messages, as the library expects them back, also inside lists and maps."""
+    """Convert durations and times in a value to protobuf messages, as the library expects.
+
+    The value may hold lists and maps.
+    """
     if isinstance(value, list):
         return [as_returned(each) for each in value]
     if isinstance(value, dict):
@@ -78,7 +81,10 @@ def _variable(name: str) -> Any:
 
 @cache
 def environment(variables: tuple[str, ...] = tuple(_OF_RULES)) -> cel.Env:
-    """The environment in which expressions are evaluated, without types: the variables may be anything."""
+    """Return an environment to evaluate expressions without types.
+
+    The variables may have any value.
+    """
     made: dict[str, dict[str, cel.Overload]] = {}
     for signature, implementation in FUNCTIONS:
         name, parameters, overload = _overload(signature, implementation)
@@ -119,9 +125,10 @@ class Program:
         self._expression = within.deserialize(_packed(self.adapted))
 
     def run(self, given: Mapping[str, Any] | cel.Activation, variables: Callable[[str], Any] | None = None) -> Any:
-        """The value of the expression. Raises ValueError with the library's message where the evaluation fails.
+        """Evaluate the expression.
 
-        *given*: the values of what it reads. *variables*: gives that of `variables.name` by `as_returned`, or raises ValueError.
+        *given*: the values of the names that it reads. *variables*: gives the value of `variables.name` by `as_returned`, or raises
+        ValueError. Raises ValueError with the library's message if the evaluation fails.
         """
         _current.variables = variables
         return _value_of(self._expression, given)
@@ -153,9 +160,10 @@ class ExpressionGroup(NamedTuple):
 
 
 def evaluator(groups: Sequence[ExpressionGroup], names: tuple[str, ...]) -> Callable[[cel.Activation], list[list[Any]]]:
-    """Gives a function of what the *names* stand for, whose value has those of each group: none where a condition does not hold.
+    """Return a function of the values of *names* that evaluates all groups.
 
-    It raises ValueError where one of all expressions or variables has no value.
+    It returns the values of each group's expressions; if a condition does not hold, the list is empty. It raises ValueError if any
+    expression or variable has no value.
     """
     message = ParsedExpr()
     message.expr.list_expr.elements.extend(map(_as_list, groups))
@@ -211,9 +219,10 @@ _FALSE = Constant(bool_value=False)
 
 
 def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tuple[str, ...]] = (), *, composed: bool = False) -> Any:
-    """The message of the expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one.
+    """Return the message of the expression with only functions of the library.
 
-    *composed*: `variables.name` stands for an expression of its own.
+    *composed*: `variables.name` stands for an expression of its own. Raises RuntimeError if the library has no counterpart for a
+    function.
     """
     _refuse_opaque_types(tree, checked)
     message = ParsedExpr()

@@ -57,7 +57,10 @@ def steps_of(path: str) -> Path:
 
 
 def place_of(tokens: list[str], schema: dict[str, Any]) -> tuple[Path, dict[str, Any]] | None:
-    """The path of the names in a schema, and the schema there; None if the schema has no such field."""
+    """Return the path of the names in a schema, and the schema at the path.
+
+    If the schema has no such field, return None.
+    """
     steps: list[str] = []
     for name in tokens:
         fields, others = schema.get("properties"), schema.get("additionalProperties")
@@ -80,7 +83,7 @@ _LITERAL_OR_COMMENT = r"""
 
 
 def without_literals(text: str) -> str:
-    """The expression with its strings and comments blanked out; every other character keeps its offset."""
+    """Blank out the strings and comments of an expression. Other characters keep their offsets."""
     import re
 
     return re.sub(_LITERAL_OR_COMMENT, lambda found: " " * len(found[0]), text, flags=re.DOTALL | re.VERBOSE)

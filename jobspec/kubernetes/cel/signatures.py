@@ -46,7 +46,7 @@ BOOL, DYN, INT, NULL, STRING = (CelType(name) for name in ("bool", "dyn", "int",
 
 
 class Overload(NamedTuple):
-    """One signature of a function; the first type that a member function takes is that of its target."""
+    """One signature of a function. The first type of a member function is its target's."""
 
     is_member: bool
     takes: tuple[CelType, ...]
@@ -72,7 +72,10 @@ def map_of(key: CelType, value: CelType) -> CelType:
 
 
 def declared_type(kind: CelType) -> CelType:
-    """The type that a variable has whose expression has a type: anything but scalars, lists and maps may be anything."""
+    """Return the type of a variable by the type of its expression.
+
+    Anything but scalars, lists and maps becomes `dyn`.
+    """
     if kind.name in ("list", "map"):
         return CelType(kind.name, tuple(map(declared_type, kind.inside)))
     return kind if kind.name in _DECLARED else DYN
@@ -239,14 +242,17 @@ def _is_qualified(call: str) -> bool:
 
 
 def parsed_type(text: str) -> CelType:
-    """The type that a text such as `map<string, dyn>` names; names of Kubernetes begin with a capital letter."""
+    """Return the type that a text such as `map<string, dyn>` names.
+
+    Names of Kubernetes' types begin with a capital letter.
+    """
     name, _, inside = text.removesuffix(">").partition("<")
     prefix = "kubernetes." if len(name) > 1 and name[0].isupper() else ""
     return CelType(prefix + name, tuple(map(parsed_type, split_types(inside))))
 
 
 def split_types(text: str) -> list[str]:
-    """The types of a list of types: the text split at its commas, those in angle brackets left out."""
+    """Split a list of types at its commas. Commas in angle brackets do not count."""
     found, depth = [""], 0
     for character in text:
         depth += {"<": 1, ">": -1}.get(character, 0)
@@ -295,7 +301,10 @@ _UINT64 = 1 << 64
 
 
 def semver(text: str, lenient: bool = False) -> Version:  # noqa: FBT001, FBT002 (CEL has no keywords)
-    """Parse a version; *lenient* also takes `v1.2` and `01.2.3`. Raises ValueError for other texts."""
+    """Parse a version. *lenient* also accepts `v1.2` and `01.2.3`.
+
+    Raises ValueError for other texts.
+    """
     full = _completed(text) if lenient else text
     numbers = full.partition("+")[0].partition("-")[0]
     if not re.fullmatch(_VERSION, full, re.ASCII) or any(int(number) >= _UINT64 for number in numbers.split(".")):

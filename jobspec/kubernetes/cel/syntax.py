@@ -30,7 +30,10 @@ _TOO_DEEP = "recursion limit exceeded"
 
 
 class Literal(NamedTuple):
-    """A constant; *kind* is the name of its type. *at* is the number of the node, here and in all others."""
+    """A constant. *kind* is the name of its type.
+
+    *at* is the number of the node, here and in all other nodes.
+    """
 
     at: int
     kind: str
@@ -54,7 +57,10 @@ class Select(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a function, or of a member function on *target*; operators are functions with names such as `_+_`."""
+    """A call of a function, or of a member function on *target*.
+
+    Operators are functions with names such as `_+_`.
+    """
 
     at: int
     function: str
@@ -71,7 +77,10 @@ class ListOf(NamedTuple):
 
 
 class MapOf(NamedTuple):
-    """A map: each entry is a key, a value, and whether it is written with `?`, so that it may be absent."""
+    """A map. Each entry is a key, a value, and True if it is written with `?`.
+
+    An entry with `?` may be absent.
+    """
 
     at: int
     entries: tuple[tuple[Any, Any, bool], ...]
@@ -104,7 +113,7 @@ class Comprehension(NamedTuple):
 
 
 class SyntaxTree(NamedTuple):
-    """A parsed expression: its nodes, its text, the offset of each node in the text, and the library's own message."""
+    """A parsed expression: nodes, text, each node's offset in the text, the library's message."""
 
     root: Any
     text: str
@@ -112,16 +121,17 @@ class SyntaxTree(NamedTuple):
     message: Any
 
     def position(self, at: int) -> str:
-        """Line and column of a node."""
+        """Return line and column of a node."""
         before = self.text[: self.offsets.get(at, 0)]
         return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
 @lru_cache(maxsize=1024)
 def parse(text: str, within: cel.Env | None = None) -> SyntaxTree:
-    """Parse an expression with the macros of Kubernetes, or with those of another environment. Folders repeat CRDs and policies.
+    """Parse an expression with the macros of Kubernetes, or of another environment.
 
-    Raises RuntimeError with the library's message for a syntax error, or an expression too deep for the library.
+    Results are kept, since folders repeat CRDs and policies. Raises RuntimeError with the library's message for a syntax error, or an
+    expression too deep for the library.
     """
     packed = Packed.FromString((within or _environment()).compile(text, disable_check=True).serialize())
     try:
@@ -149,7 +159,10 @@ def children(node: Any) -> Iterator[Any]:
 
 
 def names_of(node: Any) -> tuple[str, ...]:
-    """The names on the way to the value of a node, such as `request.userInfo`; empty where it is no chain of names."""
+    """Return the names on the way to a node's value, such as `request.userInfo`.
+
+    If the node is no chain of names, return none.
+    """
     if isinstance(node, Name):
         return (node.name,)
     if isinstance(node, Select):

@@ -75,9 +75,10 @@ class SchemaTypes:
         self._add(schema, is_resource=is_resource)
 
     def of(self, schema: Schema) -> SchemaTypes | None:
-        """The types to compile the rules of an inner schema with; None where CEL does not see its values, since they have no type.
+        """Return the types to compile the rules of an inner schema with.
 
-        An inner schema outside of what CEL sees has types of its own.
+        If CEL does not see the schema's values, since they have no type, return None. An inner schema outside of what CEL sees has types
+        of its own.
         """
         types = self if id(schema) in self._declared else SchemaTypes(schema, self._release, is_resource=False)
         return types if types._declared[id(schema)] is not None else None
@@ -208,7 +209,10 @@ _CLAUSES = {
 
 
 def validate(checked: CheckedExpression) -> None:
-    """Check an expression whose types fit together. Raises CompileError for what a server refuses."""
+    """Check an expression whose types fit together.
+
+    Raises CompileError for what a server refuses.
+    """
     formatting = [node for node in walk(checked.tree.root) if isinstance(node, Call) and node.function == "format"]
     # the nodes in targets and arguments of `format`, whose lists may hold items of several types
     mixed = {part.at for call in formatting for inner in (call.target, *call.arguments) if inner is not None for part in walk(inner)}
@@ -297,9 +301,9 @@ _BOOLEANS = (*TRUE_WORDS, *FALSE_WORDS)
 
 
 def fold(node: Any) -> Literal | None:
-    """The constant that a node folds to: a literal, a conversion of a constant, a list or map of constants; None for other nodes.
+    """Return the constant that a node folds to; None for other nodes.
 
-    Raises CompileError for a conversion that fails.
+    Constants are literals, conversions of constants, and lists and maps of constants. Raises CompileError for a conversion that fails.
     """
     if isinstance(node, Literal):
         return node

@@ -122,7 +122,10 @@ _APPROVED = "api-approved.kubernetes.io"
 
 
 def spec_problems(data: Data, release: str, *, is_new: bool) -> Problems:
-    """The problems of a definition, without its schemas; the name is checked only if it *is_new*."""
+    """Yield the problems of a definition, except those of its schemas.
+
+    The name is checked only if the definition *is_new*.
+    """
     spec = mapping(data, "spec")
     group = spec.get("group") or ""
     yield from _group(group, data)
@@ -286,7 +289,10 @@ def column_problems(columns: Sequence[Data], path: Path) -> Problems:
 
 
 def selectable_problems(versions: Sequence[Data], path: Path) -> Problems:
-    """The problems of the selectable fields of each version; fields that all versions share are checked once."""
+    """Yield the problems of the selectable fields of each version.
+
+    Fields that all versions share are checked once.
+    """
     fields = [plain(version.get("selectableFields") or []) for version in versions]
     if not any(fields):
         return

@@ -64,7 +64,7 @@ class _RuleExpression(NamedTuple):
     is_message: bool
 
     def cost(self, limits: Sequence[_Limit] = (), number: int = 0) -> int:
-        """What it costs at most, as if some places had the limit *number*.
+        """Return the highest cost of the expression, as if some places had the limit *number*.
 
         A rule costs that for each value of its schema; a message is made once.
         """
@@ -92,9 +92,10 @@ class _RuleExpression(NamedTuple):
 
 
 def rule_problems(schema: Schema, invalid_at: Sequence[Path], release: str, *, is_stored: bool) -> Problems:
-    """The problems of the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*.
+    """Yield the problems of the rules of a structural schema.
 
-    Of a schema that *is_stored* already, a single expression may cost what it likes.
+    Rules of schemas that hold one of the paths *invalid_at* are skipped. If the schema *is_stored* already, the cost of a single
+    expression has no limit.
     """
     outermost = list(_outermost(_Ruled((), schema, SchemaContext(is_root=True), ())))
     if not outermost:

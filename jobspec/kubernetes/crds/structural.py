@@ -31,9 +31,9 @@ NO_ITEMS = "a list needs `items`, the schema of each item"
 
 
 def problems_of_structure(schema: Schema) -> tuple[list[Problem], list[Path] | None]:
-    """The problems of a schema and of those inside it; and where single ones are wrong, or None if the schema is not structural.
+    """Return the problems of a schema and of all schemas inside, and the paths of wrong ones.
 
-    `$schema` is reported only if there is no other problem.
+    If the schema is not structural, there are no paths, but None. `$schema` is reported only if there is no other problem.
     """
     found = list(_node_problems(schema, (), SchemaContext(is_root=True)))
     inside = _with_inner_schemas(schema)
@@ -206,7 +206,10 @@ _WITH_STATUS = (
 
 
 def status_problems(keywords: list[str], schema: Schema) -> Problems:
-    """What is forbidden at the root of a schema with the status subresource; *keywords* are those that are set."""
+    """Yield the forbidden keywords at the root of a schema with the status subresource.
+
+    *keywords*: the keywords that are set.
+    """
     is_object = schema.get("type", "object") == "object"
     if not is_object:
         yield invalid(("type",), "with the status subresource, the root of the schema needs `type: object`")
@@ -366,7 +369,7 @@ META_FIELDS = ("apiVersion", "kind", "metadata")
 
 @dataclass(frozen=True, slots=True)
 class SchemaContext:
-    """What the schemas around a schema say about it."""
+    """The facts about a schema that the schemas around it decide."""
 
     _: KW_ONLY
     is_root: bool = False
@@ -470,7 +473,10 @@ _KEYWORDS = frozenset(
 
 
 def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Problems:
-    """The problems of decoding a schema and those inside it. *shape* is that of a schema; *loose* ignores unknown fields."""
+    """Yield the problems of decoding a schema and all schemas inside.
+
+    *shape*: the shape of a schema; *loose*: ignore unknown fields.
+    """
     for problem in typed_problems_at(schema, shape, path):
         if problem.rule != "missing-field" and not (loose and problem.rule == "unknown-field"):
             yield problem
@@ -503,7 +509,10 @@ def _inner_decode_problems(value: Any, wanted: Any, shape: Shape, path: Path, *,
 
 
 def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
-    """A schema without null, unknown and empty keywords; empty values of the keywords *kept* stay. A schema that is null is `{}`."""
+    """Remove null, unknown and empty keywords from a schema. A null schema is `{}`.
+
+    Empty values of the keywords *kept* stay.
+    """
     made: Schema = {}
     for keyword, value in (schema or {}).items():
         if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
@@ -522,7 +531,10 @@ def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
 
 
 def are_alike(schemas: Sequence[Schema]) -> bool:
-    """Whether decoded schemas are equal, with empty and absent values of the keywords in `COUNTED` taken for equal."""
+    """True if decoded schemas are equal.
+
+    Empty and absent values of the keywords in `COUNTED` count as equal.
+    """
     if len(schemas) == 1:
         return True
     meant = [decoded(each, kept=_MEANINGFUL_EMPTY) for each in schemas]
@@ -530,7 +542,10 @@ def are_alike(schemas: Sequence[Schema]) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value of a version without null and zero values; `{}` and an empty `labelSelectorPath`, which are pointers in Go, stay."""
+    """Remove null and zero values from a version.
+
+    `{}` and an empty `labelSelectorPath` stay, since they are pointers in Go.
+    """
     if isinstance(value, list):
         return [plain(each or {}) for each in value]
     if isinstance(value, dict):

@@ -31,7 +31,7 @@ _LEFT_TO_FORMATS = ("array", "boolean", "object")
 
 
 def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Problems:
-    """The problems of the defaults in a structural schema; it does not check those in the values of maps.
+    """Yield the problems of the defaults in a structural schema, except those in maps' values.
 
     *meta* is the shape of `metadata`. Inside `apiVersion`, `kind` or `metadata` of an object, *steps* is the path from the object.
     """

@@ -34,7 +34,10 @@ def configmap_problems(config: Data, old: Data | None, _: str) -> Problems:
 
 
 def contents(kind: str, values: dict[tuple[str, Key], bytes], field: str) -> Problems:
-    """The problems of the keys of an object and of the size of their values; *field* is where the size is reported."""
+    """Yield the problems of an object's keys, and of the size of their values.
+
+    *field*: the field where the size is reported.
+    """
     for path in values:
         if why := bad_data_key(path[1]):
             yield Problem("invalid-name", path, f'"{path[1]}" is not a key of a {kind}: {why}', at_key=True)
@@ -44,7 +47,10 @@ def contents(kind: str, values: dict[tuple[str, Key], bytes], field: str) -> Pro
 
 
 def immutable(kind: str, made: Data, old: Data | None, contents: dict[str, Callable[[Any], Any]]) -> Problems:
-    """The problems of changes to an object that is immutable; *contents* gives what is in each of its fields."""
+    """Yield the problems of changes to an object that is immutable.
+
+    *contents*: returns the content of each of the object's fields.
+    """
     if not old or not old.get("immutable"):
         return
     if not made.get("immutable"):

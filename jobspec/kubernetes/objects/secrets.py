@@ -31,7 +31,10 @@ _JSON = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 
 
 def secret_problems(secret: Data, old: Data | None, _: str) -> Problems:
-    """The problems of the keys, of the size, of what the type needs, of a changed type, and of changes to a Secret that is immutable."""
+    """Yield the problems of a Secret: keys, size, the type's needs, and forbidden changes.
+
+    The type of a Secret cannot change, and an immutable Secret cannot change at all.
+    """
     values = _bytes_of(secret)
     places = {_secret_key(secret, key): each for key, each in values.items()}
     yield from contents("Secret", places, "data" if secret.get("data") else "stringData")

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def decoded(value: Any) -> bytes:
-    """The bytes of a value of a map of bytes: a base64 string, or a list of numbers. What is neither was reported before, and is empty."""
+    """Decode a value of a map of bytes: a base64 string, or a list of numbers.
+
+    Any other value was reported before, and is empty.
+    """
     from base64 import b64decode
 
     if isinstance(value, list):
@@ -26,7 +29,10 @@ def decoded(value: Any) -> bytes:
 
 
 def share_problems(value: Any, path: Path) -> Problems:
-    """The problems of a number of pods, or of their share (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`)."""
+    """Yield the problems of a number of pods, or of a percentage of them.
+
+    Follows `ValidatePositiveIntOrPercent` and `IsNotMoreThan100Percent`.
+    """
     import re
 
     if isinstance(value, int):

@@ -110,7 +110,10 @@ _ANNOTATION_NAMES = {"tolerationseconds": "tolerationSeconds"}
 
 
 def toleration_annotation_problems(text: str, path: Path) -> Problems:
-    """The problems of tolerations in the text of the annotation at *path*; an empty text is valid."""
+    """Yield the problems of tolerations in the text of the annotation at *path*.
+
+    An empty text is valid.
+    """
     if not text:
         return
     tolerations = _decoded(text)

@@ -218,7 +218,10 @@ def _env_from_item(source: Data, path: Path, bad_name: Callable[[str], str]) -> 
 
 
 def file_volume_problems(spec: Data, path: Path) -> Problems:
-    """The volumes that variables from files name: they have to be there, and to be an `emptyDir`."""
+    """Yield the problems of volumes named by variables from files.
+
+    Such a volume must exist, and must be an `emptyDir`.
+    """
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
     for place, container in containers_of(spec, path):
         for own, variable in items_at(container, "env", place):
@@ -274,7 +277,10 @@ _SUBSCRIPTED = ("metadata.annotations", "metadata.labels")
 
 
 def field_problems(reference: Data, path: Path, fields: Sequence[str]) -> Problems:
-    """The problems of a `fieldRef` at *path*, which can name one of *fields*, or a single label or annotation."""
+    """Yield the problems of a `fieldRef` at *path*.
+
+    It can name one of *fields*, or a single label or annotation.
+    """
     version, field = reference.get("apiVersion") or "v1", reference.get("fieldPath")
     if not field:
         yield missing("fieldPath", reference, path, "name a field of the pod, such as `metadata.name`")
@@ -350,7 +356,7 @@ def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
 
 
 def host_network_problems(spec: Data, path: Path) -> Problems:
-    """The problems of host ports that differ from the container port in a pod with `hostNetwork`."""
+    """Yield the problems of host ports that differ from container ports under `hostNetwork`."""
     for place, container in items_at(spec, "containers", path) if spec.get("hostNetwork") else ():
         for at, port in items_at(container, "ports", place):
             own, of_host = port.get("containerPort", 0), port.get("hostPort", 0)

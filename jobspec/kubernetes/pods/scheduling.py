@@ -117,7 +117,10 @@ _FIELD = "metadata.name"
 
 
 def node_affinity_problems(affinity: Data, path: Path, release: str) -> Problems:
-    """The problems of `nodeAffinity`; before 1.33, the values that it requires of labels can be any text."""
+    """Yield the problems of `nodeAffinity`.
+
+    Before 1.33, the values that it requires of labels can be any text.
+    """
     if REQUIRED in affinity:
         selector, at = affinity[REQUIRED], (*path, REQUIRED)
         yield from required(selector, "nodeSelectorTerms", at, "write at least one term, or remove the requirement")
@@ -195,7 +198,10 @@ def label_key_problems(term: Data, path: Path) -> Problems:
 
 
 def repeated_key_problems(term: Data, labels: dict[str, str], path: Path) -> Problems:
-    """The problems of keys that the selector has already, once the server has added those that are among the pod's *labels*."""
+    """Yield the problems of keys that are in the selector already.
+
+    The server adds the keys among the pod's *labels* to the selector first.
+    """
     selector = term.get("labelSelector") or {}
     wanted = {key: index for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ())}
     seen = set(selector.get("matchLabels") or ())

@@ -40,7 +40,10 @@ _ANEW = "restore the old value, or delete and recreate the pod"
 
 
 def pod_update_problems(new: Data, old: Data) -> Problems:
-    """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
+    """Yield the problems of changes from the decoded pod *old* to *new*.
+
+    The new pod has its account, and what the server fills in for pods alone.
+    """
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old))
     for key in {**noted, **notes}:
         if (key == MIRROR or key.startswith(APP_ARMOR)) and notes.get(key) != noted.get(key):
@@ -66,7 +69,10 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
 
 
 def with_account(new: Data, old: Data) -> Data:
-    """A new state with the names of the account that stay: those absent from the stored one; if that is from the cluster, both or none."""
+    """Return a new state with the names of the account that stay.
+
+    Names stay if they are absent from the stored pod. If the stored pod is from the cluster, both names stay, or none.
+    """
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
         kept = {} if _account(now) else _of_stored(was, _ACCOUNT)
@@ -76,7 +82,10 @@ def with_account(new: Data, old: Data) -> Data:
 
 
 def with_nulls_as_texts(pod: Data) -> Data:
-    """A pod with empty texts in place of nulls in its account and pull policies: an apply empties null fields, and keeps absent ones."""
+    """Replace nulls in a pod's account and pull policies by empty strings.
+
+    An apply empties null fields, and keeps absent ones.
+    """
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return pod

@@ -40,7 +40,10 @@ _MAX_INITIATOR = 64
 
 
 def volume_problems(spec: Data, path: Path, release: str) -> Problems:
-    """The problems of the volumes of a pod; one that is refused for another reason does not take its name from others."""
+    """Yield the problems of the volumes of a pod.
+
+    If a volume is refused for another reason, its name is still free for another volume.
+    """
     taken: dict[str, Any] = {}
     for at, volume in items_at(spec, "volumes", path):
         found = [*_sources(volume, at, release), *_name(volume, taken, at)]
@@ -143,7 +146,7 @@ def _csi(data: Data, path: Path) -> Problems:
 
 
 def image_volume_problems(spec: Data, path: Path) -> Problems:
-    """The problems of volumes that do not say which image they are."""
+    """Yield the problems of image volumes without an image."""
     for at, volume in items_at(spec, "volumes", path):
         if source_of(volume) == "image":
             yield from required(volume["image"], "reference", (*at, "image"), "name the image to mount")
@@ -426,7 +429,10 @@ def relative_path_problems(text: str, path: Path) -> Problems:
 
 
 def file_path_problems(text: str, path: Path) -> Problems:
-    """The problems of the path of a file that the kubelet writes, which keeps names that begin with `..` for itself."""
+    """Yield the problems of the path of a file that the kubelet writes.
+
+    The kubelet keeps names that begin with `..` for itself.
+    """
     yield from relative_path_problems(text, path)
     if text.startswith("..") and not text.startswith("../") and not leads_up(text):
         yield Problem("wrong-format", path, f"{name_of(path)} cannot start with `..`, which is reserved for the kubelet")
@@ -578,7 +584,7 @@ def ephemeral_problems(data: Data, path: Path, release: str) -> Problems:
 
 
 def claim_template_problems(template: Data, path: Path, release: str) -> Problems:
-    """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
+    """Yield the problems of the spec of a claim's template. It keeps all sources of its volume."""
     yield from (problem.moved_to((*path, *problem.path)) for problem in _claim_template_problems(template, release))
 
 

@@ -25,7 +25,10 @@ _TEMPLATE = ("spec", "template")
 
 
 def lasting_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a Deployment, ReplicaSet or DaemonSet, as an update of *old* unless that is None."""
+    """Yield the problems of a Deployment, ReplicaSet or DaemonSet.
+
+    If *old* is given, the object is an update of it.
+    """
     return with_template(_lasting_problems(data, old), mapping(data, *_TEMPLATE), release)
 
 

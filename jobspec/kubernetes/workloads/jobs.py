@@ -69,7 +69,10 @@ def disabled_fields_of_job(release: str) -> set[str]:
 
 
 def with_defaults(spec: Data) -> Data:
-    """A Job's spec with the defaults of `parallelism` and `completions`; `completions` has one only if both are absent."""
+    """Fill in the defaults of `parallelism` and `completions` in a Job's spec.
+
+    `completions` has a default only if both are absent.
+    """
     if is_given(spec, "parallelism") or is_given(spec, "completions"):
         return spec if is_given(spec, "parallelism") else {**spec, "parallelism": 1}
     return {**spec, "parallelism": 1, "completions": 1}
@@ -172,7 +175,10 @@ _NEW_UID = "\N{REPLACEMENT CHARACTER}"
 
 
 def job_selector(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of the selector and of the labels of a Job's pods, which is an update of *old* unless that is None."""
+    """Yield the problems of the selector and of the labels of a Job's pods.
+
+    If *old* is given, the Job is an update of it.
+    """
     spec = mapping(data, "spec")
     if spec.get("manualSelector") is not True:
         uid, is_checked = _NEW_UID if old is None else _uid_of(data, old), old is None or not is_at_least(release, "1.37")

@@ -90,7 +90,7 @@ _FAMILY_POLICIES = (_SINGLE, "PreferDualStack", "RequireDualStack")
 
 
 def cluster_ips(spec: Data) -> list[str]:
-    """The addresses that a Service asks for: `clusterIPs`, or `clusterIP` alone where only that is written."""
+    """Return the addresses that a Service asks for: `clusterIPs`, or else `clusterIP`."""
     one, several = text(spec, "clusterIP"), texts(spec, "clusterIPs")
     return several or ([one] if one else [])
 
@@ -316,7 +316,10 @@ def _external_policy(spec: Data, kind: str) -> Problems:
 
 
 def needs_health_check(spec: Data, kind: str) -> bool:
-    """Whether a Service has a health check node port: a load balancer with `externalTrafficPolicy: Local`."""
+    """True if a Service has a health check node port.
+
+    That is a load balancer with `externalTrafficPolicy: Local`.
+    """
     return kind == _BALANCER and text(spec, "externalTrafficPolicy") == "Local"
 
 
@@ -393,7 +396,10 @@ def _released(new: Data, old: Data) -> Problems:
 
 
 def without_dropped(data: Data, old: Data) -> Data:
-    """A new state as the server validates it: without unchanged fields that only the old type can have."""
+    """Return a new state as the server validates it.
+
+    Unchanged fields that only the old type can have are dropped.
+    """
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
     dropped = {name for name in _DROPPED_WITH_ADDRESS if kind == _EXTERNAL != was and new_spec.get(name) == old_spec.get(name)}
