@@ -323,7 +323,10 @@ class _Move:
         return self.after if which == _NEW else self.before
 
     def hidden(self, which: str) -> str:
-        """The hidden file with the new or the old content. Its name is short: that of the file may be as long as names can be."""
+        """Return the hidden file with the new or the old content.
+
+        Its name is short: the name of the file itself may be as long as names can be.
+        """
         return os.path.join(self.folder, f"{which}-{self.number}")
 
 

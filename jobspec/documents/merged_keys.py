@@ -33,7 +33,7 @@ class MergedKey:
 
 
 def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, line: Callable[[Any], int]) -> Iterator[Problem]:
-    """Add the entries of merged mappings to the *data* and *nodes* of a mapping; yields the problems.
+    """Add the entries of merged mappings to a mapping's *data* and *nodes*; yield the problems.
 
     *merge* is the event of the `<<`; *line* gives an event's line in the file.
     """
