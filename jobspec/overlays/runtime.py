@@ -27,7 +27,10 @@ _AT_HAND = "add the runtime to the same file"
 
 
 def keep_runtime_values(job: MarkedTree, template: MarkedTree, pods: TrainJobPods, *, overlay: str, entry: int) -> MarkedTree:
-    """The job with those values of its runtime that a partial pod template would replace; what cannot take effect becomes a problem."""
+    """Add to a job the values of its runtime that a partial pod template would replace.
+
+    What cannot take effect becomes a problem.
+    """
     node = at_address(template, NODE_PATH, pods.template_shape)
     if node:
         job = _keep_resources(job, node, pods)
@@ -52,7 +55,10 @@ def _report_double_mounts(change: TemplateChange, job: MarkedTree, pods: TrainJo
 
 
 def set_trainer_flags(job: MarkedTree, flags: MarkedTree, pods: TrainJobPods, *, overlay: str, entry: int) -> MarkedTree:
-    """The job with flags set in `spec.trainer`, in the command and arguments that its training container will have."""
+    """Set flags in `spec.trainer` of a job.
+
+    They are set in the command and arguments that the training container will have.
+    """
     trainer = job.get("spec", "trainer")
     given = {name: child for name in ("command", "args") if trainer and (child := trainer.get(name)) and child.value is not None}
     container = pods.runtime.training_container()
@@ -196,7 +202,10 @@ _ALWAYS_THERE = (("spec",), ("spec", "containers"), NODE_PATH)
 
 
 class TemplateChange(Record):
-    """One value of a partial pod template, and its path, in which an item of a keyed list has its keys as its step."""
+    """One value of a partial pod template, and its path.
+
+    The step to an item of a keyed list is made of the item's keys.
+    """
 
     path: Path
     tree: MarkedTree
@@ -204,17 +213,20 @@ class TemplateChange(Record):
 
     @property
     def of_trainer(self) -> bool:
-        """Whether it belongs to `spec.trainer`."""
+        """True if the change belongs to `spec.trainer`."""
         return self.path[:3] == NODE_PATH and len(self.path) > 3 and self.path[3] in TRAINER_FIELD
 
     @property
     def replaces(self) -> bool:
-        """Whether it replaces a list or appends to one."""
+        """True if the change replaces a list or appends to one."""
         return isinstance(self.tree.value, list) or self.tree.get(APPEND) is not None
 
 
 def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> Iterator[TemplateChange]:
-    """All changes in a partial pod template; a list without merge keys is one change, a removed item a change to null."""
+    """Yield all changes in a partial pod template.
+
+    A list without merge keys is one change; a removed item is a change to null.
+    """
     value = template.value
     appended = template.get(APPEND)
     if shape and shape.merge and (appended or isinstance(value, list)):
@@ -248,7 +260,10 @@ def at_address(tree: MarkedTree | None, path: Path, shape: Shape | None) -> Mark
 
 
 def last_source(sources: Sequence[PodSource], path: Path, shape: Shape | None) -> PodSource | None:
-    """The last of the sources that has a value at a path, which is the effective one; the trainer drops empty lists."""
+    """Return the last source that has a value at a path. Its value is the effective one.
+
+    The trainer drops empty lists.
+    """
     found = [source for source in sources if (there := at_address(source.template, path, shape)) and there.value not in (None, [])]
     return found[-1] if found else None
 
