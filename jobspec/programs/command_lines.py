@@ -336,13 +336,16 @@ class Contract:
         """The module that takes the flags, as in `python -m trainer`."""
 
     def refuses(self, given: CommandWord) -> bool:
-        """Whether the program refuses a known flag for its value, or for none; a value with `$(NAME)` is not known yet."""
+        """True if the program refuses a known flag for its value, or for a missing value.
+
+        A value with `$(NAME)` is not known yet.
+        """
         if given.option in self.switches:
             return given.is_joined
         return given.value is None or ("$(" not in given.value and bool(self.expected(given.option, given.value)))
 
     def expected(self, flag: str, text: str) -> str:
-        """What a flag takes, in words, where it does not take this text; else empty."""
+        """Return what a flag accepts, in words. If it accepts the text, return an empty string."""
         schema = self.flags[flag]
         return "" if _matches_schema(schema, text) else _in_words(schema)
 
