@@ -24,7 +24,10 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def github_report(files: Sequence[FileResult], releases: Mapping[str, str], folder: str = "") -> str:
-    """A command for each diagnostic, and the coverage line; paths begin at the root of the repository, the working *folder* being in it."""
+    """Write a command for each diagnostic, and the coverage line.
+
+    Paths begin at the root of the repository; the working folder is *folder* in it.
+    """
     commands = [_command(diagnostic, folder) for each in files for diagnostic in each.diagnostics]
     return "\n".join([*commands, coverage(files, releases), ""])
 

@@ -417,7 +417,10 @@ class _Sources:
         return found.with_message(message).with_hint(found.hint.replace(value, _MASK) if len(value) > 1 else found.hint)
 
     def excerpt(self, mark: Mark) -> str:
-        """The lines around a place, and the place in them; empty where there is none, or where nobody can say what is secret."""
+        """Return the lines around a place, with the place marked.
+
+        If there is no such place, or if it is unknown what is secret, return an empty string.
+        """
         lines = self._file(mark.file).lines
         if not 0 < mark.line <= len(lines):
             return ""
