@@ -65,7 +65,10 @@ class _Shared:
         self.definitions: dict[str, Schema] = {}
 
     def schema(self, structure: Structure, *, nullable: bool, typed: bool, description: str = "") -> Schema:
-        """The JSON Schema of a structure; *description* is that of the list or map around it, in case it has none."""
+        """Return the JSON Schema of a structure.
+
+        *description*: the description of the list or map around it, used if the structure has none.
+        """
         kind, typed = structure["type"], typed or structure.get("meta", False)
         description = structure.get("description") or description
         limits = {key: structure[key] for key in _AS_THEY_ARE if key in structure}

@@ -86,7 +86,10 @@ class _Context:
         return is_at_least(self.releases[fact.component], fact.release) == isinstance(fact, base.Since)
 
     def facts(self, facts: Iterable[object]) -> Iterator[object]:
-        """The facts that hold, those inside of conditions included; of `Keyed` that does not hold, `Merge` remains."""
+        """Yield the facts that hold, also inside of conditions.
+
+        If a `Keyed` does not hold, its `Merge` remains.
+        """
         for fact in facts:
             if not isinstance(fact, base.Since | base.Until | base.InCustomKinds):
                 yield fact
