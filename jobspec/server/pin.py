@@ -126,7 +126,10 @@ class _Reader:
         """Why others were not, by kind."""
 
     def objects(self, api_version: str, kind: str) -> list[Data]:
-        """All objects of a kind by namespace and name; none where the server serves no version of it or the caller may not read it."""
+        """Return all objects of a kind by namespace and name.
+
+        If the server serves no version of the kind, or if the caller may not read it, there are none.
+        """
         versions = [each for each in (api_version, _OLDER.get(api_version, "")) if each and kind in self._resources(each)]
         if not versions:
             return []

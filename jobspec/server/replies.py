@@ -38,7 +38,10 @@ _RBAC = re.compile(r'User "([^"]*)" cannot (\w+) resource "([^"]*)"(?:.* in the 
 
 
 def no_verdict(reply: Reply) -> str:
-    """Why a reply is no verdict on the document: a broken webhook, missing rights, a failing server. Empty where it is one."""
+    """Return why a reply is no verdict on the document; empty if it is one.
+
+    Reasons are a broken webhook, missing rights, and a failing server.
+    """
     failed = _CALL_FAILED.search(reply.message)
     if failed:
         why = failed[2].rpartition(": ")[2]
@@ -251,7 +254,10 @@ def unknown_field(question: Question, field: str) -> Diagnostic:
 
 
 def at_first_field(question: Question, rule: str, message: str, *, severity: Severity = "error") -> Diagnostic:
-    """A diagnostic at the field that the message begins with; at the document where it begins with none."""
+    """Return a diagnostic at the field that begins the message.
+
+    If the message begins with no field, the diagnostic is at the document.
+    """
     found = _FIELD_FIRST.match(message.removeprefix("Invalid value: "))
     field = found[1] if found and path_of(found[1], question.document.data)[0] in question.document.data else ""
     return at_field(question, rule, message, field, severity=severity)
@@ -275,7 +281,10 @@ def _entry(value: Any, message: str) -> Path:
 
 
 def at_line(question: Question, rule: str, message: str, line: int) -> Diagnostic:
-    """A diagnostic at a line of the text that was sent; at the document where jobspec wrote that text."""
+    """Return a diagnostic at a line of the text that was sent.
+
+    If jobspec wrote that text, the diagnostic is at the document.
+    """
     document = question.document
     mark = Mark(document.file, line + question.lines_before, 1) if question.lines_before is not None else document.marks.place()
     return Diagnostic(rule, message, mark, document=document.index)
