@@ -54,7 +54,7 @@ NAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value, and the place that it comes from: a line of the job or of its runtime, or who sets it."""
+    """A value and its source: a line of the job or of its runtime, or the operator."""
 
     value: Any
     mark: Mark
@@ -73,13 +73,16 @@ class Difference:
 
 
 def differences(before: Mapping[Key, Fact], after: Mapping[Key, Fact]) -> list[Difference]:
-    """What differs, in the order of the first job, and then what only the second has."""
+    """Return what differs, in the order of the first job, then what only the second job has."""
     found = [Difference(key, fact, after.get(key)) for key, fact in before.items() if key not in after or after[key].value != fact.value]
     return [*found, *(Difference(key, None, fact) for key, fact in after.items() if key not in before)]
 
 
 def with_whole_items(found: Sequence[Difference], before: JobFacts, after: JobFacts) -> list[Difference]:
-    """Differences in which an item of a list that is new, or is gone, is one, with its fields as its value."""
+    """Join the differences of a list item that is new, or gone, to one.
+
+    The item's fields are the value of that difference.
+    """
     there = [{key[:end] for key in side.facts for end in _ends_of_items(key)} for side in (before, after)]
     made: dict[Key, list[Difference]] = {}
     for each in found:
@@ -146,7 +149,10 @@ class JobFacts:
 
 
 def job_facts(job: Document, context: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
-    """The facts of a job that a server accepts. *context*: what it may refer to, such as runtimes and priority classes."""
+    """Return the facts of a job that a server accepts.
+
+    *context*: the objects that the job may refer to, such as runtimes and priority classes.
+    """
     expansion = expand(released(job), context, target, gang_scheduler=gang_scheduler)
     objects = with_api_defaults(expansion.objects, context, target)
     nodes = nodes_of(objects, job.group_kind)
@@ -204,7 +210,10 @@ class JobNode:
 
 
 def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
-    """The pods among a job's objects: the Master, or the first pod of the first replicated job that trains, is node 0."""
+    """Return the pods among a job's objects, as numbered nodes.
+
+    Node 0 is the Master, or the first pod of the first replicated job that trains.
+    """
     found = []
     numbers: defaultdict[tuple[str, bool], Iterator[int]] = defaultdict(count)
     for pod in pods_among(objects):
@@ -219,7 +228,10 @@ NAME = "TRAINJOB_NAME"
 
 
 def with_other_hosts(names: Mapping[str, str], domain: str = "") -> Callable[[str], str]:
-    """What replaces each name of a host in a text by another one. *domain*: a pattern of what goes with the name."""
+    """Return a function to replace each host name in a text by another one.
+
+    *domain*: a pattern of the text that goes with the name.
+    """
     longest_first = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w.-])({longest_first}){domain}(?![\w-])")
     return lambda text: pattern.sub(lambda found: names[found[1]], text) if names else text
@@ -259,7 +271,10 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
 
 
 def is_of_job(label: str) -> bool:
-    """Whether a label is one that Jobs write on their pods; a template that has it already is refused."""
+    """True if Jobs write the label on their pods.
+
+    A template that has such a label already is refused.
+    """
     return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
 
 
@@ -304,7 +319,7 @@ _FIELDS = ("affinity", "topologySpreadConstraints")
 
 
 def selector_facts(node: JobNode, nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
-    """For each label selector that places a pod, the nodes of its own job that it chooses."""
+    """Yield, for each label selector that places a pod, the chosen nodes of the pod's own job."""
     spec = node.pod.tree.value["spec"]
     inside = [found for field in _FIELDS if field in spec.value for found in walk(spec.value[field])]
     selectors = [each for path, each in inside if "labelSelector" in path and path.index("labelSelector") == len(path) - 1]
@@ -318,7 +333,7 @@ def _labels(node: JobNode) -> dict[str, str]:
 
 
 def with_new_names(tree: MarkedTree) -> MarkedTree:
-    """A pod's spec in which selectors use JobSet's label for the job's name in place of training-operator's."""
+    """Replace training-operator's label for the job's name by JobSet's in a pod's selectors."""
     return _renamed(tree, {OLD_NAME: NEW_NAME})
 
 
@@ -356,7 +371,7 @@ THE_PORT = "<the operator's port>"
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What facts need to know of one of the two jobs: its host names and its operator."""
+    """The host names and the operator of one of the two jobs, as facts need them."""
 
     in_nodes: Callable[[str], str]
     """Replaces the names of hosts in a text by those of nodes: `train-master-0` and `train-node-0-0.train` both are `<node 0>`."""
@@ -578,7 +593,10 @@ def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact
 
 
 def exit_code_rule() -> dict[str, Any]:
-    """The rule of a Job's `podFailurePolicy` by which exit codes below 128 of the training container fail the job."""
+    """Return the rule of a Job's `podFailurePolicy` for exit codes below 128.
+
+    Such a code of the training container fails the job.
+    """
     codes = list(range(1, life.RETRYABLE))
     return {"action": "FailJob", "onExitCodes": {"containerName": CONTAINERS[kinds.TRAINJOB], "operator": "In", "values": codes}}
 

@@ -72,7 +72,10 @@ def _refusals(documents: Sequence[Document], context: Sequence[Document], cluste
 def migrate_pytorchjob(
     job: Document, context: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = ""
 ) -> MigratedJob | Diagnostic:
-    """The TrainJob that comes closest to a PyTorchJob; of several, the plainest. Or why there is none."""
+    """Return the TrainJob that comes closest to a PyTorchJob, or why there is none.
+
+    If several are equally close, it is the plainest.
+    """
     before = job_facts(job, context, cluster.target, gang_scheduler=gang_scheduler)
     if not before.nodes:
         why = next((each.message for each in before.refusals), "it has no pods")
@@ -191,7 +194,10 @@ def loss_report(migrated: MigratedJob) -> list[Diagnostic]:
 def report_of(
     rules: Sequence[str], differences: Sequence[Difference], job: Document, *, gone: str = "has no counterpart"
 ) -> list[Diagnostic]:
-    """Differences as diagnostics, each by the rule at its number; one for what all nodes share. *gone*: what is said of what goes."""
+    """Return differences as diagnostics, one for what all nodes share.
+
+    *rules*: the rule of each difference; *gone*: the words for a value that is gone.
+    """
     pairs = grouped(zip(rules, differences, strict=True), lambda each: (each[0], shared_key(each[1].key)))
     return [_diagnostic(rule, key, [each for _, each in group], job, gone) for (rule, key), group in pairs.items()]
 

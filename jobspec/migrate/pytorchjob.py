@@ -25,7 +25,10 @@ SHIPPED = "torch-distributed"
 
 
 def ways(source: SourceJob) -> Iterator[list[MarkedTree]]:
-    """The candidates, from the simplest to the most faithful: the manifests that replace the job, with the TrainJob last."""
+    """Yield the candidates for a migrated job, from the simplest to the most faithful.
+
+    A candidate is the list of manifests that replace the job, with the TrainJob last.
+    """
     if source.is_uniform():
         yield [_train_job(source, SHIPPED, shipped=True)]
         yield _with_runtime(source, torch=True)
@@ -211,7 +214,7 @@ class SourceJob:
 
     @property
     def is_of_volcano(self) -> bool:
-        """Whether Volcano schedules its pods as a gang."""
+        """True if Volcano schedules the job's pods as a gang."""
         return self.gang_scheduler.lower() == "volcano"
 
     @property
@@ -222,11 +225,11 @@ class SourceJob:
 
     @property
     def count(self) -> int:
-        """How many pods it has."""
+        """Return the number of the job's pods."""
         return sum(self.count_of(name) for name in self.replicas)
 
     def count_of(self, name: str) -> int:
-        """How many pods a replica type has."""
+        """Return the number of a replica type's pods."""
         given = self.replicas[name].get("replicas")
         return int(given.value) if given else 1
 
@@ -239,7 +242,7 @@ class SourceJob:
         return text(replica, "restartPolicy") or "OnFailure"
 
     def is_uniform(self) -> bool:
-        """Whether the pods of all replica types are the same."""
+        """True if the pods of all replica types are the same."""
         seen = [(self.restart(each), each.value["template"].data()) for each in self.replicas.values()]
         return all(each == seen[0] for each in seen)
 
@@ -259,7 +262,7 @@ MIGRATION = Mark("jobspec migrate")
 
 
 def by_migration(data: Any, cause: MarkedTree | None = None) -> MarkedTree:
-    """Plain data, with trees perhaps inside, as a tree; all that is new stands at the place of its *cause*."""
+    """Return plain data, which may hold trees, as a tree at the place of its *cause*."""
     return set_by(cause.mark if cause and cause.mark.line else MIGRATION, data)
 
 
@@ -290,9 +293,10 @@ def pod_template(
     without: Collection[str] = (),
     has_port: bool = False,
 ) -> MarkedTree:
-    """A replica type's template. *without*: the fields of the training container that the TrainJob says itself.
+    """Return a replica type's template for the nodes of a TrainJob.
 
-    *has_port*: the trainer adds the port at which processes meet.
+    *without*: the fields of the training container that the TrainJob says itself. *has_port*: the trainer adds the port at which
+    processes meet.
     """
     template = replica.value["template"]
     spec = template.value["spec"]
@@ -397,7 +401,10 @@ def _success(source: SourceJob) -> MarkedTree | None:
 
 
 def renaming(source: SourceJob, new_name: Callable[[int], str]) -> Callable[[str], str]:
-    """What replaces each pod's name in a text. *new_name*: the name of the host with a rank."""
+    """Return a function to replace each pod's name in a text.
+
+    *new_name*: returns the name of the host with a rank.
+    """
     return facts.with_other_hosts({node.pod.host_name: new_name(rank) for rank, node in enumerate(source.nodes)})
 
 
@@ -407,7 +414,7 @@ def of_one_job(rank: int) -> str:
 
 
 def of_roles(rank: int) -> str:
-    """The host with a rank where the Master has a Job `master`, and each Worker one of the Jobs `node`."""
+    """Return the host with a rank: the Master in the Job `master`, each Worker in a Job `node`."""
     return f"$({NAME})-{f'node-{rank - 1}' if rank else 'master-0'}-0.$({NAME})"
 
 
@@ -429,7 +436,10 @@ def operators_own(container: MarkedTree) -> list[MarkedTree]:
 
 
 def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> MarkedTree:
-    """A variable of training-operator as one of a TrainJob. *renamed*: replaces the names of hosts in a text."""
+    """Translate a variable of training-operator into one of a TrainJob.
+
+    *renamed*: replaces the names of hosts in a text.
+    """
     name = text(added, "name")
     if name in RANKS:
         return by_migration({"name": name, "valueFrom": {"fieldRef": {"fieldPath": rank}}}, added)
@@ -438,12 +448,18 @@ def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> M
 
 
 def port_of_trainer(port: str) -> str:
-    """The port at which processes meet: the one that the job says, else the trainer's."""
+    """Return the port at which processes meet.
+
+    If it is training-operator's default, return the trainer's; else the job's own.
+    """
     return facts.known_port("trainer") if port == facts.known_port("training-operator") else port
 
 
 def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
-    """A container's own variables but those that the operator's override, then the operator's; the job's name first, if it is used."""
+    """Return a container's own variables, then the operator's, which override own ones.
+
+    If the job's name is used, its variable comes first.
+    """
     names = {text(each, "name") for each in added}
     own = [_renamed(each, renamed) for each in items(container.get("env")) if text(each, "name") not in names]
     found = [*own, *added]
@@ -460,7 +476,10 @@ def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
 
 
 def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:
-    """The operator's variables that the program can see: a launcher replaces some by its own, unless its command line refers to them."""
+    """Yield the operator's variables that the program can see.
+
+    A launcher replaces some variables by its own, unless its command line refers to them.
+    """
     words = [text(each) for field in ("command", "args") for each in items(container.get(field))]
     launched = command_line([text(each) for each in items(container.get("command"))], []).how == LAUNCHER
     for each in added:

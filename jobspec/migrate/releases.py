@@ -43,7 +43,10 @@ def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnosti
 def migrate_trainjob(
     job: Document, old: Sequence[Document], new: Sequence[Document], before: Target, cluster: Cluster
 ) -> tuple[MigratedJob, list[Diagnostic]]:
-    """A TrainJob for a release. *old* and *new*: the runtimes and other objects that it may refer to, before and after."""
+    """Migrate a TrainJob to the trainer release of a cluster.
+
+    *old* and *new*: the runtimes and other objects that the job may refer to, before and after.
+    """
     seen = job_facts(job, old, before)
     tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
     dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
@@ -160,7 +163,7 @@ def _patches(spec: MarkedTree) -> list[JobSetChange]:
 
 
 def written(changes: Sequence[JobSetChange], field: str) -> dict[str, MarkedTree]:
-    """The fields of a spec that make the changes, for the release that has *field*."""
+    """Write the changes as fields of a spec, for the release that has *field*."""
     if field == PATCH_FIELDS[2]:
         entries = [_patch(change, number) for number, change in enumerate(changes, 1)]
         return {field: entries[0].with_value(entries)} if entries else {}

@@ -51,7 +51,7 @@ class _Piece:
         return "\r\n" if "\r\n" in self.text else "\n"
 
     def before(self, at: int) -> str:
-        """What stands before a place in its line."""
+        """Return the text before a place in its line."""
         return self.text[self.text.rfind("\n", 0, at) + 1 : at]
 
 
@@ -61,7 +61,10 @@ def place_of(document: Document) -> Place:
 
 
 def replaced(text: str, documents: Sequence[Document], new: Mapping[Place, Sequence[MarkedTree]]) -> str:
-    """A file's text with the documents at some places replaced by the trees *new*; without any, the text itself."""
+    """Replace the documents at some places of a file's text by the trees *new*.
+
+    If there are no trees, the text is unchanged.
+    """
     is_one = is_json(text.removeprefix(_BOM))
     parts = [_rewritten(each, new, is_one=is_one) for each in _pieces(text, documents)]
     ended = [each if each.endswith("\n") or number == len(parts) else f"{each}\n" for number, each in enumerate(parts, 1)]
@@ -69,7 +72,10 @@ def replaced(text: str, documents: Sequence[Document], new: Mapping[Place, Seque
 
 
 def irreplaceable(text: str, documents: Sequence[Document], places: Collection[Place]) -> dict[Place, str]:
-    """Those of the documents at *places* that cannot be replaced in a file's text, and why, if all of the others are."""
+    """Return the documents at *places* that cannot be replaced in a file's text, and why.
+
+    All other documents at *places* are replaced.
+    """
     found: dict[Place, str] = {}
     if is_page(text):
         found |= {place_of(each): "its fence is indented; move it to the left margin" for each in documents if each.marks.mark.column > 1}
@@ -152,7 +158,10 @@ class _Items:
         """Whether the list is written in brackets."""
 
     def users(self) -> Iterator[tuple[int, int | None]]:
-        """For each alias of an anchor in an item: the number of that item, and of the one with the alias; None outside of all."""
+        """Yield the item of an anchor and the item of its alias, for each alias outside the item.
+
+        If the alias is in no item, its number is None.
+        """
         owners: dict[str, int | None] = {}
         for name, at, is_alias in anchors_and_aliases(self.text):
             number = next((number for number, (start, end) in enumerate(self.spans) if start <= at < end), None)
