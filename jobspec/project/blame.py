@@ -151,7 +151,10 @@ class _HistoryReader:
         return [self._removal(value, last + 1), self._origin(value), *self._before(value, last)]
 
     def past(self, present: set[Address]) -> list[Value]:
-        """The latest state of each value whose address is not among those that are *present*, the ones around values included."""
+        """Return the latest state of each value whose address is not *present*.
+
+        Values around other values count as present, too.
+        """
         latest = {address: value for state in self._states for address, value in state.items()}
         return [each for each in latest.values() if each.is_leaf and not {each.address, each.joined_address} & present]
 

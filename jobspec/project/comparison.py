@@ -169,7 +169,7 @@ class _Between:
         self._owners_after = after.owners()
 
     def variant(self, name: str) -> VariantChange:
-        """What happens to a variant's objects."""
+        """Return the change of a variant."""
         old, new = self._before.documents(name), self._after.documents(name)
         old_job, new_job = next(filter(is_workload, old), None), next(filter(is_workload, new), None)
         objects = [*self._objects(name, old_job, new), *self._gone(old, new_job)]

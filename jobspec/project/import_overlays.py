@@ -98,7 +98,10 @@ class _Trials:
         """The manifests of a text, which is read once, however many overlays are tried on it."""
 
     def guesses(self, overlay: LoadedOverlay, text: str, applied: Sequence[LoadedOverlay]) -> Iterator[Guess]:
-        """The values of an overlay's parameters with which it leaves the original as it is; those of its companions come second."""
+        """Yield values of an overlay's parameters that leave the original as it is.
+
+        The values of its companions' parameters come second.
+        """
         spec, manifests = overlay.spec, [each.data for each in self._original.documents]
         parameters, resources = spec.get("parameters"), spec.get("resources")
         in_job = spec.with_value({name: part for name, part in spec.value.items() if name in ("pods", "job")})
@@ -130,7 +133,10 @@ class _Trials:
     def explained(
         self, text: str, applied: Sequence[LoadedOverlay], overlay: LoadedOverlay, guess: Guess
     ) -> tuple[str, Guess, LoadedOverlay] | None:
-        """The text without what an overlay with these values sets; None where the overlay does not take them."""
+        """Return the text without what an overlay with these values sets.
+
+        If the overlay does not accept the values, return None.
+        """
         for with_values in self._with(overlay, guess):
             overlays = [*applied, with_values]
             for cuts in self._candidates(text, overlays, with_values):

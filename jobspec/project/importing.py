@@ -133,14 +133,17 @@ class _Names:
         self._taken = set(taken)
 
     def variant(self, job: Document) -> str:
-        """A variant's name: that of its job, with the namespace where it is taken, else with a number."""
+        """Return the name for a variant: its job's name.
+
+        If the name is taken, the namespace is added, or else a number.
+        """
         choices = [job.name, *([f"{job.name}-{job.namespace}"] if job.namespace else [])]
         name = next(filter(self.is_free, chain(choices, (f"{job.name}-{number}" for number in count(2)))))
         self._taken.add(name.lower())
         return name
 
     def is_free(self, name: str) -> bool:
-        """Whether no variant has a name, upper and lower case being the same to some file systems."""
+        """True if no variant has the name. Case does not count, as for some file systems."""
         return name.lower() not in self._taken
 
 

@@ -30,7 +30,10 @@ _MADE: Mapping[GroupKind, Sequence[GroupKind]] = {PYTORCHJOB: (kinds.POD,), TRAI
 
 
 def app_project(argocd: ArgoCDSettings, synced: Synced) -> dict[str, Any] | None:
-    """The project, which allows what is rendered and nothing else; None where Argo CD's own is used."""
+    """Return the Argo CD project, limited to what is rendered.
+
+    If Argo CD's own default project is used, return None.
+    """
     if argocd.project == DEFAULT:
         return None
     made = {kind for job in synced.job_kinds for kind in _MADE.get(job, ())}
@@ -71,7 +74,10 @@ def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> 
 
 
 def health_patch(argocd: ArgoCDSettings, customizations: Mapping[str, str]) -> dict[str, Any]:
-    """A patch of Argo CD's own ConfigMap that brings *customizations*: the health of kinds that it does not know."""
+    """Return a patch of Argo CD's own ConfigMap that brings *customizations*.
+
+    They are the health of kinds that Argo CD does not know.
+    """
     return config_map(argocd, "argocd-cm", dict(sorted(customizations.items())))
 
 

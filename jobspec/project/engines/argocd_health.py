@@ -10,7 +10,10 @@ KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, 
 
 
 def customizations() -> dict[str, str]:
-    """What `argocd-cm` has to hold: the key of each kind, as `resource.customizations.health.batch_Job`, and its script."""
+    """Return the entries for `argocd-cm`: the key of each kind, and its script.
+
+    A key is `resource.customizations.health.batch_Job`.
+    """
     return {
         f"resource.customizations.health.{group}_{kind}": package_text("project", "health", "lua", group, kind, "health.lua")
         for group, kind in KINDS

@@ -18,14 +18,20 @@ _USER = 999  # Argo CD's own, whom the volumes of the repository server belong t
 
 
 def plugin_config(argocd: ArgoCDSettings) -> dict[str, Any]:
-    """The ConfigMap with the plugin: the command that renders the project in the folder of an application."""
+    """Return the ConfigMap with the plugin.
+
+    The plugin's command renders the project in the folder of an application.
+    """
     spec = {"generate": {"command": [PLUGIN, "render", "--to", "-"]}}
     plugin = {"apiVersion": ARGO_CD_VERSION, "kind": "ConfigManagementPlugin", "metadata": {"name": PLUGIN}, "spec": spec}
     return config_map(argocd, _SIDECAR, {"plugin.yaml": write([plugin])})
 
 
 def plugin_patch(argocd: ArgoCDSettings) -> dict[str, Any]:
-    """A patch of Argo CD's repository server that adds the plugin's sidecar, in which Argo CD's own program listens."""
+    """Return a patch of Argo CD's repository server that adds the plugin's sidecar.
+
+    In the sidecar, Argo CD's own program listens.
+    """
     container = {
         "name": _SIDECAR,
         "image": argocd.text("pluginImage"),

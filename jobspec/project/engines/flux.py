@@ -38,9 +38,10 @@ def source(flux: FluxSettings) -> dict[str, Any]:
 
 
 def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
-    """The namespaces of the objects, which Flux does not make; those that are rendered, and `default`, are there anyway.
+    """Return the namespaces of the objects, since Flux does not create them.
 
-    Where Flux applies them as well, and no longer finds them, it leaves them alone: everything in them would go.
+    If namespaces are rendered, none are returned. `default` exists anyway. If Flux applies the namespaces as well, and no longer finds
+    them, it leaves them alone: otherwise everything in them would be deleted.
     """
     if flux.flag("createNamespace") is False or kinds.NAMESPACE in synced.cluster_kinds:
         return []
@@ -50,7 +51,7 @@ def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
 
 
 def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
-    """What is applied of the tree at *path*, in order."""
+    """Return the Kustomizations that apply the tree at *path*, in order."""
     kinds = {*synced.kinds, *synced.cluster_kinds}
     if TRAINJOB not in kinds or kinds.isdisjoint(RUNTIMES):
         return [_kustomization(flux, flux.name, path, _waiting(flux, synced))]

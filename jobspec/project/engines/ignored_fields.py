@@ -22,7 +22,10 @@ _ELASTIC = "select(.spec.elasticPolicy.metrics) | .spec.pytorchReplicaSpecs.Work
 
 
 def argocd_ignores(synced: Synced) -> list[dict[str, Any]]:
-    """`spec.ignoreDifferences` of an Application. A job that is in no queue is suspended by its manifest, as ever."""
+    """Return `spec.ignoreDifferences` of an Application.
+
+    A job that is in no queue is suspended by its manifest, as before.
+    """
     return [
         {"group": kind[0], "kind": kind[1], "jqPathExpressions": list(_expressions(kind)), "managedFieldsManagers": [_KUEUE]}
         for kind in synced.job_kinds
@@ -36,7 +39,10 @@ def _expressions(job: GroupKind) -> Iterator[str]:
 
 
 def flux_ignores(synced: Synced) -> list[dict[str, Any]]:
-    """`spec.ignore` of a Flux Kustomization, which Flux has since kustomize-controller 1.9: only where a job needs it."""
+    """Return `spec.ignore` of a Flux Kustomization for jobs that need it.
+
+    Flux has the field since kustomize-controller 1.9.
+    """
     kinds = sorted({each.group_kind for each in synced.objects if each.is_queued and each.says_suspend})
     return [
         {"paths": ["/" + "/".join(suspend_of(kind))], "target": {"group": kind[0], "kind": kind[1], "labelSelector": QUEUE}}

@@ -17,7 +17,10 @@ _API_VERSION = "admissionregistration.k8s.io/v1"
 
 
 def policy() -> list[dict[str, Any]]:
-    """The policy, which Kubernetes has since 1.30, and its binding: the hash of a job does not change."""
+    """Return the policy and its binding: the hash of a job must not change.
+
+    Kubernetes has such policies since 1.30.
+    """
     groups, resources = [PYTORCHJOB[0], TRAINJOB[0]], ["pytorchjobs", "trainjobs"]
     rule = {"apiGroups": groups, "apiVersions": ["*"], "operations": ["UPDATE"], "resources": resources}
     validation = {
