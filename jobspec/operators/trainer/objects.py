@@ -324,7 +324,8 @@ def _volcano(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTr
 
 def _requests(sets: list[TrainerPodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
-    from jobspec.kubernetes.pods.resources import sum_of
+    from jobspec.kubernetes.pods.amounts import sum_of
+
     every = [(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     total = sum_of([{name: each.times(count) for name, each in amounts.items()} for amounts, count in every])
     return {name: str(amount) for name, amount in sorted(total.items())}
