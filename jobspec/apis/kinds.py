@@ -301,6 +301,13 @@ def group_kind(api_version: str, kind: str) -> GroupKind:
     return api_version.rpartition("/")[0], kind
 
 
+def named(text: str) -> GroupKind:
+    """The group and kind that a text such as `LocalQueue.kueue.x-k8s.io` names; without a group, the only known kind of the name."""
+    name, _, group = text.partition(".")
+    found = [each for each in _KINDS if each[1] == name] if not group else []
+    return found[0] if len(found) == 1 else (group, name)
+
+
 def find(api_version: str, kind: str) -> Kind | None:
     """Return the kind of a manifest's `apiVersion` and `kind`.
 

@@ -21,11 +21,13 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in STATUSES}
     counts["willNotRun"] = sum(each.will_not_run for each in documents)
     ignored = sum(each.ignored for each in files)
-    not_evaluated = sum(diagnostic.rule == _NOT_EVALUATED for each in files for diagnostic in each.diagnostics)
-    return counts | ({"ignored": ignored} if ignored else {}) | ({"policiesNotEvaluated": not_evaluated} if not_evaluated else {})
+    found = [diagnostic.rule for each in files for diagnostic in each.diagnostics]
+    unknown = {name: found.count(rule) for name, rule in _NOT_KNOWN.items() if rule in found}
+    return counts | ({"ignored": ignored} if ignored else {}) | unknown
 
 
-_NOT_EVALUATED = "policy-not-evaluated"
+#: Answers that nobody knows: the name of their number -> the rule that reports each.
+_NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
@@ -44,6 +46,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [severity_counts(found)] if found else []
     unknown = counts.get("policiesNotEvaluated", 0)
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
+    parts += [f"{counts['admissionNotKnown']} not known to be admitted"] if "admissionNotKnown" in counts else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
     number = sum(bool(each.changes) for each in found) if fixable else 0
     parts += [f"{number} fixable with --fix"] if number else []

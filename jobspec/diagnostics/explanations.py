@@ -111,6 +111,8 @@ _OUTCOME = {
     "jobset-refused": "The server refuses the JobSet of an accepted TrainJob, so nothing runs; at most an event says why.",
     "no-pods-created": "The operator creates no pods for the job as written: it is suspended, or another controller manages it.",
     "kind-not-queued": "Bypasses Kueue, whose configuration does not queue the kind: the job starts at once, whatever the quota.",
+    "admission-not-known": "Whether Kueue admits the job depends on an object that is not among the given files.",
+    "undercounted-requests": "Kueue counts less than the pods request, by a LimitRange: a queue admits more than its quota.",
     "never-admitted": "Kueue never admits the job, however empty the cluster is: a queue is stopped, or no flavor has room or fits.",
     "never-fits": "The pods of the job, or its other objects, are more than a ResourceQuota allows: some are never created.",
     "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.causes import deduplicated
-from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document, result_of
 from jobspec.journey.references import document_key
 from jobspec.kubernetes.index import data_of
+from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.journey.steps import Checked
     from jobspec.journey.worlds import Worlds
+    from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
 
@@ -34,7 +36,7 @@ def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> lis
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:
     """A file with what becomes of its jobs, as far as its own documents and the cluster say; to be done before `resolve`."""
-    jobs = [each for each in file.documents if is_workload(each)]
+    jobs = [each for each in file.documents if is_workload(each) or each.group_kind in KINDS]
     if not jobs:
         return file
     refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
@@ -69,6 +71,11 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             runtimes.setdefault(each.name, []).append(each)
     for given in jobs:
         job, at = given, places[document_key(given)]
+        if not is_workload(job):
+            said = [*_queue_problems(job, context, cluster, index)] if rows[at].status != "invalid" else []
+            rows[at] = result_of(rows[at], rows[at].status, runs=False) if has_error(said) else rows[at]
+            found.update(((one.rule, str(one.mark), one.message), one) for one in said)
+            continue
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
@@ -86,6 +93,16 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
     return file.changed(result=result, unforeseen=unforeseen, asked=index.asked or frozenset())
+
+
+def _queue_problems(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Diagnostic]:
+    """The diagnostics about the queue of a job of a kind that only Kueue looks at."""
+    if not index.of_group(kinds.QUEUE_GROUP):
+        return
+    from jobspec.outcome.queueing import is_queued, queue_outcomes
+
+    if is_queued(job, index):
+        yield from map(job.diagnostic, queue_outcomes(job, context, cluster, index))
 
 
 def _of_its_name(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:

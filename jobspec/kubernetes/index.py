@@ -44,7 +44,7 @@ class Index:
         """The index of the further objects, if it has the same policies with rules in CEL."""
         self.complete = complete
         """The kinds of which no other objects exist."""
-        self._made: dict[Any, Any] = {}
+        self._made: dict[Any, Any] = there._made if there and not more else {}
         self.asked = asked
         """The questions so far; None if they are not recorded."""
 
@@ -109,11 +109,15 @@ class Index:
     # What follows from the objects, made once.
 
     def once(self, name: str, make: Callable[[Index], T]) -> T:
-        """The value that *make* gives of these objects, made once for each name."""
+        """The value that *make* gives of these objects, made once for each name; with it come the questions by which it was made."""
         if name not in self._made:
-            self._made[name] = make(self)
-        found: T = self._made[name]
-        return found
+            recording = self.recording()
+            self._made[name] = make(recording), recording.asked
+        found, asked = self._made[name]
+        if self.asked is not None:
+            self.asked.update(asked)
+        made: T = found
+        return made
 
     def prepared(self, kind: GroupKind, prepare: Callable[[Index, GroupKind], T]) -> T:
         """What the policies of a kind are made ready to, once for all indexes that have the same policies."""

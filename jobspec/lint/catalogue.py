@@ -53,7 +53,13 @@ WARNINGS = frozenset(
     )
 )
 #: The rules that only inform.
-NOTES = frozenset({"kind-not-queued", "no-pods-created", "policy-not-evaluated", "refused-before", "renamed-rule", "unjudged-template"})
+NOTES = frozenset(
+    (
+        *("admission-not-known", "kind-not-queued", "no-pods-created", "policy-not-evaluated", "refused-before", "renamed-rule"),
+        "undercounted-requests",
+        "unjudged-template",
+    )
+)
 
 
 @cache

@@ -8,6 +8,7 @@ from jobspec.apis.kinds import PRIORITY_CLASS, TRAINJOB, GroupKind
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
+from jobspec.kubernetes.index import Index, data_of
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from typing import Any, TypeVar
 
+    from jobspec.operators.kueue.world import World
     from jobspec.world.world import Cluster
 
     T = TypeVar("T")
@@ -48,6 +50,7 @@ class Documents:
         self.cluster = cluster
         self.target = cluster.target
         self._further = set(further)
+        self._documents = documents
         self._own = _Index(documents)
         self._there = cluster.once("documents", lambda: _Index(cluster.objects))
         self._first: dict[Identity, Document] = {}
@@ -60,6 +63,18 @@ class Documents:
         self._found: dict[str, Any] = {}
         for document in documents:
             self._first.setdefault(self._key(document), document)
+
+    @cached_property
+    def index(self) -> Index:
+        """All given objects: those of the documents, and behind them those of the cluster."""
+        return self.cluster.index.with_others(data_of(self._documents))
+
+    @cached_property
+    def queues(self) -> World:
+        """The queues and nodes among all given objects."""
+        from jobspec.operators.kueue.world import queues_in
+
+        return queues_in(self.index)
 
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_KINDS, RESOURCE_FLAVOR
+from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
-from jobspec.diagnostics.places import items_at, value_at
+from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.kueue.versions import writes_runtime_patches
+from jobspec.operators.kueue.versions import KINDS, writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import QUEUE, suspend_of
 
@@ -21,10 +21,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.operators.kueue.world import AlikeNodes
+    from jobspec.diagnostics.places import Path
+    from jobspec.operators.kueue.world import AlikeNodes, QueueInCohort
 
 
 _LOCAL_QUEUE = QUEUE_KINDS[1]
+_TOPOLOGY: GroupKind = (QUEUE_GROUP, "Topology")
+_ADMISSION_CHECK: GroupKind = (QUEUE_GROUP, "AdmissionCheck")
 
 
 def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
@@ -96,7 +99,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, message, "remove it", edits=[(said, remove())])
 
 
-def unknown_queue(job: LintedJob) -> Iterator[Finding]:
+def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     """The job names a LocalQueue that does not exist in its namespace.
 
     Why: a job of an unknown queue waits suspended, without an error, until somebody makes the queue.
@@ -105,20 +108,20 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
-    said = job.tree.get("metadata", "labels", QUEUE)
-    if not said or not said.value:
+    said = job.get("metadata", "labels", QUEUE)
+    if not said or not isinstance(said, str) or job.given.group_kind not in KINDS:
         return
     if not job.documents.of_kind(_LOCAL_QUEUE) and _LOCAL_QUEUE not in job.documents.cluster.complete.pinned:
         return
-    elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
+    elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, said)), "")
     if elsewhere and not job.given.namespace:  # whoever applies the job says its namespace
         return
-    if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
+    if job.documents.named(job.given, _LOCAL_QUEUE, said) is None:
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-        hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(text(said), known) or f"known: {listed(known)}"
+        hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(said, known) or f"known: {listed(known)}"
         where = "in the job's namespace" if job.given.namespace else "among the files"
-        message = f"no LocalQueue `{text(said)}` {where}"
-        yield Finding(said, message, hint if elsewhere or known else "")
+        message = f"no LocalQueue `{said}` {where}"
+        yield Finding(("metadata", "labels", Key(QUEUE)), message, hint if elsewhere or known else "")
 
 
 def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
@@ -138,6 +141,133 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
         yield Finding(
             ("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", closest(name, known) or f"known: {listed(known)}"
         )
+
+
+def unknown_admission_check(document: LintedDocument) -> Iterator[Finding]:
+    """A ClusterQueue names an AdmissionCheck that is not among the files: it is inactive as a whole.
+
+    Why: one missing check is enough: the queue admits nothing, and its jobs wait forever without an event.
+    Instead: name one of the AdmissionChecks, or pass its file, too.
+    Before: admissionChecksStrategy: {admissionChecks: [{name: dws-chek}]}
+    After: admissionChecksStrategy: {admissionChecks: [{name: dws-check}]}
+    Evidence: kubernetes-sigs/kueue#1181, kubernetes-sigs/kueue#2021
+    """
+    if document.given.group_kind != CLUSTER_QUEUE:
+        return
+    data = document.given.data
+    named = [
+        ((*path, "name"), value_at(each, ("name",)))
+        for path, each in items_at(data, ("spec", "admissionChecksStrategy", "admissionChecks"))
+    ]
+    named += items_at(data, ("spec", "admissionChecks"))
+    for place, name in named:
+        yield from _unknown(document, place, name, _ADMISSION_CHECK, "the queue is inactive")
+
+
+def unknown_topology(document: LintedDocument) -> Iterator[Finding]:
+    """A ResourceFlavor names a Topology that is not among the files: each queue with the flavor is inactive.
+
+    Why: one missing topology is enough: the queues admit nothing, from their other flavors neither, and their jobs wait forever.
+    Instead: name one of the Topologies, or pass its file, too.
+    Before: topologyName: raks
+    After: topologyName: racks
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
+    """
+    if document.given.group_kind == RESOURCE_FLAVOR and not _is_for_other_clusters(document):
+        place = ("spec", "topologyName")
+        yield from _unknown(document, place, document.get(*place), _TOPOLOGY, "its queues are inactive")
+
+
+def _is_for_other_clusters(flavor: LintedDocument) -> bool:
+    """Whether all queues with a flavor dispatch their jobs to other clusters, which have the topology."""
+    queues = [each for each in flavor.documents.queues.queues.values() if flavor.given.name in each.flavors]
+    return bool(queues) and all(each.checks_of("multikueue") for each in queues)
+
+
+def unknown_check_parameters(document: LintedDocument) -> Iterator[Finding]:
+    """An AdmissionCheck or a MultiKueueConfig names an object that is not among the files, though others of the kind are.
+
+    Why: the check is inactive, and with it each queue that names it: its jobs wait forever.
+    Instead: name one of the objects, or pass its file, too.
+    Before: parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: dws-confg}
+    After: parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: dws-config}
+    Evidence: kubernetes-sigs/kueue#2021; https://kueue.sigs.k8s.io/docs/concepts/admission_check/
+    """
+    named: list[tuple[Path, object, GroupKind]]
+    if document.given.group_kind == _ADMISSION_CHECK:
+        kind = (str(document.get("spec", "parameters", "apiGroup")), str(document.get("spec", "parameters", "kind")))
+        named = [(("spec", "parameters", "name"), document.get("spec", "parameters", "name"), kind)]
+    elif document.given.group_kind == (QUEUE_GROUP, "MultiKueueConfig"):
+        cluster = (QUEUE_GROUP, "MultiKueueCluster")
+        named = [(path, name, cluster) for path, name in items_at(document.given.data, ("spec", "clusters"))]
+    else:
+        return
+    for place, name, kind in named:
+        if kind[0] == QUEUE_GROUP and document.documents.has([kind]):
+            yield from _unknown(document, place, name, kind, "the check is inactive")
+
+
+def _unknown(document: LintedDocument, place: Path, name: object, kind: GroupKind, then: str) -> Iterator[Finding]:
+    """The finding that an object of Kueue is named that is not among the files; none if it is."""
+    if isinstance(name, str) and name and not document.documents.of_name(kind, name):
+        known = sorted({each.name for each in document.documents.of_kind(kind)})
+        hint = closest(name, known) or (f"known: {listed(known)}" if known else "pass its file, too")
+        yield Finding(place, f"no {kind[1]} `{name}` among the files: {then}", hint)
+
+
+def inactive_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
+    """The ClusterQueue is inactive: it admits nothing.
+
+    Why: Kueue takes a queue with checks that exclude each other, or whose cohorts form a cycle, for inactive. Its jobs wait forever.
+    Instead: resolve what the message names; a stopped queue (`stopPolicy`) is reported as an info.
+    Before: admissionChecks: [{name: multikueue}, {name: provisioning}]
+    After: admissionChecks: [{name: provisioning}]
+    Evidence: kubernetes-sigs/kueue#8347, kubernetes-sigs/kueue#8451
+    """
+    if document.given.group_kind != CLUSTER_QUEUE:
+        return
+    queue, missing = _queue(document), {name for _, name in _queue(document).missing()}
+    for why in queue.broken:
+        if not any(f"`{name}`" in why and why.startswith("has no ") for name in missing):  # other rules report them
+            yield Finding(_of_checks(document) if "heck" in why else ("metadata", "name"), f"inactive queue: it {why}")
+    if queue.stop_policy:
+        yield Finding(("spec", "stopPolicy"), f"inactive queue: it {queue.stop_policy}", severity="info")
+
+
+def no_namespace_selector(document: LintedDocument) -> Iterator[Finding]:
+    """The ClusterQueue has no `namespaceSelector`: it admits jobs of no namespace.
+
+    Why: an absent selector selects nothing, and an empty one selects all. Nothing warns of it, and all jobs wait forever.
+    Instead: `namespaceSelector: {}`, or the labels of the namespaces that may use the queue.
+    Before: spec: {resourceGroups: []}
+    After: spec: {namespaceSelector: {}, resourceGroups: []}
+    Evidence: djinnos/djinn#2841; https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector
+    """
+    if document.given.group_kind != CLUSTER_QUEUE or document.get("spec", "namespaceSelector") is not None:
+        return
+    if not _leads_to(document) and _queue(document).lends:
+        return  # a queue that only lends to its cohort
+    place = ("spec", "namespaceSelector") if "namespaceSelector" in (document.get("spec") or {}) else ("metadata", "name")
+    yield Finding(place, "no `namespaceSelector`: the queue admits no namespace", "write `namespaceSelector: {}` to admit all")
+
+
+def _queue(document: LintedDocument) -> QueueInCohort:
+    """The ClusterQueue of a document among all given queues."""
+    from jobspec.operators.kueue.versions import as_v1beta2
+    from jobspec.operators.kueue.world import QueueInCohort
+
+    return QueueInCohort(document.given.name, as_v1beta2(document.given.data), document.documents.queues)
+
+
+def _leads_to(document: LintedDocument) -> bool:
+    """Whether a LocalQueue leads to a ClusterQueue."""
+    queues = document.documents.of_kind(_LOCAL_QUEUE)
+    return any(value_at(each.data, ("spec", "clusterQueue")) == document.given.name for each in queues)
+
+
+def _of_checks(document: LintedDocument) -> Path:
+    """The path of a ClusterQueue's admission checks."""
+    return ("spec", "admissionChecksStrategy") if document.get("spec", "admissionChecksStrategy") else ("spec", "admissionChecks")
 
 
 def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
@@ -161,9 +291,9 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
 
 
 def unreachable_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
-    """No LocalQueue among the files leads to the ClusterQueue, so that no job can be in it.
+    """No LocalQueue among the files leads to the ClusterQueue, so that no job can be in it, and it lends nothing.
 
-    Why: jobs name LocalQueues. What nobody can name holds quota that others of its cohort can only borrow.
+    Why: jobs name LocalQueues. The quota of a queue that no LocalQueue leads to is lost, unless others of its cohort can borrow it.
     Instead: add a LocalQueue in each namespace that may use it. A queue that only lends to its cohort needs none.
     Before: kind: ClusterQueue
     After: spec: {clusterQueue: research}
@@ -172,7 +302,7 @@ def unreachable_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     name = document.given.name
     if document.given.group_kind != CLUSTER_QUEUE or not document.documents.has([_LOCAL_QUEUE]):
         return
-    if not any(value_at(each.data, ("spec", "clusterQueue")) == name for each in document.documents.of_kind(_LOCAL_QUEUE)):
+    if not _leads_to(document) and not _queue(document).lends:
         yield Finding(("metadata", "name"), f"no LocalQueue among the files leads to the ClusterQueue `{name}`", "add one in its namespace")
 
 
@@ -233,10 +363,12 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     if not nodes or job.documents.cluster.is_pinned:  # what becomes of the job says it
         return
     from jobspec.kubernetes.pods.resources import filled_in
-    from jobspec.operators.kueue.topology import no_node_for
+    from jobspec.operators.kueue.topology import no_node_in_flavors
+    from jobspec.operators.kueue.workload import flavors_for
 
+    flavors = flavors_for(job.given, job.documents.queues)
     for role in job.roles:
-        if why := no_node_for(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes):
+        if why := no_node_in_flavors(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes, flavors):
             yield Finding(role.pod_tree.get("spec", "containers"), f"no node can run a pod: {why}", "request less for each pod")
 
 
@@ -279,9 +411,14 @@ RULES = (
     Rule(no_queue_name, "info", sees="job", kinds=[_LOCAL_QUEUE]),
     Rule(empty_queue_name, "warning", sees="job", reads=[QUEUE]),
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),
-    Rule(unknown_queue, "warning", sees="job", reads=[QUEUE]),
+    Rule(unknown_queue, "warning", sees="document"),
     Rule(unknown_cluster_queue, "warning", sees="document"),
     Rule(unknown_flavor, "warning", sees="document", kinds=[RESOURCE_FLAVOR]),
+    Rule(unknown_admission_check, "warning", sees="document"),
+    Rule(unknown_topology, "warning", sees="document"),
+    Rule(unknown_check_parameters, "warning", sees="document"),
+    Rule(inactive_cluster_queue, "warning", sees="document"),
+    Rule(no_namespace_selector, "warning", sees="document"),
     Rule(unreachable_cluster_queue, "info", sees="document", kinds=[_LOCAL_QUEUE]),
     Rule(flavor_without_nodes, "warning", sees="document", kinds=WITH_NODES),
     Rule(quota_without_nodes, "info", sees="document", kinds=WITH_NODES),

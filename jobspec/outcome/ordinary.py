@@ -74,13 +74,14 @@ def foresee(
     if found is None:
         return Foresight((), runs=None)
     in_queue = bool(value_at(job.data, ("metadata", "labels", QUEUE)))
-    if policies is not None and in_queue and policies.of_group(QUEUE_GROUP):
-        from jobspec.outcome.refusals import never_admitted
+    if policies is not None and policies.of_group(QUEUE_GROUP):
+        from jobspec.outcome.queueing import is_queued, queue_outcomes
 
-        found += map(job.diagnostic, never_admitted(job, context, cluster, policies))
-    is_queued = in_queue and job.group_kind == TRAINJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
+        in_queue = is_queued(job, policies)
+        found += map(job.diagnostic, queue_outcomes(job, context, cluster, policies)) if in_queue else ()
+    is_resumed = in_queue and job.group_kind == TRAINJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
     rules = {each.rule for each in found}
-    if "no-pods-created" not in rules and (not is_queued or "kind-not-queued" in rules):
+    if "no-pods-created" not in rules and (not is_resumed or "kind-not-queued" in rules):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 from jobspec.apis.kinds import POD, PYTORCHJOB, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
-from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
-from jobspec.diagnostics.places import Key, Mark, Path, value_at
+from jobspec.diagnostics.places import Mark, Path
 from jobspec.diagnostics.problems import Problem
 from jobspec.diagnostics.rules import Finding
 from jobspec.diagnostics.wording import counted
-from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import JOB_INDEX, QUEUE
+from jobspec.operators.workloads import JOB_INDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.documents.document import Document
     from jobspec.kubernetes.admission.policies import Decision
     from jobspec.kubernetes.index import Index
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
@@ -86,16 +85,16 @@ def too_many(made: Mapping[GroupKind, int], namespace: str, policies: Index) -> 
 def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
     """Why no node of a pinned cluster can run pods of a job, however little else runs there."""
     from jobspec.kubernetes.pods.resources import filled_in
-    from jobspec.operators.kueue.topology import no_node_for
+    from jobspec.operators.kueue.topology import no_node_in_flavors
+    from jobspec.operators.kueue.workload import flavors_for
 
     world = _world_in(cluster)
-    is_queued = value_at(job.job.data, ("metadata", "labels", QUEUE))
-    added = [it for flavor in world.flavors.values() for it in flavor.tolerations] if is_queued else []
+    flavors = flavors_for(job.job, world) if world.nodes else []
     for role in job.roles if world.nodes else ():
         spec = role.pod_tree.get("spec")
         if spec is None or text(spec, "nodeName"):
             continue
-        if why := no_node_for(filled_in(spec.data(), job.target["kubernetes"]), world.nodes or (), added):
+        if why := no_node_in_flavors(filled_in(spec.data(), job.target["kubernetes"]), world.nodes or (), flavors):
             message = f"no node of the pinned cluster can run a pod of `{role.name}`: {why}"
             hint = "request less for each pod, or pin the cluster again; an autoscaler may add such nodes"
             yield Finding(role.pod_tree.get("spec", "containers"), message, hint, rule="unschedulable", severity="warning")
@@ -106,34 +105,6 @@ def _world_in(cluster: Cluster) -> World:
     from jobspec.operators.kueue.world import queues_in
 
     return cluster.once("world", lambda: queues_in(cluster.index))
-
-
-def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster, policies: Index) -> Iterator[Finding]:
-    """Why Kueue never admits a job, or does not queue it; objects that *policies* do not list may exist in the cluster."""
-    from dataclasses import replace
-
-    from jobspec.operators.kueue.admission import ask
-    from jobspec.operators.kueue.versions import RELEASE, not_queued
-    from jobspec.operators.kueue.workload import workload_of
-    from jobspec.operators.kueue.world import queues_in
-
-    place = ("metadata", "labels", Key(QUEUE))
-    target = cluster.target
-    world = queues_in(policies)
-    bypasses, hint = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
-    if bypasses:
-        weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
-        yield Finding(place, bypasses, hint, rule="kind-not-queued", severity=weight)
-    workload = workload_of(job, context, target, world)
-    answer = ask(workload, world, {})
-    if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
-        return  # whoever applies a job without a namespace says which queue of the name it is in
-    tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
-    if lacks_nodes := ask(workload, replace(world, nodes=None), {}).verdict != "never":
-        tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
-    severity: Severity = "warning" if bypasses or lacks_nodes else "error"
-    message = f"never admitted by Kueue: {answer.reason}"
-    yield Finding(place, message, tried, rule="never-admitted", severity=severity)
 
 
 #: Kind of an object that an operator creates -> the rule that reports its refusal.

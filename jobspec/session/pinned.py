@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jobspec.apis.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, UNKNOWN, CompleteKinds
+from jobspec.apis.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, UNKNOWN, CompleteKinds, named
 from jobspec.apis.releases import CHOSEN, nearest_known
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
@@ -50,6 +50,6 @@ def read_cluster(source: Source) -> PinnedCluster:
     found = {each: release for each, release in releases.items() if release}
     parts = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
     crds = [os.path.normpath(os.path.join(os.path.dirname(source.name), each)) for each in spec.get("crds") or ()]
-    complete = CompleteKinds((group, kind) for kind, _, group in (each.partition(".") for each in spec.get("complete") or ()))
+    complete = CompleteKinds(map(named, spec.get("complete") or ()))
     installed = None if CUSTOM_RESOURCE_DEFINITION[1] in (spec.get("unread") or ()) else releases
     return PinnedCluster(found, [document, *parts], complete, installed, crds)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jobspec.apis.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP, WEBHOOK_LOOKUPS
+from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS
 from jobspec.apis.releases import Target, choose
 from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.reading import items_of
+from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS
@@ -62,7 +63,8 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     if not found.valid:
         return Answers(results, cluster, read)
     jobs = [(job, file.context) for file in found.applied for job in file.checked.documents]
-    world = world_for(queues, [document for document, _ in jobs], cluster)
+    objects = [each for file in found.applied for each in (*file.checked.objects, *file.checked.documents)]
+    world = world_for(queues, objects, cluster)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
     asked = asked_of(jobs, cluster.target, world)
@@ -106,13 +108,8 @@ def world_for(given: Collection[Document], documents: Iterable[Document], cluste
     wrong = [problem for each in given if each.group_kind[0] == QUEUE_GROUP for problem in verdict(each, choose(())).diagnostics]
     if has_error(wrong):
         raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
-    objects = [*given, *(each for document in documents for each in items_of(document)), *cluster.objects]
-    kept = (each.data for each in objects if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
-    return world_of(kept, closed=closed)
-
-
-#: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, classes, templates of device claims.
-_OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", "resource.k8s.io", CLUSTER[0])
+    objects = [*cluster.objects, *(each for document in documents for each in items_of(document)), *given]
+    return world_of(data_of(objects), closed=closed)
 
 
 def jobs_of(planned: Plan) -> list[tuple[Document, Sequence[Document]]]:

@@ -48,7 +48,7 @@ class Judged:
         self.status: Judgement = "invalid" if by_webhooks and has_error(by_webhooks) else by_server.status
         """The verdict of both."""
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
-        is_known = self.status != "unknown" or not kinds.is_unknown_version(document.api_version, document.kind)
+        is_known = self.status != "unknown" or document.group_kind not in kinds.WEBHOOK_LOOKUPS  # whose form jobs are expanded by
         is_sent = bool(document.kind) and document.group_kind[0] != kinds.PROJECT[0] and not document.is_held
         is_object = self.status != "invalid" and is_known and is_sent
         fits = document.group_kind != kinds.KYVERNO_POLICY or not by_server.diagnostics  # a cluster may have another release

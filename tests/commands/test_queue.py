@@ -1,10 +1,14 @@
 """`jobspec queue`: files and projects, queues from elsewhere, and each format."""
 
 import json
+from bisect import bisect
 from pathlib import Path
 
+import pytest
 from jsonschema import Draft202012Validator
 
+from jobspec.documents.reader import read
+from jobspec.journey.reading import items_of
 from tests.support.manifests import JOB as PYTORCHJOB
 from tests.support.manifests import PROJECT_HEAD, RUNTIME, write
 from tests.support.processes import run_here
@@ -156,3 +160,51 @@ def test_queues_that_a_server_refuses_are_an_error_with_its_place(tmp_path: Path
     done = run_here("queue", "job.yaml", "--queues", "queues.yaml", cwd=tmp_path)
     assert done.returncode == 2
     assert "--queues queues.yaml:11:107: `nominalQuota`: expected a quantity" in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_lint_and_validate_say_of_each_job_what_queue_says(path: Path) -> None:
+    """All objects are given to `queue`, and in a closed world; in an open one, a job may depend on what is not given."""
+
+    documents = [each for document in read(path.read_text(), file=path.name)[0] for each in items_of(document)]
+    starts = [each.marks.mark.line for each in documents]
+
+    def rules(*command: str) -> dict[str, set[str]]:
+        """The rules that are reported of each job, by its name."""
+        done = run_here(*command, str(path), "--skip-unknown", "-o", "json", cwd=ROOT)
+        files = json.loads(done.stdout)["files"]
+        found: dict[str, set[str]] = {}
+        for each in (each for file in files for each in file["diagnostics"]):
+            for place in (each, *each.get("related", ())):
+                found.setdefault(documents[bisect(starts, place["line"]) - 1].name, set()).add(each["rule"])
+        return found
+
+    asked = json.loads(run_here("queue", str(path), "--skip-unknown", "-o", "json", cwd=ROOT).stdout)["workloads"]
+    closed, given = rules("validate", "--closed-world"), rules("lint")
+    for each in asked:
+        name, is_never = each["name"].removesuffix("<random>"), each["verdict"] == "never"
+        name = "" if name != each["name"] else name
+        assert ("never-admitted" in closed.get(name, ())) == is_never, name
+        said = given.get(name, set())
+        assert bool(said & _NOT_ADMITTED) if is_never else "never-admitted" not in said, name
+
+
+_NOT_ADMITTED = {"never-admitted", "admission-not-known", "unknown-queue", "unknown-cluster-queue"}
+
+
+def test_objects_of_other_files_decide(tmp_path: Path) -> None:
+    queues = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: nlp}}")
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: nlp, labels: {team: TEAM}}\n"
+    job = JOB.replace("queue-name: nlp", "queue-name: nlp, kueue.x-k8s.io/priority-class: high")
+    high = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: WorkloadPriorityClass\nmetadata: {name: high}\nvalue: 1\n"
+    write(tmp_path, {"a/job.yaml": job, "a/queues.yaml": queues, "b/namespace.yaml": namespace.replace("TEAM", "vision")})
+
+    def said() -> list[str]:
+        done = run_here("validate", "a", "b", "-o", "json", cwd=tmp_path)
+        return [each["message"] for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+
+    assert said() == ["never admitted by Kueue: the ClusterQueue `research` admits namespaces with `team: nlp`, and `nlp` does not match"]
+    write(tmp_path, {"b/namespace.yaml": namespace.replace("TEAM", "nlp")})
+    assert said() == ["not known whether Kueue admits it: the WorkloadPriorityClass `high` is not among the files"]
+    write(tmp_path, {"b/classes.yaml": high})
+    assert said() == []

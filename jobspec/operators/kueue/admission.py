@@ -7,7 +7,7 @@ Follows `FlavorAssigner`, sigs.k8s.io/kueue pkg/scheduler/flavorassigner, and `n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -70,6 +70,19 @@ class Borrowed:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """An object on which a verdict depends and that is not given."""
+
+    kind: str
+    name: str
+    what: str = ""
+    """What of it is missing, or which objects are, in words; empty for the object itself."""
+
+    def __str__(self) -> str:
+        return self.what or f"{self.kind} `{self.name}`"
+
+
+@dataclass(frozen=True, slots=True)
 class QueueAnswer:
     """The verdict on a workload."""
 
@@ -85,6 +98,17 @@ class QueueAnswer:
     requested: Mapping[Cell, int] = field(default_factory=dict)
     """What it takes of each flavor and resource."""
     notes: Sequence[str] = ()
+    missing: Sequence[Missing] = ()
+    """The objects without which it is `unknown`, or because of which it is `never` if they do not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Untried:
+    """Why no flavor is looked at, and what that means; nothing if flavors are."""
+
+    reason: str = ""
+    verdict: Verdict = "unknown"
+    missing: Sequence[Missing] = ()
 
 
 def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> QueueAnswer:
@@ -92,12 +116,18 @@ def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> Q
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
     queue = world.queues.get(name)
-    reason, verdict = _not_tried(workload, world, local, name, queue)
-    if reason or queue is None:
-        pods = [PodSetAnswer(each.name, each.count, verdict) for each in workload.pod_sets]
-        return QueueAnswer(workload, name, verdict, pods, reason)
+    untried = _not_tried(workload, world, local, name, queue)
+    if untried.reason or queue is None:
+        pods = [PodSetAnswer(each.name, each.count, untried.verdict) for each in workload.pod_sets]
+        return QueueAnswer(workload, name, untried.verdict, pods, untried.reason, missing=untried.missing)
     empty = _admitted(workload, queue, {}, is_empty=True)
-    if empty.verdict not in ("fits", "borrows"):
+    if empty.verdict not in ("fits", "borrows", "unknown"):
+        return empty
+    if unknown := list(_unknown(workload, queue, world, empty)):
+        missing = [each for _, each in unknown if each]
+        pods = [replace(each, verdict="unknown", placement=None) for each in empty.pod_sets]
+        return replace(empty, verdict="unknown", pod_sets=pods, reason=unknown[0][0], borrowed=(), missing=missing)
+    if empty.verdict == "unknown":
         return empty
     taken = world.usage() if usage is None else usage
     own = {key: name_of(each) for key, each in world.objects.items() if key[0] == "Workload" and _is_of(each, workload)}
@@ -176,37 +206,63 @@ def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
     return found
 
 
-def _not_tried(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> tuple[str, Verdict]:
-    """Why no flavor is looked at, and what that means; nothing where flavors are."""
+def _not_tried(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> _Untried:
+    """Why no flavor is looked at, and what that means."""
     if not workload.queue:
-        return "names no queue", "unknown"
+        return _Untried("names no queue")
     if local is None:
         missing = f"no LocalQueue `{workload.queue}` in namespace `{workload.namespace}`"
-        return missing, "never" if world.closed else "unknown"
+        verdict: Verdict = "never" if world.lacks("LocalQueue", workload.namespace) else "unknown"
+        return _Untried(missing, verdict, [Missing("LocalQueue", workload.queue)])
     if (text(mapping(local, "spec"), "stopPolicy") or "None") != "None":
-        return f"the LocalQueue `{workload.queue}` is stopped", "never"
+        return _Untried(f"the LocalQueue `{workload.queue}` is stopped", "never")
     if queue is None:
-        return f"the LocalQueue `{workload.queue}` names no ClusterQueue `{name}` that exists", "never" if world.closed else "unknown"
+        why = f"the LocalQueue `{workload.queue}` names no ClusterQueue `{name}` that exists"
+        return _Untried(why, "never" if world.lacks("ClusterQueue") else "unknown", [Missing("ClusterQueue", name)])
     if queue.inactive:
-        return f"the ClusterQueue `{name}` {queue.inactive[0]}", "never"
+        return _Untried(f"the ClusterQueue `{name}` {queue.inactive[0]}", "never")
     return _inadmissible(workload, queue, world)
 
 
-def _inadmissible(workload: QueuedWorkload, queue: QueueInCohort, world: World) -> tuple[str, Verdict]:
-    """Why no flavor of an active queue is looked at, and what that means; nothing where flavors are."""
+def _inadmissible(workload: QueuedWorkload, queue: QueueInCohort, world: World) -> _Untried:
+    """Why no flavor of an active queue is looked at, and what that means."""
     if workload.problem:
-        return workload.problem, "unknown"
-    if workload.priority is None and world.closed:
-        return "its priority class does not exist, so that Kueue makes no Workload", "never"
+        return _Untried(workload.problem)
+    kind, name = workload.priority_class
+    if workload.priority is None and world.has_no(kind, name):
+        return _Untried(f"no {kind} `{name}`, so that Kueue makes no Workload", "never", [Missing(kind, name)])
     if why := workload.refusal:
-        return f"the server refuses the Workload that Kueue makes of it: {why}", "never"
+        return _Untried(f"the server refuses the Workload that Kueue makes of it: {why}", "never")
     selected, why = _selects(queue, workload.namespace, world)
-    if not selected:
-        return why, "unknown" if selected is None else "never"
+    if selected is False:
+        return _Untried(why, "never")
     claims = [claimed(each, workload.namespace, world) for each in workload.pod_sets]
-    if refused := next((each for each in claims if each.problem), None):
-        return refused.problem, "never" if refused.is_certain else "unknown"
-    return inadmissible(workload, world), "never"
+    if refused := next((each for each in claims if each.problem and each.is_certain), None):
+        return _Untried(refused.problem, "never")
+    return _Untried(inadmissible(workload, world), "never")
+
+
+def _unknown(workload: QueuedWorkload, queue: QueueInCohort, world: World, empty: QueueAnswer) -> Iterator[tuple[str, Missing | None]]:
+    """The sentences that say why it is not known whether a queue that has room admits a workload, and what is missing."""
+
+    def absent(kind: str, name: str) -> tuple[str, Missing]:
+        return f"the {kind} `{name}` is not among the files", Missing(kind, name)
+
+    kind, name = workload.priority_class
+    if workload.priority is None:
+        yield absent(kind, name)
+    selected, why = _selects(queue, workload.namespace, world)
+    if selected is None:
+        yield why, Missing("Namespace", workload.namespace, f"the labels of Namespace `{workload.namespace}`")
+    claims = [claimed(each, workload.namespace, world) for each in workload.pod_sets]
+    yield from ((each.problem, None) for each in claims if each.problem)
+    asks_for_topology = any(each.topology.is_explicit for each in workload.pod_sets)
+    yield from (absent(kind, name) for kind, name in queue.missing(with_topologies=asks_for_topology))
+    for each in empty.borrowed if not world.closed else ():
+        if world.most_given(queue.place, each.cell) < empty.requested.get(each.cell, 0):
+            others = f"what other members of the cohort `{world.parents[queue.place][1]}` lend"
+            yield f"it depends on {others}", Missing("Cohort", world.parents[queue.place][1], others)
+            break
 
 
 def _selects(queue: QueueInCohort, namespace: str, world: World) -> tuple[bool | None, str]:
@@ -519,7 +575,7 @@ class _Assignment:
             return "has no topology, which the pods ask for" if overlap else ""
         levels = self._world.levels(flavor.topology)
         if levels is None:
-            return f"there is no Topology `{flavor.topology}`" if self._world.closed else ""
+            return f"there is no Topology `{flavor.topology}`" if self._world.lacks("Topology") else ""
         if has_level(pods, levels):
             return ""
         return f"topology `{flavor.topology}` has the levels {', '.join(levels)} and not those that the pods ask for"
@@ -547,7 +603,9 @@ class _Assignment:
     def _choose_topology(self, each: _Assigned) -> None:
         """Find the flavor that has the topology of a pod set, unless Kueue leaves the nodes to somebody else."""
         flavors = [self._world.flavor(name) for name in sorted({it.flavor for it in each.flavors.values()})]
-        found = [it for it in flavors if it and it.topology and not (self._world.closed and self._world.levels(it.topology) is None)]
+        found = [
+            it for it in flavors if it and it.topology and not (self._world.lacks("Topology") and self._world.levels(it.topology) is None)
+        ]
         if any(it.is_assumed for it in flavors if it):
             return
         provisioned = {name for check in self._queue.checks_of("provisioning-request") for name in self._queue.checks[check]}

@@ -399,6 +399,15 @@ def no_node_for(spec: Data, nodes: Sequence[AlikeNodes], tolerations: Sequence[D
     return "; ".join([*(f"{why} ({number} nodes)" for why, number in missed.items()), *(f"it requests {it}" for it in lacking if left)])
 
 
+def no_node_in_flavors(spec: Data, nodes: Sequence[AlikeNodes], flavors: Sequence[Flavor]) -> str:
+    """Why none of some nodes can run a pod with what one of the flavors adds to it; empty if one can."""
+    found = []
+    for each in flavors:
+        labelled = [node for node in nodes if each.labels.items() <= node.labels.items()]
+        found.append(no_node_for(spec, labelled or nodes, each.tolerations))
+    return (found[0] if all(found) else "") if found else no_node_for(spec, nodes)
+
+
 def _beyond(node: AlikeNodes, wanted: Mapping[str, int]) -> list[str]:
     """The resources of which a node has too little."""
     spare = {} if node.name else dict.fromkeys(_ROUNDED, _GIB - 1)

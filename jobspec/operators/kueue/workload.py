@@ -27,7 +27,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
-from jobspec.operators.kueue.world import World, amount, plus
+from jobspec.operators.kueue.world import Flavor, World, amount, plus
 from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
@@ -60,6 +60,8 @@ class QueuedPodSet:
     count: int
     template: Data
     """The pod template, with the requests that Kueue fills in."""
+    written: Data = field(default_factory=dict)
+    """The pod spec as the job has it, without these requests."""
     least: int | None = None
     """With how many pods the job starts, too."""
     topology: TopologyRequest = TopologyRequest()
@@ -94,9 +96,18 @@ class QueuedWorkload:
     target: Target = field(default_factory=dict)
 
     @property
+    def priority_class(self) -> tuple[str, str]:
+        """The kind and name of the class that gives it its priority; the name is empty if none does."""
+        name, kind = priority_class(self.job, self.kind, self.pod_sets)
+        return kind, name
+
+    @property
     def refusal(self) -> str:
         """Why the server or Kueue's webhook refuses the Workload, as of pods with labels that are none; empty where they do not."""
-        made = document_of({**self.as_object(), "metadata": {"name": "any", "namespace": self.namespace}}, "<workload>")
+        data = self.as_object() | {"metadata": {"name": "any", "namespace": self.namespace}}
+        if self.priority is None:  # a class that is not given gives some priority
+            data["spec"] = {name: each for name, each in data["spec"].items() if name != "priorityClassRef"}
+        made = document_of(data, "<workload>")
         found = verdict(made, self.target).diagnostics or webhook.objections(made, self.target, Objects(), old=None)
         return next((f"{each.message} ({each.field})" for each in found if each.severity == "error"), "")
 
@@ -160,6 +171,15 @@ def queue_name(job: Document, world: World) -> str:
     """The queue of a job: its label, or `default` where its namespace has a LocalQueue of that name."""
     said = string_map(mapping(job.data, "metadata"), "labels").get(QUEUE, "")
     return said or ("default" if world.local_queue(job.namespace, "default") else "")
+
+
+def flavors_for(job: Document, world: World) -> list[Flavor]:
+    """The given flavors that a job can get in its queue: all of them if its queue is not given, none if it names no queue."""
+    name = queue_name(job, world)
+    local = world.local_queue(job.namespace, name) if name else None
+    queue = world.queues.get(text(mapping(local, "spec"), "clusterQueue"))
+    names = queue.flavors if queue else world.flavors if name else ()
+    return [world.flavors[each] for each in dict.fromkeys(names) if each in world.flavors]
 
 
 def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueuedWorkload:
@@ -236,7 +256,9 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
                 yield _with_topology(QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label=label))
     elif job.group_kind == kinds.JOB:
         least = string_map(mapping(job.data, "metadata"), "annotations").get(webhook.FEWEST, "")
-        yield _with_topology(QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), integer(least), index_label=JOB_INDEX))
+        yield _with_topology(
+            QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), least=integer(least), index_label=JOB_INDEX)
+        )
     else:
         jobset = _jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec
         yield from map(_of_replicated_job, structs(jobset, "replicatedJobs"))
@@ -304,7 +326,7 @@ def adjusted(pods: QueuedPodSet, namespace: str, world: World) -> QueuedPodSet:
             spec[kind] = [_with_requests(each, *filled) for each in structs(spec, kind)]
     if isinstance(spec.get("resources"), dict):
         spec = _with_requests(spec, bounds["Pod"]["default"], bounds["Pod"]["defaultRequest"])
-    return replace(pods, template={**pods.template, "spec": spec})
+    return replace(pods, template={**pods.template, "spec": spec}, written=pods.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +413,30 @@ def bounds_of(namespace: str, world: World) -> dict[str, dict[str, Data]]:
             bounds["max"] = {**given["max"], **bounds["max"], **_chosen(min, bounds["max"], given["max"])}
             bounds["min"] = {**given["min"], **bounds["min"], **_chosen(max, bounds["min"], given["min"])}
     return found
+
+
+def undercounted(pods: QueuedPodSet, namespace: str, world: World) -> dict[str, tuple[int, int, str]]:
+    """Resources of which Kueue counts less than the pods request: the counted and the requested amount, and the LimitRange.
+
+    Kueue takes a LimitRange's default request for a missing one, and the server the container's limit.
+    """
+    found: dict[str, tuple[int, int, str]] = {}
+    containers = [mapping(each, "resources") for each in structs(pods.written, "containers")]
+    ranges = world.others.in_namespace(kinds.LIMIT_RANGE, namespace)
+    for name, default in bounds_of(namespace, world)["Container"]["defaultRequest"].items():
+        limits = [own["limits"][name] for own in containers if name in mapping(own, "limits") and name not in mapping(own, "requests")]
+        missed = sum(max(0, amount(name, limit) - amount(name, default)) for limit in limits)
+        if missed:
+            counted = pods.requests.get(name, 0)
+            owner = next((each for each, data in ranges if _defaults_to(data, name)), "")
+            found[name] = counted, counted + missed, owner
+    return found
+
+
+def _defaults_to(limit_range: Data, resource: str) -> bool:
+    """Whether a LimitRange gives containers a request of a resource."""
+    items = [each for each in structs(limit_range, "spec", "limits") if text(each, "type") == "Container"]
+    return any(resource in mapping(each, field) for each in items for field in ("defaultRequest", "default", "max", "min"))
 
 
 def _chosen(choose: Any, one: Data, other: Data) -> Data:

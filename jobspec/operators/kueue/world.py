@@ -15,6 +15,7 @@ from jobspec.apis.kinds import (
     CLUSTER,
     CONFIG_MAP,
     NODE,
+    PRIORITY_CLASS,
     QUEUE_CONFIGURATION,
     QUEUE_CONFIGURATION_KEY,
     CompleteKinds,
@@ -125,6 +126,11 @@ class World:
     def lacks(self, kind: str, namespace: str = "default") -> bool:
         """Whether an object of a kind of Kueue that is not given cannot exist."""
         return self.others.complete.lack((GROUP, kind), namespace)
+
+    def has_no(self, kind: str, name: str) -> bool:
+        """Whether a class of priorities is not given and cannot exist."""
+        group = GROUP if kind == "WorkloadPriorityClass" else PRIORITY_CLASS[0]
+        return bool(name) and self.others.complete.lack((group, kind), "")
 
     @cached_property
     def closed(self) -> bool:
@@ -278,6 +284,17 @@ class World:
         if parent is None:
             return subtree
         found = plus(self.kept(place, cell), self.most(parent, cell)) if self.closed else UNLIMITED  # others may lend
+        return self._limited(place, cell, subtree, found)
+
+    def most_given(self, place: Place, cell: Cell) -> int:
+        """The amount available at a place in an empty cluster by the given queues and cohorts alone."""
+        subtree, parent = self.subtree[place].get(cell, 0), self.parents.get(place)
+        if parent is None:
+            return subtree
+        return self._limited(place, cell, subtree, plus(self.kept(place, cell), self.most_given(parent, cell)))
+
+    def _limited(self, place: Place, cell: Cell, subtree: int, found: int) -> int:
+        """An amount, as far as the borrowing limit of a place allows."""
         limit = self.quotas[place].get(cell, CellQuota()).borrowing
         return found if limit is None else min(plus(subtree, limit), found)
 
@@ -411,12 +428,39 @@ class QueueInCohort:
         found = [self.world.flavor(each) for each in self.flavors]
         return all(each and (each.topology or each.is_assumed) for each in found)
 
+    def missing(self, *, with_topologies: bool = False) -> list[tuple[str, str]]:
+        """The kind and name of each object that it needs to be active and that is not given.
+
+        If it dispatches jobs to other clusters, topologies are only needed by jobs that ask for them: *with_topologies*.
+        """
+        world = self.world
+        found = [("ResourceFlavor", each) for each in dict.fromkeys(self.flavors) if each not in world.flavors]
+        found += [("AdmissionCheck", each) for each in sorted(self.checks) if not world.object("AdmissionCheck", each)]
+        topologies = dict.fromkeys(flavor.topology for name in self.flavors if (flavor := world.flavors.get(name)) and flavor.topology)
+        needs_them = with_topologies or not self.checks_of("multikueue")
+        return found + [("Topology", each) for each in topologies if needs_them and world.levels(each) is None]
+
+    @property
+    def stop_policy(self) -> str:
+        """Why somebody has stopped it; empty for one that nobody has stopped."""
+        said = text(self.spec, "stopPolicy") or "None"
+        return f"is stopped: `stopPolicy: {said}`" if said != "None" else ""
+
+    @property
+    def lends(self) -> bool:
+        """Whether other queues of its cohort can borrow from it."""
+        quotas = self.world.quotas.get(self.place, {}).values()
+        return self.place in self.world.parents and any(each.nominal > 0 and each.lending != 0 for each in quotas)
+
     @cached_property
     def inactive(self) -> list[str]:
         """Why it admits nothing, however much is free; empty for one that is active."""
-        world, found = self.world, []
-        if (text(self.spec, "stopPolicy") or "None") != "None":
-            found.append(f"is stopped: `stopPolicy: {self.spec['stopPolicy']}`")
+        return [*filter(None, [self.stop_policy]), *self.broken]
+
+    @cached_property
+    def broken(self) -> list[str]:
+        """Why it admits nothing though nobody has stopped it."""
+        world, found = self.world, list[str]()
         if missing := [each for each in self.flavors if world.flavor(each) is None]:
             found.append(f"has no ResourceFlavor {listed(missing)}")
         if world.lacks("AdmissionCheck") and (missing := sorted(each for each in self.checks if not world.object("AdmissionCheck", each))):

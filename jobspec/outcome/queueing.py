@@ -1,0 +1,122 @@
+"""What becomes of a job in its queue: never admitted by Kueue, not known, or not queued at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobspec.apis.kinds import PRIORITY_CLASS, QUEUE_GROUP, GroupKind
+from jobspec.apis.releases import QUEUES
+from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.rules import Finding
+from jobspec.documents.document import Document
+from jobspec.kubernetes.problems import closest, listed
+from jobspec.operators.kueue.admission import Missing, QueueAnswer, ask
+from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
+from jobspec.operators.kueue.webhook import PRIORITY
+from jobspec.operators.kueue.workload import queue_name, undercounted, workload_of
+from jobspec.operators.kueue.world import queues_in, spelt
+from jobspec.operators.workloads import QUEUE, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.kubernetes.index import Index
+    from jobspec.operators.kueue.world import World
+    from jobspec.world.world import Cluster
+
+
+def has_queues(index: Index) -> bool:
+    """Whether anything of Kueue is given."""
+    return bool(index.of_group(QUEUE_GROUP))
+
+
+def is_queued(job: Document, index: Index) -> bool:
+    """Whether a job is in a queue: the one that its label names, or the default one of its namespace."""
+    return job.group_kind in KINDS and bool(value_at(job.data, _QUEUE) or (has_queues(index) and queue_name(job, _world(index))))
+
+
+def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Finding]:
+    """What becomes of a job in its queue, as far as the given objects decide it.
+
+    *context*: what the job may refer to, such as runtimes.
+    """
+    world, target = _world(index), cluster.target
+    names_queue = bool(value_at(job.data, _QUEUE))
+    bypasses, hint = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
+    if bypasses and not names_queue:
+        return
+    if bypasses:
+        weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
+        yield Finding(_QUEUE, bypasses, hint, rule="kind-not-queued", severity=weight)
+    workload = workload_of(job, context, target, world)
+    answer = ask(workload, world, {})
+    if not job.namespace and world.namespaces_of(answer.workload.queue) != [""]:
+        return  # whoever applies a job without a namespace says which queue of the name it is in
+    if answer.verdict == "never":
+        yield _never(answer, job, world, weight="warning" if bypasses else "error")
+        return
+    yield from _undercounted(answer, job, world)
+    if not bypasses and answer.verdict == "unknown" and answer.missing and world.local_queue(workload.namespace, workload.queue):
+        yield _unknown(answer, job, index)
+
+
+_QUEUE: Path = ("metadata", "labels", Key(QUEUE))
+_PRIORITY: Path = ("metadata", "labels", Key(PRIORITY))
+
+
+def _world(index: Index) -> World:
+    """The queues of an index, which are gathered once; what they look up is recorded in the index that is asked."""
+    world = index.once("queues", queues_in)
+    return world if world.others is index else replace(world, others=index)
+
+
+def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity) -> Finding:
+    """The finding that Kueue never admits a job; without the nodes of its topology, an autoscaler may add these."""
+    tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
+    if ask(answer.workload, replace(world, nodes=None), {}).verdict != "never":
+        tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
+        weight = "warning"
+    hint = tried or _spelling(answer.missing, world.others)
+    return Finding(_place(answer, job), f"never admitted by Kueue: {answer.reason}", hint, rule="never-admitted", severity=weight)
+
+
+def _unknown(answer: QueueAnswer, job: Document, index: Index) -> Finding:
+    """The finding that objects are not given on which it depends whether Kueue admits a job."""
+    spelling = _spelling(answer.missing, index)
+    message = f"not known whether Kueue admits it: {answer.reason}"
+    weight: Severity = "warning" if spelling else "info"
+    others = ", ".join(map(str, answer.missing[1:]))
+    hint = spelling or (others and f"also missing: {others}")
+    return Finding(_place(answer, job), message, hint, rule="admission-not-known", severity=weight)
+
+
+def _undercounted(answer: QueueAnswer, job: Document, world: World) -> Iterator[Finding]:
+    """The findings that Kueue counts less than pods request, so that a queue admits more than its quota."""
+    queue, workload = world.queues.get(answer.cluster_queue), answer.workload
+    for pods in workload.pod_sets if queue else ():
+        for name, (counted, requested, owner) in undercounted(pods, workload.namespace, world).items():
+            if queue and queue.group_of(name):
+                amounts = f"{spelt(name, counted)} {name} of each pod of `{pods.name}`, which requests {spelt(name, requested)}"
+                message = f"Kueue counts {amounts}: the default request of LimitRange `{owner}`"
+                hint = "write requests beside the limits"
+                yield Finding(_place(answer, job), message, hint, rule="undercounted-requests", severity="info")
+
+
+def _place(answer: QueueAnswer, job: Document) -> Path:
+    """The place in a job that names the queue, or its class of priorities if that one is missing; else its name."""
+    is_of_class = any(each.kind == "WorkloadPriorityClass" for each in answer.missing)
+    return _PRIORITY if is_of_class else _QUEUE if value_at(job.data, _QUEUE) else ("metadata", "name")
+
+
+_CLASSES: dict[str, GroupKind] = {"WorkloadPriorityClass": (QUEUE_GROUP, "WorkloadPriorityClass"), "PriorityClass": PRIORITY_CLASS}
+
+
+def _spelling(missing: Sequence[Missing], index: Index) -> str:
+    """The hint about the first missing class of priorities of which others are given; empty if there is none."""
+    for each in missing:
+        known = sorted(index.names(_CLASSES[each.kind])) if each.kind in _CLASSES else []
+        if known:
+            return closest(each.name, known) or f"known: {listed(known)}"
+    return ""
