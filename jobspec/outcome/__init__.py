@@ -6,6 +6,7 @@ DOORS: tuple[str, ...] = (
     "endings",
     "judgement",
     "ordinary",
+    "queueing",
     "refusals",
     "rendezvous",
     "training_program",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from jobspec.apis.kinds import PRIORITY_CLASS, QUEUE_GROUP, GroupKind
 from jobspec.apis.releases import QUEUES
-from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.places import Key, Path, value_at
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
@@ -15,7 +15,7 @@ from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
 from jobspec.operators.kueue.workload import queue_name, undercounted, workload_of
 from jobspec.operators.kueue.world import queues_in, spelt
-from jobspec.operators.workloads import QUEUE, value_at
+from jobspec.operators.workloads import QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
