@@ -19,15 +19,18 @@ class Record:
     """A value with the attributes that its class names: a frozen data class, without the milliseconds that loading `dataclasses` takes.
 
     Attributes without a default are required, those after `_: KW_ONLY` are given by name. A default is one value that all records
-    share, so its type should be one that cannot be changed: `Sequence`, `Mapping`. Classes of records have no subclasses.
+    share, so its type should be one that cannot be changed: `Sequence`, `Mapping`. A subclass has no attributes of its own.
     """
 
     def __init_subclass__(cls) -> None:
-        if "__init__" not in cls.__dict__:
+        if "__init__" not in cls.__dict__ and "__annotations__" in cls.__dict__:
             cls.__init__ = _init_of(cls)  # type: ignore[method-assign]  # of a class that has none of its own
 
     def __eq__(self, other: object) -> bool:
         return self.__dict__ == other.__dict__ if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
