@@ -171,7 +171,7 @@ _KEYWORDS = ("minimum", "maximum", *_STRICT, *ATTRIBUTES, "format", "pattern", "
 
 
 def limits_of(kind: str, schema: Schema, *, is_branch: bool) -> Raw:
-    """The attributes and `conditions` of a raw shape; *kind* is the type of the shape."""
+    """Return the attributes and `conditions` of a raw shape; *kind* is the type of the shape."""
     sizes = {bound + SIZES[kind]: schema.get(bound + SIZES[kind]) for bound in ("min", "max")} if kind in SIZES else {}
     plain = {} if is_branch else {**_plain_number(kind, schema), **_plain_text(kind, schema), **sizes}
     conditions = {word: schema[word] for word in _KEYWORDS if schema.get(word) is not None and word not in plain}

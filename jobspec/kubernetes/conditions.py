@@ -27,7 +27,7 @@ _SIZES: dict[type, tuple[str, str]] = {str: ("Length", "character"), list: ("Ite
 
 
 def broken_conditions(value: Any, shape: Shape, path: Path) -> Problems:
-    """The conditions that a value breaks; values inside it are not checked."""
+    """Yield the conditions that a value breaks; values inside it are not checked."""
     asked, kind = shape.conditions, type(value)
     if kind in _SIZES:
         suffix, what = _SIZES[kind]
@@ -42,7 +42,7 @@ def broken_conditions(value: Any, shape: Shape, path: Path) -> Problems:
 
 
 def has_format_of_texts(conditions: Conditions) -> bool:
-    """Whether the conditions have a format that the server checks of texts."""
+    """True if the conditions have a format that the server checks of texts."""
     return (conditions.get("format") or "").replace("-", "") in text_formats.CHECKS
 
 

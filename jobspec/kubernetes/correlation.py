@@ -31,11 +31,11 @@ class Correlated:
         self._is_same = is_same
 
     def inside(self, step: str | int) -> Correlated | None:
-        """The correlated value of a field, map key or item; None without a counterpart."""
+        """Return the correlated value of a field, map key or item; None without a counterpart."""
         return self._item(step) if isinstance(step, int) else self._field(step)
 
     def is_same(self) -> bool:
-        """Whether the value is equal to its counterpart."""
+        """True if the value is equal to its counterpart."""
         if self._is_same is None:
             self._is_same = self._compare()
         return self._is_same
@@ -66,7 +66,7 @@ class Correlated:
 
 
 def child_of(shape: Shape, name: str) -> Shape | None:
-    """The shape of a field or of a map's values; None if the schema has none."""
+    """Return the shape of a field or of a map's values; None if the schema has none."""
     child = shape.at((name,))
     return None if child is None or child.type == "bare" else child
 
@@ -117,7 +117,7 @@ def _keys_of_item(item: Any, shape: Shape) -> list[tuple[type, Any]] | None:
 
 
 def deep_equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal in type and content, as Go's `reflect.DeepEqual` has it."""
+    """True if two values are equal in type and content, as Go's `reflect.DeepEqual` has it."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

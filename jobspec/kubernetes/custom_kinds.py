@@ -228,7 +228,7 @@ class JSONSchema:
         self.covers: Literal["partly"] = "partly"
 
     def problems(self, document: Document) -> Problems:
-        """The problems of a document by the JSON Schema and those of its metadata."""
+        """Yield the problems of a document by the JSON Schema and those of its metadata."""
         for each in sorted(self._errors(without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
             rule = _RULES.get(str(each.validator), "wrong-combination")
             # a step that is no identifier is the key of a map

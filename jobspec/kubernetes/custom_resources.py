@@ -107,7 +107,10 @@ _ABSENT = object()
 
 
 def scale_problems(data: Data, shape: Shape) -> Problems:
-    """The problems of the values at the paths of the scale subresource, unless they are absent."""
+    """Yield the problems of the values at the paths of the scale subresource.
+
+    Absent values have none.
+    """
     for keyword, steps in shape.scale.items():
         value, path = _follow(data, shape, steps)
         is_number = keyword != "labelSelectorPath"
@@ -143,7 +146,10 @@ def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
 
 
 def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Problems:
-    """The problems of the embedded objects inside a value; the value itself is not checked."""
+    """Yield the problems of the embedded objects inside a value.
+
+    The value itself is not checked.
+    """
     for step, child, inner in children(value, shape) if shape.embeds else ():
         if child.embedded and isinstance(inner, dict):
             yield from resource_problems(inner, (*path, step))
@@ -151,7 +157,7 @@ def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Problems:
 
 
 def resource_problems(value: Data, path: Path) -> Problems:
-    """The problems of the kind and the metadata of one embedded object."""
+    """Yield the problems of the kind and the metadata of one embedded object."""
     version, kind, meta = value.get("apiVersion"), value.get("kind"), value.get("metadata")
     if isinstance(version, str) and (not version or version.count("/") > 1):
         message = f"{describe(version)} is not a valid API version: expected `v1` or `group/version`"

@@ -173,7 +173,7 @@ def sources(spec: Data) -> tuple[Any, Any]:
 
 
 def given_source_problems(source: Any, reference: Any) -> Problems:
-    """The problems of `dataSource` and `dataSourceRef`, each None if it is absent."""
+    """Yield the problems of `dataSource` and `dataSourceRef`. An absent one is None."""
     wrong = [*_data_source_problems(source, "dataSource"), *_data_source_problems(reference, "dataSourceRef")]
     yield from wrong
     if wrong or not isinstance(source, dict) or not isinstance(reference, dict):
@@ -212,7 +212,7 @@ _ANEW = "restore the old value, or create another claim"
 
 
 def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
-    """The problems of changes from the stored claim *old* to *data*."""
+    """Yield the problems of changes from the stored claim *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     status = mapping(old, "status")
     bound = status.get("phase", "Bound") == "Bound"

@@ -431,7 +431,7 @@ class _Typed:
             variables[each.get("name")] = DYN if isinstance(found_type, str) else declared_type(found_type)
 
     def compiled(self, text: str) -> CelType | str:
-        """The type of an expression, or why it does not fit."""
+        """Return the type of an expression, or why it does not fit."""
         from jobspec.kubernetes.cel.types import compile_text
 
         try:

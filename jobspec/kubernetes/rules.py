@@ -135,10 +135,7 @@ def _timestamp(time: Any) -> Any:
 
 
 def without_unchanged(found: list[Problem], before: Correlated, stored: Data) -> list[Problem]:
-    """The problems of an update, without those of values that are equal in the *stored* object.
-
-    Unknown fields are always problems. Duplicate items are none if any list of the stored object has some.
-    """
+    """Leave out the problems of an update at values that are equal in the *stored* object."""
     if not found:
         return found
     has_duplicates = any(problem.rule == "duplicate-item" for problem in schema_problems(stored, before.shape))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:
-    """The known name nearest to a misspelt one; empty if none is near."""
+    """Return the known name nearest to a misspelt one; empty if none is near."""
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
@@ -31,7 +31,7 @@ def nearest(name: Any, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str) -> str:
-    """A suggestion as a question."""
+    """Return a suggestion as a question."""
     return f"did you mean `{name}`?"
 
 
@@ -85,7 +85,7 @@ _QUOTES = "put it in quotes"
 
 
 def type_hint(value: Any, shape: Shape) -> str:
-    """How to correct a value of the wrong type; empty if nothing can be suggested."""
+    """Return how to correct a value of the wrong type; empty if nothing can be suggested."""
     kind = shape.type
     if value is None:
         return "give it a value, or remove it"
@@ -114,7 +114,7 @@ def _list_hint(value: Any) -> str:
 
 
 def meant_quantity(text: str) -> str:
-    """A quantity with its unit corrected; empty if the unit is not known."""
+    """Return a quantity with its unit corrected; empty if the unit is not known."""
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ").strip()
     unit = text[len(digits) :].strip()
     known = _UNITS.get(unit.lower())
@@ -146,7 +146,7 @@ def sure_name(name: str, known: tuple[str, ...]) -> str:
 
 
 def renamed_field(path: Path, shape: Shape) -> Change | None:
-    """The remedy of a misspelt field at a path of a shape's object."""
+    """Return the remedy of a misspelt field at a path of a shape's object."""
     meant = sure_name(str(path[-1]), tuple(shape.fields or ()))
     return rename(path, meant) if meant else None
 
@@ -162,7 +162,7 @@ def moved_field(path: Path, shape: Shape) -> Change | None:
 
 
 def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:
-    """The remedy of a misspelt choice."""
+    """Return the remedy of a misspelt choice."""
     meant = sure_name(value, tuple(each for each in choices if isinstance(each, str) and each)) if isinstance(value, str) else ""
     return set_to(path, meant) if meant else None
 

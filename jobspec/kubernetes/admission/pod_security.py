@@ -130,7 +130,7 @@ def _minor(version: Any) -> int | None:
 
 
 def label_problems(labels: Mapping[str, Any]) -> Problems:
-    """The problems of a namespace's labels that name levels: the server refuses the namespace."""
+    """Yield the problems of a namespace's level labels. The server refuses the namespace."""
     for mode in ("enforce", "audit", "warn"):
         level, version = labels.get(POD_SECURITY_LABEL + mode), labels.get(f"{POD_SECURITY_LABEL}{mode}-version")
         if level is not None and level not in LEVELS:
@@ -276,7 +276,7 @@ proc_mount = _wrong_values(containers, "securityContext.procMount", lambda each:
 
 
 def unless_own_users(find: Find) -> Find:
-    """A check that pods with users of their own (`hostUsers: false`) pass."""
+    """Return a check that pods with users of their own (`hostUsers: false`) pass."""
     return lambda metadata, spec: () if spec.get("hostUsers") is False else find(metadata, spec)
 
 

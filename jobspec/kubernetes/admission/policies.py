@@ -73,12 +73,12 @@ class Request(NamedTuple):
 
     @property
     def version(self) -> str:
-        """The version of the object, without its group."""
+        """Return the version of the object, without its group."""
         return str(self.object["apiVersion"]).rpartition("/")[2]
 
     @property
     def resource(self) -> str:
-        """The resource, as rules of policies name it."""
+        """Return the resource, as rules of policies name it."""
         return self.plural or kinds.plural_of(self.object["kind"])
 
     def in_version(self, version: str) -> Request:
@@ -374,11 +374,11 @@ class _Constraints:
         """Whether they are for some objects of a resource alone."""
 
     def may_match(self, request: Request) -> bool:
-        """Whether a rule is for what is done to the resource of a request, in any version."""
+        """True if a rule matches the operation and resource of a request, in any version."""
         return any(self.may_match_in(version, request) for version in (request.version, *request.equivalent_versions))
 
     def may_match_in(self, version: str, request: Request) -> bool:
-        """Whether a rule is for what is done to the resource of a request in a version."""
+        """True if a rule matches the operation and resource of a request in a version."""
         return not self._rules or any(rule.is_for(request, version) for rule in self._rules)
 
     def version_for(self, request: Request, objects: Index) -> str:
@@ -414,11 +414,11 @@ class _Rule:
         self._scope = rule.get("scope") or "*"
 
     def matches(self, request: Request, version: str) -> bool:
-        """Whether it is for a request, if that is made in a version."""
+        """True if the rule matches a request made in a version."""
         return self.is_for(request, version) and (not self.names or request.name in self.names)
 
     def is_for(self, request: Request, version: str) -> bool:
-        """Whether it is for what is done to a resource, of whatever name."""
+        """True if the rule matches the operation on a resource, of whatever name."""
         return (
             not self._resources.isdisjoint(("*", request.resource))
             and not self._groups.isdisjoint(("*", request.kind[0]))
@@ -549,7 +549,7 @@ class Inputs:
         return self._in_versions[version]
 
     def invocations(self, policies: Sequence[Policy]) -> Iterator[Invocation]:
-        """The policies that are for the request, by each of their bindings."""
+        """Yield the policies that are for the request, by each of their bindings."""
         return invocations(policies, self.request, self.objects, self._version_for)
 
     def _version_for(self, policy: Policy) -> str:
@@ -620,7 +620,7 @@ class _PolicyExpressions:
         self._compiled = {}  # some were compiled without the variables after them
 
     def compiled(self, text: str) -> _PolicyExpression | str:
-        """An expression, or why it cannot be compiled here."""
+        """Return an expression, or why it cannot be compiled here."""
         if text not in self._compiled:
             program = _program(text, tuple(self._types.items()), self._unknown, patches=self._patches)
             self._compiled[text] = program if isinstance(program, str) else self._expression(program)
@@ -781,7 +781,7 @@ class Evaluation:
         return (validation.get("message") or "").strip() or f"failed expression: {validation['expression'].strip()}"
 
     def value(self, text: str, values: Values) -> Any:
-        """The value of an expression, or why it has none."""
+        """Return the value of an expression, or why it has none."""
         expression = self._expressions.compiled(text)
         if isinstance(expression, str):
             return CelFailure(expression, is_unknown=True)
@@ -885,7 +885,7 @@ class Values:
 
     @property
     def largest(self) -> int:
-        """The size of the largest text, list or map in them."""
+        """Return the size of the largest text, list or map in the values."""
         return max(self._sizes)
 
     def set(self, name: str, value: Any, *, is_part: bool) -> None:
@@ -916,7 +916,7 @@ class Values:
         return name in self._data and self._data[name] is None
 
     def of_variable(self, name: str) -> Any:
-        """The value of a variable. Raises ValueError where it has none."""
+        """Return the value of a variable. Raises ValueError if it has none."""
         found = self.variables.get(name)
         if isinstance(found, CelFailure):
             why = found.message.partition(" resulted in error: ")[2]

@@ -128,7 +128,7 @@ class CheckedExpression:
         self.result = self._substitutions.substitute(self._check(tree.root), unknown_as_dyn=True)
 
     def type_at(self, at: int) -> CelType:
-        """The type of a node, by its number in the tree."""
+        """Return the type of a node, by its number in the tree."""
         return self._known(self._types[at])
 
     def _known(self, kind: CelType) -> CelType:
@@ -338,11 +338,11 @@ class Substitutions:
         self._numbers = count()
 
     def new_variable(self) -> CelType:
-        """A new type variable, not bound to a type."""
+        """Return a new type variable, not bound to a type."""
         return CelType(f"?{next(self._numbers)}")
 
     def instantiate(self, signature: Sequence[CelType]) -> list[CelType]:
-        """The types of a signature with new type variables for its parameters."""
+        """Return the types of a signature with new type variables for its parameters."""
         parameters: dict[str, CelType] = {}
         return [self._instantiate(each, parameters) for each in signature]
 
@@ -434,7 +434,7 @@ class Substitutions:
 
 
 def is_type_variable(kind: CelType) -> bool:
-    """Whether a type is a type variable."""
+    """True if a type is a type variable."""
     return kind.name.startswith("?")
 
 

@@ -44,7 +44,7 @@ class Declared(NamedTuple):
     """The items of a list, or the values of a map."""
 
     def inside(self, step: str) -> Declared | None:
-        """The value at a step."""
+        """Return the value at a step."""
         if step in ("@items", "@values"):
             return self.items
         return _KEYS if step == "@keys" and self.kind.name == "map" else self.fields.get(step)
@@ -167,7 +167,7 @@ class _Operand(NamedTuple):
         return self.known or _UNKNOWN
 
     def reading(self, factor: float = 1) -> int:
-        """The cost of reading it some times."""
+        """Return the cost of reading the value some times."""
         return _scaled(self.size.most, factor * _PER_CHARACTER)
 
 
@@ -183,15 +183,15 @@ class _Called(NamedTuple):
 
     @property
     def first(self) -> _Operand:
-        """The target of a call of a member, or the first argument."""
+        """Return the target of a call of a member, or the first argument."""
         return self.target or self.arguments[0]
 
     def takes(self, *kinds: str) -> bool:
-        """Whether the overload takes values of one of these types first."""
+        """True if the overload's first argument is of one of these types."""
         return self.overload.takes[0].name in kinds
 
     def item(self) -> _Operand | None:
-        """An item of the target; None if that is no list."""
+        """Return an item of the target; None if that is no list."""
         return self.of.item(self.first)
 
 
@@ -373,7 +373,7 @@ class _Estimation:
             self._entries[at] = _Entries(entries.is_list, entries.key.united(others.key), entries.value.united(others.value))
 
     def item(self, operand: _Operand) -> _Operand | None:
-        """An item of an operand that is a list; None of any other."""
+        """Return an item of an operand that is a list; None of any other."""
         if not operand.kind.inside:
             return None
         array, length = operand.path
@@ -431,7 +431,7 @@ class _Bound(_Estimation):
 
 
 def largest_in(value: Any) -> int:
-    """The size of the largest text, list or map in a value."""
+    """Return the size of the largest text, list or map in a value."""
     most, seen = 1, [value]
     for each in seen:
         if isinstance(each, dict):

@@ -76,7 +76,7 @@ def ip(text: str) -> Address:
 
 
 def is_global_unicast(one: Address) -> bool:
-    """Whether it is a global unicast address, as Go counts them: private addresses are."""
+    """True if an address is global unicast as Go has it: private addresses are."""
     address = ip_address(one["ip"])
     return not (address == _BROADCAST or address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local)
 
@@ -94,13 +94,13 @@ def cidr(text: str) -> Address:
 
 
 def contains_ip(network: Address, other: Address | str) -> bool:
-    """Whether a network contains an address."""
+    """True if a network contains an address."""
     found = ip(other) if isinstance(other, str) else other
     return ip_address(found["ip"]) in ip_network(network["cidr"], strict=False)
 
 
 def contains_cidr(network: Address, other: Address | str) -> bool:
-    """Whether a network contains another network."""
+    """True if a network contains another network."""
     found = cidr(other) if isinstance(other, str) else other
     outer, inner = ip_network(network["cidr"], strict=False), ip_network(found["cidr"], strict=False)
     return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]  # both are of one version
@@ -133,7 +133,7 @@ def _escaped(path: str) -> str:
 
 
 def query(one: Address) -> dict[str, list[str]]:
-    """The query parameters of a URL, each with its values."""
+    """Return the query parameters of a URL, each with its values."""
     from urllib.parse import parse_qs, urlsplit
 
     return parse_qs(urlsplit(one["url"]).query, keep_blank_values=True)
@@ -187,24 +187,27 @@ def _made(number: Decimal, *, is_integer: bool) -> Quantity:
 
 
 def number_of(one: Quantity) -> Decimal:
-    """The value of a quantity."""
+    """Return the value of a quantity."""
     return Decimal(str(one["quantity"]))
 
 
 def is_integer(one: Quantity) -> bool:
-    """Whether the server stores the quantity as an integer."""
+    """True if the server stores the quantity as an integer."""
     return isinstance(one["integer"], int)
 
 
 def as_integer(one: Quantity) -> int:
-    """The value of a quantity as an integer. Raises ValueError where it is not stored as one."""
+    """Return the value of a quantity as an integer.
+
+    Raises ValueError if the server does not store it as one.
+    """
     if not is_integer(one):
         raise ValueError("cannot convert value to integer")
     return int(number_of(one))
 
 
 def add(factor: int, one: Quantity, other: Quantity | int) -> Quantity:
-    """The sum of a quantity and *factor* times another one, or an integer."""
+    """Return the sum of a quantity and *factor* times another one, or an integer."""
     more = _made(Decimal(other), is_integer=True) if isinstance(other, int) else other
     number = _EXACT.add(number_of(one), factor * number_of(more))
     return _made(number, is_integer=is_integer(one) and is_integer(more) and abs(number) < _INT64)
@@ -237,12 +240,12 @@ FORMATS: dict[str, Check] = {
 
 
 def named(name: str) -> dict[str, str]:
-    """The format of that name as a value of CEL, empty for an unknown name."""
+    """Return the format of that name as a value of CEL, empty for an unknown name."""
     return {"format": name} if name in FORMATS else {}
 
 
 def validate(format_: dict[str, str], text: str) -> list[str]:
-    """Why a text is not of a format; empty where it is."""
+    """Return why a text is not of a format; empty if it is."""
     why = FORMATS[format_["format"]](text)
     return [why] if why else []
 

@@ -23,7 +23,7 @@ _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__sl
 
 @lru_cache(maxsize=4096)
 def spellings(name: str) -> tuple[str, ...]:
-    """The CEL identifiers of a field: none if it cannot be one, two if it is a keyword."""
+    """Return the CEL identifiers of a field: none if it cannot be one, two if it is a keyword."""
     import re
 
     if name in RESERVED:
@@ -34,7 +34,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def tokens_of(path: str) -> list[str] | None:
-    """The names in a path such as `.spec['a.b'].c`; None for other texts."""
+    """Return the names in a path such as `.spec['a.b'].c`; None for other texts."""
     import re
 
     tokens = []
@@ -52,7 +52,7 @@ _UNESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", 
 
 
 def steps_of(path: str) -> Path:
-    """A rule's `fieldPath` as a path."""
+    """Return a rule's `fieldPath` as a path."""
     return tuple(tokens_of(path) or ())
 
 
@@ -90,7 +90,7 @@ def without_literals(text: str) -> str:
 
 
 def uses_old_self(text: str) -> bool:
-    """Whether an expression refers to `oldSelf`, the value before an update."""
+    """True if an expression refers to `oldSelf`, the value before an update."""
     import re
 
     return re.search(r"(?<![\w.`])oldSelf\b", without_literals(text)) is not None

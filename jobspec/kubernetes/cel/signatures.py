@@ -62,12 +62,12 @@ PATCH_TYPE = "@type"
 
 
 def list_of(inside: CelType) -> CelType:
-    """The type of lists with items of a type."""
+    """Return the type of lists with items of a type."""
     return CelType("list", (inside,))
 
 
 def map_of(key: CelType, value: CelType) -> CelType:
-    """The type of maps with keys and values of two types."""
+    """Return the type of maps with keys and values of two types."""
     return CelType("map", (key, value))
 
 
@@ -85,7 +85,7 @@ _DECLARED = ("bool", "bytes", "double", "duration", "int", "null", "string", "ti
 
 
 def optional_of(inside: CelType) -> CelType:
-    """The type of optional values."""
+    """Return the type of optional values."""
     return CelType("optional", (inside,))
 
 
@@ -326,7 +326,7 @@ def _without_zeros(part: str) -> str:
 
 
 def precedence(version: Version) -> tuple[Any, ...]:
-    """The sort key of a version: a pre-release comes before its release."""
+    """Return the sort key of a version: a pre-release comes before its release."""
     numbers, _, before = version["semver"].partition("-")
     parts = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split(".")] if before else []
     return (*map(int, numbers.split(".")), not before, parts)

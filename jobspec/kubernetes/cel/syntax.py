@@ -142,7 +142,7 @@ def parse(text: str, within: cel.Env | None = None) -> SyntaxTree:
 
 
 def is_too_deep(error: RuntimeError) -> bool:
-    """Whether parsing failed at a limit of the library, not at a mistake in the expression."""
+    """True if parsing failed at a limit of the library, not at a mistake in the expression."""
     return "recursion" in str(error)
 
 
@@ -154,7 +154,7 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def children(node: Any) -> Iterator[Any]:
-    """The nodes directly below a node."""
+    """Yield the nodes directly below a node."""
     return (child for child in _CHILDREN[type(node)](node) if child is not None)
 
 

@@ -84,7 +84,7 @@ class SchemaTypes:
         return types if types._declared[id(schema)] is not None else None
 
     def most_values(self, schema: Schema) -> int:
-        """How many values of a schema a request has room for."""
+        """Return how many values of a schema a request has room for."""
         declared = self._declared[id(schema)]
         assert declared
         return _LARGEST_REQUEST // (declared.smallest + 1)

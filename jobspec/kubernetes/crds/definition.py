@@ -37,7 +37,7 @@ _SCHEMA: Path = ("schema", "openAPIV3Schema")
 
 
 def definition_problems(data: Data, found: list[Problem], shape: Shape, old: Any, release: str) -> list[Problem]:
-    """The problems of a definition, as an update of *old* unless that is None.
+    """Return the problems of a new definition, or of an update of *old*.
 
     *found* are the problems of its structure, by its *shape*. If the server cannot decode it, only the reasons for that are reported.
     """
@@ -245,7 +245,7 @@ def _deprecation(version: Data, path: Path) -> Problems:
 
 
 def versions_of(data: Data) -> list[Data]:
-    """The versions of a definition; null equals an empty mapping."""
+    """Return the versions of a definition; null equals an empty mapping."""
     return structs(data, "spec", "versions")
 
 
@@ -262,7 +262,7 @@ _MAX_SELECTABLE = 8
 
 
 def subresource_problems(subresources: Data, path: Path) -> Problems:
-    """The problems of the scale subresource."""
+    """Yield the problems of the scale subresource."""
     scale = subresources.get("scale")
     if not isinstance(scale, dict):
         return
@@ -275,7 +275,7 @@ def subresource_problems(subresources: Data, path: Path) -> Problems:
 
 
 def column_problems(columns: Sequence[Data], path: Path) -> Problems:
-    """The problems of additional printer columns."""
+    """Yield the problems of additional printer columns."""
     for index, column in enumerate(columns):
         at: Path = (*path, index)
         yield from (invalid(at, f"a column needs `{name}`") for name in ("name", "type", "jsonPath") if not column.get(name))
@@ -343,7 +343,7 @@ _REVIEWS = ("v1", "v1beta1")
 
 
 def conversion_problems(conversion: Data | None, path: Path) -> Problems:
-    """The problems of `conversion`."""
+    """Yield the problems of `conversion`."""
     if conversion is None:
         return
     strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook")
@@ -356,7 +356,7 @@ def conversion_problems(conversion: Data | None, path: Path) -> Problems:
 
 
 def bundle_problems(conversion: Any, path: Path) -> Problems:
-    """A `caBundle` that cannot be decoded from base64."""
+    """Yield a `caBundle` that cannot be decoded from base64."""
     value = value_at(conversion, ("webhook", "clientConfig", "caBundle"))
     if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
         yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle`: expected a base64 string")
@@ -424,7 +424,7 @@ _BUNDLE: Path = ("spec", "conversion", "webhook", "clientConfig", "caBundle")
 
 
 def update_problems(data: Data, old: Data) -> Problems:
-    """The problems of an update of *old* that a new definition does not have."""
+    """Yield the problems of an update of *old* that a new definition does not have."""
     conditions = [each for each in structs(old, "status", "conditions") if each.get("type") == "Established"]
     is_established = [each.get("status") for each in conditions] == ["True"] or not value_at(old, ("status",))
     for path in (*_ALWAYS, *(_WHEN_ESTABLISHED if is_established else ())):

@@ -81,7 +81,7 @@ class _RuleExpression(NamedTuple):
         return self.at.types.most_values(self.at.schema)
 
     def limits(self) -> list[_Limit]:
-        """The places where a limit may make it cheaper."""
+        """Return the places where a limit may make the expression cheaper."""
         assert self.compiled.estimate
         found = [] if self.is_message else [_Limit(each.path, each.keyword, None) for each in self.at.around]
         for steps, keyword in self.compiled.estimate({}).limits.items():

@@ -229,7 +229,7 @@ def _is_readable(schema: Schema) -> bool:
 
 
 def has_known_type(schema: Schema) -> bool:
-    """Whether a schema has no type, or a type that OpenAPI knows."""
+    """True if a schema has no type, or a type that OpenAPI knows."""
     return schema.get("type") in (None, *_TYPES)
 
 
@@ -381,7 +381,7 @@ class SchemaContext:
     """It is inside a list that is no map, so an item cannot be correlated with an old one."""
 
     def inside(self, *, in_meta: bool = False, default_hint: str = "", uncorrelated: bool = False) -> SchemaContext:
-        """The context of an inner schema."""
+        """Return the context of an inner schema."""
         if not (self.is_root or in_meta or default_hint or uncorrelated):
             return self
         hint = self.default_hint or default_hint
@@ -389,12 +389,12 @@ class SchemaContext:
 
 
 def has_schemas(schema: Schema) -> bool:
-    """Whether there are schemas inside a schema."""
+    """True if there are schemas inside a schema."""
     return not _NESTED.isdisjoint(schema)
 
 
 def children(schema: Schema, path: Path, context: SchemaContext) -> list[tuple[Schema, Path, SchemaContext]]:
-    """The schemas of fields, map values and items, with their paths and contexts."""
+    """Return the schemas of fields, map values and items, with their paths and contexts."""
     found: list[tuple[Schema, Path, SchemaContext]] = []
     if not has_schemas(schema):
         return found
@@ -413,7 +413,7 @@ def children(schema: Schema, path: Path, context: SchemaContext) -> list[tuple[S
 
 
 def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
-    """The schemas in `allOf`, `anyOf`, `oneOf` and `not`, with their paths."""
+    """Yield the schemas in `allOf`, `anyOf`, `oneOf` and `not`, with their paths."""
     for keyword in BRANCHES:
         for at, branch in items_at(schema, keyword, path):
             yield branch, at
@@ -436,7 +436,7 @@ def _with_inner_schemas(schema: Schema) -> list[tuple[Schema, Path]]:
 
 # The problem of a mistake in a CustomResourceDefinition.
 def invalid(path: Path, message: str, hint: str = "") -> Problem:
-    """A problem `invalid-crd`."""
+    """Return a problem `invalid-crd`."""
     return Problem("invalid-crd", path, message, hint)
 
 
@@ -556,5 +556,8 @@ def plain(value: Any) -> Any:
 
 
 def keywords_of(schema: Schema) -> list[str]:
-    """The keywords that are set in a schema; lists and mappings count as set even if empty."""
+    """Return the keywords that are set in a schema.
+
+    Lists and mappings count as set even if empty.
+    """
     return [name for name, value in schema.items() if value or isinstance(value, (list, dict)) or name in decoded({name: value})]

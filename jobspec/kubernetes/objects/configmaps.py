@@ -23,7 +23,7 @@ _MOST = 1024 * 1024
 
 
 def configmap_problems(config: Data, old: Data | None, _: str) -> Problems:
-    """The problems of the keys, of the size, and of changes to a ConfigMap that is immutable."""
+    """Yield the problems of a ConfigMap: keys, size, and changes to an immutable one."""
     data, binary = config.get("data", {}), _bytes(config)
     for key in data.keys() & binary.keys():
         yield Problem("duplicate-item", ("data", Key(key)), f"`{key}` is in `binaryData`, too", "remove one of the two", at_key=True)

@@ -41,7 +41,7 @@ _LARGE = _LARGEST // 1000
 
 
 def limitrange_problems(made: Data, _old: Data | None, _release: str) -> Problems:
-    """The problems of each item, and of items of one type."""
+    """Yield the problems of each item, and of items of one type."""
     seen: set[str] = set()
     for path, item in items_at(made.get("spec", {}), "limits", ("spec",)):
         kind = item.get("type", "")

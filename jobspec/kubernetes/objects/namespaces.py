@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def namespace_problems(namespace: Data, old: Data | None, _: str) -> Problems:
-    """The problems of a new namespace."""
+    """Yield the problems of a new namespace."""
     for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)) if old is None else ():
         if why := metadata.bad_qualified_name(name):
             yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")

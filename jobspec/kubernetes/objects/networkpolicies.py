@@ -36,7 +36,7 @@ _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
 def networkpolicy_problems(policy: Data, old: Data | None, release: str) -> Problems:
-    """The problems of the rules; ranges that *old* has already are not checked."""
+    """Yield the problems of the rules; ranges that *old* has already are not checked."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
     yield from metadata.selector_problems(spec.get("podSelector"), ("spec", "podSelector"))

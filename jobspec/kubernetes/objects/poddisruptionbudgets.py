@@ -24,7 +24,7 @@ _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def poddisruptionbudget_problems(budget: Data, _old: Data | None, _release: str) -> Problems:
-    """The problems of a new or changed budget."""
+    """Yield the problems of a new or changed budget."""
     spec = budget.get("spec", {})
     if all(field in spec for field in _BOUNDS):
         yield excluded(("spec",), "`minAvailable` and `maxUnavailable` are mutually exclusive", "keep one of the two", at_key=True)

@@ -25,7 +25,7 @@ _PREFIX = "system-"
 
 
 def priorityclass_problems(made: Data, old: Data | None, _: str) -> Problems:
-    """The problems of a new class, or of changes."""
+    """Yield the problems of a new class, or of changes."""
     if old is not None:
         if made.get("value", 0) != old.get("value", 0):
             yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")

@@ -20,12 +20,12 @@ _HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 
 
 def is_of_quota(name: str) -> bool:
-    """Whether a quota counts a resource under a name without a domain."""
+    """True if a quota counts a resource under a name without a domain."""
     return name in _OF_QUOTAS or name.startswith(_HUGE_PAGES)
 
 
 def bad_quota_resource(name: str) -> str:
-    """Why a quota cannot count a resource; empty if it can."""
+    """Return why a quota cannot count a resource; empty if it can."""
     if why := metadata.bad_qualified_name(name):
         return why
     is_known = "/" in name or is_of_quota(name)
@@ -33,5 +33,5 @@ def bad_quota_resource(name: str) -> str:
 
 
 def bad_limited_resource(name: str) -> str:
-    """Why a LimitRange of claims or of another type cannot limit a resource; empty if it can."""
+    """Return why a LimitRange of claims or other types cannot limit a resource; empty if it can."""
     return "" if name == "storage" else bad_quota_resource(name)

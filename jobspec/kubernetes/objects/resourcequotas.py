@@ -38,7 +38,7 @@ _OPPOSITES = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating")
 
 
 def resourcequota_problems(quota: Data, old: Data | None, _: str) -> Problems:
-    """The problems of the amounts, and of the scopes, which cannot change."""
+    """Yield the problems of the amounts, and of the scopes, which cannot change."""
     spec = quota.get("spec", {})
     hard = spec.get("hard", {})
     for name, text in hard.items():

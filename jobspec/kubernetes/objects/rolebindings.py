@@ -29,7 +29,7 @@ _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
 def rolebinding_problems(binding: Data, old: Data | None, _: str) -> Problems:
-    """The problems of the role reference, which cannot change, and of the subjects."""
+    """Yield the problems of the role reference, which cannot change, and of the subjects."""
     is_cluster = binding["kind"] == "ClusterRoleBinding"
     yield from _role(binding.get("roleRef", {}), ("ClusterRole",) if is_cluster else ("Role", "ClusterRole"))
     for at, subject in items_at(binding, "subjects", ()):

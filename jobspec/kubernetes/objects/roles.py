@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def role_problems(role: Data, _old: Data | None, _release: str) -> Problems:
-    """The problems of the rules, and of the aggregation rule of a ClusterRole."""
+    """Yield the problems of the rules, and of the aggregation rule of a ClusterRole."""
     for at, rule in items_at(role, "rules", ()):
         yield from _policy_rule_problems(rule, at, namespaced=role["kind"] == "Role")
     if "aggregationRule" in role:

@@ -28,7 +28,7 @@ _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAU
 
 
 def annotation_problems(annotations: Annotations, spec: Data, path: Path) -> Problems:
-    """The problems of the values of *annotations*, which are at *path*."""
+    """Yield the problems of the values of *annotations*, which are at *path*."""
     for key, value in annotations.items():
         at = (*path, Key(key))
         if key == MIRROR and not spec.get("nodeName"):
@@ -69,7 +69,7 @@ def _app_armor(name: str, value: str, spec: Data, path: Path) -> Problems:
 
 
 def contradiction_problems(annotations: Annotations, spec: Data, path: Path, *, of_template: bool) -> Problems:
-    """The annotations that contradict the profiles in the spec at *path*."""
+    """Yield the annotations that contradict the profiles in the spec at *path*."""
     if not any(key == SECCOMP_OF_POD or key.startswith((SECCOMP, APP_ARMOR)) for key in annotations):
         return
     own = spec.get("securityContext", {})

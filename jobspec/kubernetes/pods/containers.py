@@ -48,7 +48,7 @@ _NOT_FOR_DEBUGGING = (
 
 
 def container_problems(spec: Data, path: Path, release: str) -> Problems:
-    """The problems of all containers of a pod."""
+    """Yield the problems of all containers of a pod."""
     yield from required(spec, "containers", path, "a pod has at least one container")
     names: set[str] = set()
     for at, container in items_at(spec, "containers", path):
@@ -130,7 +130,7 @@ def _ephemeral(spec: Data, names: set[str], path: Path, release: str) -> Problem
 
 
 def image_problems(container: Data, path: Path) -> Problems:
-    """The problem of blanks around an image, which pods cannot have, and templates can."""
+    """Yield the problem of blanks around an image, which pods cannot have, and templates can."""
     image = container.get("image", "")
     if image != image.strip(BLANKS):
         message = f'leading or trailing spaces in the image "{image}"'
@@ -249,7 +249,10 @@ def _bad_strict_variable(name: str) -> str:
 
 
 def bad_data_key(key: str) -> str:
-    """Why a text cannot be a key of a ConfigMap or Secret (`IsConfigMapKey`); empty if it can."""
+    """Return why a text cannot be a key of a ConfigMap or Secret; empty if it can.
+
+    Follows `IsConfigMapKey`.
+    """
     if len(key) > 253:
         return f"it has {len(key)} characters, more than 253"
     if not key or not _KEY.issuperset(key):
@@ -300,7 +303,10 @@ def field_problems(reference: Data, path: Path, fields: Sequence[str]) -> Proble
 
 
 def resource_problems(reference: Data, path: Path, *, in_volume: bool) -> Problems:
-    """The problems of a `resourceFieldRef` at *path*; one in a volume has to name the container."""
+    """Yield the problems of a `resourceFieldRef` at *path*.
+
+    In a volume, it must name the container.
+    """
     resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0: no divisor
     is_known = resource in _RESOURCES or resource.startswith(_HUGE_PAGES)
     if in_volume and not reference.get("containerName"):
@@ -366,7 +372,7 @@ def host_network_problems(spec: Data, path: Path) -> Problems:
 
 
 def number_problems(number: int, path: Path) -> Problems:
-    """The problem of a number that is no port."""
+    """Yield the problem of a number that is no port."""
     if not 1 <= number <= 65535:
         yield Problem("out-of-range", path, f"ports: expected 1 to 65535, got {number}")
 
@@ -384,7 +390,7 @@ def _port_of_action(action: Data, path: Path) -> Problems:
 
 
 def bad_port_name(name: str) -> str:
-    """Why a text cannot be the name of a port; empty if it can."""
+    """Return why a text cannot be the name of a port; empty if it can."""
     if len(name) > 15:
         return f"it has {len(name)} characters, more than 15"
     if not _NAME.issuperset(name) or _LETTERS.isdisjoint(name):

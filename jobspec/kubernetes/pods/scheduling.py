@@ -44,7 +44,7 @@ PREEMPTIONS = ("PreemptLowerPriority", "Never")
 
 
 def scheduling_problems(spec: Data, path: Path) -> Problems:
-    """The problems of tolerations, of gates, of the node's labels, and of names."""
+    """Yield the problems of tolerations, of gates, of the node's labels, and of names."""
     for at, toleration in items_at(spec, "tolerations", path):
         yield from toleration_problems(toleration, at)
     yield from metadata.wanted_label_problems(spec.get("nodeSelector", {}), (*path, "nodeSelector"))
@@ -74,7 +74,7 @@ _OF_PODS = ("podAffinity", "podAntiAffinity")
 
 
 def affinity_problems(spec: Data, path: Path, release: str) -> Problems:
-    """The problems of a pod's affinity to nodes, to pods, and against pods."""
+    """Yield the problems of a pod's affinity to nodes, to pods, and against pods."""
     affinity, at = spec.get("affinity") or {}, (*path, "affinity")
     yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"), release)
     for field in _OF_PODS:
@@ -85,7 +85,7 @@ def affinity_problems(spec: Data, path: Path, release: str) -> Problems:
 
 
 def pod_terms(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
-    """The terms about other pods, required and preferred, with their paths."""
+    """Yield the terms about other pods, required and preferred, with their paths."""
     for field in _OF_PODS:
         affinity, at = (spec.get("affinity") or {}).get(field) or {}, (*path, "affinity", field)
         yield from items_at(affinity, REQUIRED, at)
@@ -132,7 +132,7 @@ def node_affinity_problems(affinity: Data, path: Path, release: str) -> Problems
 
 
 def weight_problems(preferred: Data, path: Path) -> Problems:
-    """The problem of the weight of a preference."""
+    """Yield the problem of the weight of a preference."""
     if "weight" not in preferred:
         yield missing("weight", preferred, path, "write 1 to 100")
     yield from within(preferred.get("weight", 1), 1, 100, (*path, "weight"))
@@ -181,7 +181,7 @@ _LABEL_KEY_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
 
 
 def label_key_problems(term: Data, path: Path) -> Problems:
-    """The problems of the label keys of a term of affinity, or of a constraint of spread."""
+    """Yield the problems of the label keys of a term of affinity, or of a constraint of spread."""
     selector = term.get("labelSelector")
     for field in _LABEL_KEY_FIELDS:
         if term.get(field) and selector is None:
@@ -223,7 +223,7 @@ _TOLERATION_OPERATORS = ("Equal", "Exists")
 
 
 def toleration_problems(toleration: Data, path: Path) -> Problems:
-    """The problems of a toleration."""
+    """Yield the problems of a toleration."""
     key, operator, value = toleration.get("key") or "", toleration.get("operator") or "Equal", toleration.get("value") or ""
     if key:
         yield from formed(key, "key of a taint", metadata.bad_qualified_name, (*path, "key"))
@@ -255,7 +255,7 @@ _POLICIES = ("Honor", "Ignore")
 
 
 def topology_spread_problems(spec: Data, path: Path, release: str) -> Problems:
-    """The problems of `topologySpreadConstraints`."""
+    """Yield the problems of `topologySpreadConstraints`."""
     kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in spec.get("topologySpreadConstraints") or ()]
     for index, (at, constraint) in enumerate(items_at(spec, "topologySpreadConstraints", path)):
         yield from _constraint(constraint, at)

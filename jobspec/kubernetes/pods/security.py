@@ -26,7 +26,7 @@ _OF_IPC = frozenset(
 
 
 def pod_security_problems(spec: Data, path: Path, release: str) -> Problems:
-    """The problems of the security context of a pod."""
+    """Yield the problems of the security context of a pod."""
     security, at = spec.get("securityContext"), (*path, "securityContext")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         why = "one shares the processes of the pod, the other those of the node"
@@ -79,7 +79,7 @@ def _shared_with_host(name: str) -> str:
 
 
 def container_security_problems(security: Data, spec: Data, path: Path) -> Problems:
-    """The problems of the security context of a container in a pod with *spec*."""
+    """Yield the problems of the security context of a container in a pod with *spec*."""
     for field in ("runAsUser", "runAsGroup"):
         yield from wrong_id(security.get(field, 0), (*path, field))
     mount = security.get("procMount", "Default")

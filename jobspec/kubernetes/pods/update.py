@@ -199,7 +199,7 @@ _MILLI = 1_000_000
 
 
 def changes(new: Data, old: Data) -> Iterator[Path]:
-    """The paths, from the spec, at which two decoded specs differ."""
+    """Yield the paths, from the spec, at which two decoded specs differ."""
     yield from _changes(_normalized(new), _normalized(old), ())
 
 
@@ -260,7 +260,7 @@ def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
 
 
 def pull_policy(around: Data, image: str, policy: str) -> Any:
-    """The pull policy of a container: the one that is set, or the default for its tag."""
+    """Return the pull policy of a container: the one that is set, or the default for its tag."""
     return around.get(policy) or default_pull_policy(around.get(image) or "")
 
 

@@ -66,7 +66,7 @@ def _name(volume: Data, taken: dict[str, Any], path: Path) -> Problems:
 
 
 def source_of(volume: Data) -> str:
-    """The source that the server takes; an empty folder without one."""
+    """Return the source that the server takes; an empty folder without one."""
     return next((source for source in _SOURCES if source in volume), "emptyDir")
 
 
@@ -410,18 +410,18 @@ _MAX_MODE = 0o777
 
 
 def leads_up(text: str) -> bool:
-    """Whether a part of the path is `..`."""
+    """True if a part of the path is `..`."""
     return ".." in text.split("/")
 
 
 def backstep_problems(text: str, path: Path) -> Problems:
-    """The problem of a path with `..` in it."""
+    """Yield the problem of a path with `..` in it."""
     if leads_up(text):
         yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, got {describe(text)}", "write the resolved path")
 
 
 def relative_path_problems(text: str, path: Path) -> Problems:
-    """The problems of a path that has to stay inside of its volume."""
+    """Yield the problems of a path that has to stay inside of its volume."""
     if text.startswith("/"):
         hint = f"write `{text.lstrip('/')}`" if text.strip("/") else ""
         yield Problem("wrong-format", path, f"{name_of(path)} is a path inside of the volume, and cannot start with `/`", hint)
@@ -439,7 +439,7 @@ def file_path_problems(text: str, path: Path) -> Problems:
 
 
 def mode_problems(mode: int | None, path: Path) -> Problems:
-    """The problem of permission bits outside of 0 to 0777."""
+    """Yield the problem of permission bits outside of 0 to 0777."""
     if mode is not None and not 0 <= mode <= _MAX_MODE:
         digits = str(mode)
         hint = f"write `0{digits}`" if len(digits) == 3 and set(digits) <= set("01234567") else ""  # they were meant as octal
@@ -459,7 +459,7 @@ _SHOWN = 5  # of the names of volumes in a message
 
 
 def mount_problems(spec: Data, path: Path) -> Problems:
-    """The problems of the mounts and devices of all containers."""
+    """Yield the problems of the mounts and devices of all containers."""
     volumes = {volume["name"]: volume for volume in reversed(spec.get("volumes") or ()) if volume.get("name")}
     for at, container in containers_of(spec, path):
         yield from _mounts(container, volumes, at)
@@ -567,7 +567,7 @@ _ALLOWED = ("annotations", "labels")
 
 
 def ephemeral_problems(data: Data, path: Path, release: str) -> Problems:
-    """The problems of the template of a claim."""
+    """Yield the problems of the template of a claim."""
     if "volumeClaimTemplate" not in data:
         yield missing("volumeClaimTemplate", data, path, "write the claim to make as `spec: {...}` in it")
         return

@@ -26,7 +26,7 @@ _CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
 def cronjob_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a CronJob, as an update of *old* unless that is None."""
+    """Yield the problems of a new CronJob, or of an update of *old*."""
     path = (*_JOB, "template")
     return with_template(_cronjob_problems(data, old), mapping(data, *path), release, path)
 
@@ -82,7 +82,7 @@ NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "
 
 
 def bad_schedule(schedule: str) -> str:
-    """Why a text is no schedule; empty if it is one."""
+    """Return why a text is no schedule; empty if it is one."""
     if schedule.startswith(("TZ=", "CRON_TZ=")):
         zone, blank, rest = schedule.partition(" ")
         place = zone.partition("=")[2]
@@ -95,7 +95,7 @@ def bad_schedule(schedule: str) -> str:
 
 
 def bad_schedule_in_place(schedule: str) -> str:
-    """Why a text without a time zone is no schedule."""
+    """Return why a text without a time zone is no schedule."""
     if schedule.startswith("@"):
         return _bad_name(schedule)
     fields = [field for field in "".join(" " if each in BLANKS else each for each in schedule).split(" ") if field]
@@ -156,13 +156,13 @@ def _number_in_field(text: str, names: Mapping[str, int]) -> int | None:
 
 @cache
 def time_zones() -> frozenset[str]:
-    """The names of all zones, one a line of `time_zones.txt`."""
+    """Return the names of all zones, one a line of `time_zones.txt`."""
     with open(package_path("kubernetes", "workloads", "time_zones.txt"), encoding="ascii") as file:
         return frozenset(file.read().split())
 
 
 def bad_time_zone(zone: str) -> str:
-    """Why a text is no time zone of a CronJob; empty if it is one."""
+    """Return why a text is no time zone of a CronJob; empty if it is one."""
     if not zone:
         return "`timeZone` is empty"
     if zone.lower() == "local":

@@ -66,7 +66,7 @@ def _deadline(spec: Data) -> Problems:
 
 
 def replication_controller_problems(data: Data, _: Data | None, release: str) -> Problems:
-    """The problems of a ReplicationController."""
+    """Yield the problems of a ReplicationController."""
     own, spec = _replication_controller_problems(data), mapping(data, "spec")
     return with_template(own, mapping(spec, "template"), release) if "template" in spec else own
 
@@ -98,7 +98,7 @@ _RETENTION = ("Retain", "Delete")
 
 
 def stateful_set_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a StatefulSet, as an update of *old* unless that is None."""
+    """Yield the problems of a new StatefulSet, or of an update of *old*."""
     own = _stateful_set_problems(data, old, release)
     template, places = _pods_of(mapping(data, "spec"))
     if not is_at_least(release, "1.34"):  # which looks at the pods only as it makes them

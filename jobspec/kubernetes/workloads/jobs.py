@@ -40,7 +40,7 @@ _TEMPLATE = ("spec", "template")
 
 
 def job_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a Job, as an update of *old* unless that is None."""
+    """Yield the problems of a new Job, or of an update of *old*."""
     return with_template(_job_problems(data, old, release), mapping(data, *_TEMPLATE), release)
 
 
@@ -103,7 +103,7 @@ _MAX_INDEXED_COMPLETIONS, _FEWER = 100_000, 10_000
 
 
 def job_spec(spec: Data, path: Path) -> Problems:
-    """The problems of a Job's spec, apart from those of its selector and of its pod template."""
+    """Yield the problems of a Job's spec, except those of its selector and pod template."""
     yield from negative_numbers(spec, _NUMBERS, path)
     if is_given(spec, "maxFailedIndexes") and not is_given(spec, "backoffLimitPerIndex"):
         yield missing("backoffLimitPerIndex", spec, path, "`maxFailedIndexes` counts the indexes that fail more often")
@@ -191,7 +191,7 @@ def job_selector(data: Data, old: Data | None, release: str) -> Problems:
 
 
 def name_of_job(data: Data) -> str:
-    """The name of a Job, or one as the server makes it."""
+    """Return the name of a Job, or one as the server makes it."""
     own = mapping(data, "metadata")
     name, prefix = text(own, "name"), text(own, "generateName")
     return name or (metadata.generated_name(prefix) if prefix else "")
@@ -246,7 +246,7 @@ _MOST_RULES, _MOST_CONDITIONS, _MOST_CODES = 20, 20, 255
 
 
 def failure_policy(spec: Data, path: Path) -> Problems:
-    """The problems of the policy of a Job's spec."""
+    """Yield the problems of the policy of a Job's spec."""
     policy, at = mapping(spec, "podFailurePolicy"), (*path, "podFailurePolicy")
     yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
     pod = mapping(spec, "template", "spec")
@@ -303,7 +303,7 @@ _LONGEST = 64 * 1024
 
 
 def success_policy(spec: Data, path: Path) -> Problems:
-    """The problems of the policy of an Indexed Job's spec."""
+    """Yield the problems of the policy of an Indexed Job's spec."""
     policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
     yield from required(policy, "rules", at, "it is a list of `succeededIndexes`, `succeededCount` or both")
     yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
@@ -365,7 +365,7 @@ _MAX_MANAGER_LENGTH = 63
 
 
 def managed_by(name: str, path: Path) -> Problems:
-    """The problems of a controller's name."""
+    """Yield the problems of a controller's name."""
     domain, _, rest = name.partition("/")
     if not domain or not rest:
         yield Problem("wrong-format", path, f'`managedBy` is a domain and a path, such as `kueue.x-k8s.io/multikueue`, not "{name}"')
@@ -392,7 +392,7 @@ _FREE: Data = {"labels": None, "annotations": None}
 
 
 def job_update_problems(data: Data, old: Data, release: str) -> Problems:
-    """The problems of changes from the stored Job *old* to *data*."""
+    """Yield the problems of changes from the stored Job *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _completions(new_spec, old_spec)
     for name in _FIXED:

@@ -36,7 +36,7 @@ _KUBELET = 10250
 
 
 def service_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a Service, as an update of *old* unless that is None."""
+    """Yield the problems of a new Service, or of an update of *old*."""
     if old is not None:
         yield from service_update(data, old)
         data = without_dropped(data, old)
@@ -96,7 +96,7 @@ def cluster_ips(spec: Data) -> list[str]:
 
 
 def is_headless(spec: Data) -> bool:
-    """Whether a Service has no address."""
+    """True if a Service has no address."""
     return cluster_ips(spec) == [_NONE]
 
 
@@ -302,7 +302,7 @@ def _not_balanced(name: str, path: Path) -> Problem:
 
 
 def is_external(spec: Data, kind: str) -> bool:
-    """Whether a Service can be reached from outside of the cluster."""
+    """True if a Service can be reached from outside of the cluster."""
     return kind in _ON_NODES or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
 
 
@@ -344,12 +344,12 @@ _ANEW = "restore the old value, or delete the Service first"
 
 
 def kind_of(spec: Data) -> str:
-    """The type of a Service."""
+    """Return the type of a Service."""
     return text(spec, "type") or "ClusterIP"
 
 
 def service_update(data: Data, old: Data) -> Problems:
-    """The problems of changes from the stored Service *old* to *data*."""
+    """Yield the problems of changes from the stored Service *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
     if _EXTERNAL not in (kind, was):
@@ -440,7 +440,7 @@ def _address(text: str, release: str) -> Address | None:
 
 
 def bad_range(text: str, release: str) -> str:
-    """Why a text is no range of addresses; empty if it is one."""
+    """Return why a text is no range of addresses; empty if it is one."""
     from ipaddress import ip_network
 
     place, slash, bits = text.partition("/")
