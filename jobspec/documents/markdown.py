@@ -32,7 +32,7 @@ class _PageLine:
     """Whether it starts a fence whose lines have a margin, for which their YAML has spaces."""
 
     def kept(self) -> str:
-        """The line as YAML, as a comment where it is none, from which it can be made again."""
+        """Return the line as YAML, or as a comment from which the line can be made again."""
         if self.yaml is not None:
             return self.yaml
         return f"{_START if self.starts else ''}{_KEPT_MARGIN if self.has_margin else _KEPT}{self.text}"

@@ -71,7 +71,10 @@ class MarkedTree:
         return self.with_value({**self.value, step: self.value[step].replace_at(path[1:], change)})
 
     def data(self) -> Any:
-        """The plain data; mappings and lists are made once, and shared by all that have the tree."""
+        """Return the plain data.
+
+        Mappings and lists are made once, and shared by all users of the tree.
+        """
         if not isinstance(self.value, (dict, list)):
             return self.value
         if self._data is None and isinstance(self.value, dict):

@@ -53,7 +53,7 @@ def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, l
 
 
 def duplicate(name: str, key: Any, first_line: int) -> Problem:
-    """The problem of a second key *name*."""
+    """Return the problem of a second key *name*."""
     written = getattr(key, "value", name)  # an alias has none
     what = f"`{name}`" if written == name else f"`{written}` (read as `{name}`)"
     return "duplicate-key", f"duplicate key {what}, first set in line {first_line}", key.start_mark, ""
@@ -88,7 +88,7 @@ def _as_in_text(key: Any) -> Any:
 
 
 def is_same(name: str, key: Any, other: Any) -> bool:
-    """Whether two keys that are *name* in JSON are equal in go-yaml, too: `1` and `"1"` are not."""
+    """True if two keys that are *name* in JSON are equal in go-yaml, too: `1` and `"1"` are not."""
     return _in_go(name, _as_in_text(key)) == _in_go(name, _as_in_text(other))
 
 

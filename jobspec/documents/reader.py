@@ -183,7 +183,7 @@ class _Decoder:
         self.problems: list[Problem] = []
 
     def take_problems(self, index: int) -> list[Diagnostic]:
-        """The problems found since the last call, of the document at *index*."""
+        """Return the problems found since the last call, of the document at *index*."""
         taken, self.problems = self.problems, []
         return [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
 
@@ -255,7 +255,10 @@ class _Decoder:
         return data, Node(start, nodes)
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
-        """Whether a second *key* replaces the first, which a merge added; otherwise it is a problem."""
+        """True if a second *key* replaces the first one. Else report a problem.
+
+        A key that a merge added is replaced.
+        """
         from jobspec.documents.merged_keys import MergedKey, duplicate, is_same
 
         if type(first) is MergedKey and is_same(key, event, first):
@@ -264,7 +267,7 @@ class _Decoder:
         return False
 
     def line(self, event: Any) -> int:
-        """The line in the file where an event begins."""
+        """Return the line in the file where an event begins."""
         return mark_of(self.piece, event.start_mark).line
 
     def key(self, event: Any, depth: int) -> str:
