@@ -136,7 +136,7 @@ class Application:
         return _all(self._set)
 
     def changed_job(self, job: MarkedTree) -> MarkedTree:
-        """The job with the overlay's partial manifest for its kind merged into it."""
+        """Return the job with the overlay's partial manifest for its kind merged into it."""
         partial = self.overlay.spec.get("job", self.document.kind)
         patch = self._substituted(partial) if partial else None
         return self._merged(job, patch, (), entry=-1) if patch else job
@@ -270,7 +270,7 @@ class OverlaidJob(Record):
 
     @cached_property
     def result(self) -> Document:
-        """The job with the overlays."""
+        """Return the job with the overlays."""
         return as_document(self.tree, self.document)
 
     def with_overlay(self, overlay: LoadedOverlay) -> OverlaidJob:

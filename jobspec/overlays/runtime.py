@@ -245,7 +245,7 @@ def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> It
 
 
 def at_address(tree: MarkedTree | None, path: Path, shape: Shape | None) -> MarkedTree | None:
-    """The value at a path in which an item of a keyed list has its keys as its step."""
+    """Return the value at a path. The step to an item of a keyed list is made of its keys."""
     for step in path:
         if tree is not None and tree.get(APPEND):
             tree = tree.get(APPEND)

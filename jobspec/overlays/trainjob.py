@@ -301,7 +301,7 @@ class PodOverrides:
         return shape is not None
 
     def entries_for(self, pods: dict[str, MarkedTree]) -> list[MarkedTree]:
-        """The entries that make changes to pod templates, given by the names of the replicated jobs."""
+        """Return the entries that change pod templates, given by the names of replicated jobs."""
         place = next(iter(pods.values()))
         if self.field == "runtimePatches":
             listed = [place.with_value({"name": pod.with_value(name), **nested(pod, TEMPLATE).value}) for name, pod in pods.items()]
@@ -318,7 +318,7 @@ class PodOverrides:
         return same_field(entry, own, "manager" if self.field == "runtimePatches" else "targetJobs")
 
     def templates(self, entry: MarkedTree, name: str) -> list[MarkedTree]:
-        """The changes that an entry makes to the pod template of the replicated job *name*."""
+        """Return the changes that an entry makes to the pod template of the replicated job *name*."""
         if self.field == "runtimePatches":
             listed = [each for each in items(entry.get(*map(str, PATCHED_JOBS))) if is_named(each, name)]
             return [template for each in listed if (template := each.get(*map(str, TEMPLATE)))]
@@ -417,7 +417,7 @@ class JobRuntime:
         return {name: template for name, template in found.items() if template}
 
     def policy(self) -> Any:
-        """The runtime's `mlPolicy`, None where there is none or the runtime is not at hand."""
+        """Return the runtime's `mlPolicy`; None if there is none, or no known runtime."""
         return value_at(self.document.data, ("spec", "mlPolicy")) if self.document else None
 
     def trainer_job(self) -> str | None:
@@ -430,11 +430,11 @@ class JobRuntime:
         return next((job.name for job in roles_in(self.document) if ancestor(job) == TRAINER), None)
 
     def training_container(self) -> MarkedTree | None:
-        """The container that `spec.trainer` configures; None where the runtime is not at hand."""
+        """Return the container that `spec.trainer` configures; None if the runtime is unknown."""
         return next(iter(self.training_containers([self.trainer_job()])), None)
 
     def training_containers(self, jobs: Container[str | None]) -> list[MarkedTree]:
-        """The training containers of some of the replicated jobs."""
+        """Return the training containers of some of the replicated jobs."""
         templates = [template for name, template in self.templates.items() if name in jobs]
         return [each for template in templates for each in items(template.get("spec", "containers")) if is_named(each, CONTAINER)]
 
