@@ -77,7 +77,7 @@ def _escape(text: str) -> str:
 
 
 def markdown_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
-    """The whole report."""
+    """Return the whole report."""
     return "".join(f"{line}\n" for line in _markdown_lines(files, releases))
 
 

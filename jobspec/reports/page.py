@@ -340,7 +340,7 @@ class _Findings:
         self.all = [[sources.masked(each) for each in same] for same in found]
 
     def of(self, row: PageRow) -> list[int]:
-        """The numbers of what is found in a row, and reported."""
+        """Return the numbers of what is found in a row, and reported."""
         found = (self._numbers.get(_key_of_cause(each)) for each in row.findings)
         return sorted({number for number in found if number is not None})
 
@@ -408,7 +408,7 @@ class _Sources:
         self._file = cache(lambda name: _Masked(read(name), name))
 
     def masked(self, found: Diagnostic) -> Diagnostic:
-        """A finding that does not quote the value of a Secret."""
+        """Return a finding that does not quote the value of a Secret."""
         value = self._file(found.mark.file).secrets.get((found.mark.line, found.mark.column))
         if value is None:
             return found
