@@ -107,7 +107,7 @@ class _ShapeTable:
         self._known: dict[str, int] = {}
 
     def place(self, structure: Structure) -> int:
-        """The index of a structure's shape."""
+        """Return the index of a structure's shape."""
         flat = self._flat(structure)
         text = json.dumps(flat)
         if text not in self._known:
@@ -116,7 +116,7 @@ class _ShapeTable:
         return self._known[text]
 
     def flattened(self, structure: Structure) -> dict[str, Any]:
-        """A structure's shape, which refers to others by index."""
+        """Return a structure's shape, which refers to others by index."""
         return self._completed(self._flat(structure))
 
     def _flat(self, structure: Structure) -> dict[str, Any]:

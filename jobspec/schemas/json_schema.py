@@ -95,7 +95,7 @@ class _Shared:
         return made
 
     def object_schema(self, structure: Structure, *, typed: bool) -> Schema:
-        """The JSON Schema of an object with fields, or null."""
+        """Return the JSON Schema of an object with fields, or null."""
         fields = structure["fields"]
         required = [] if self.builtin else [name for name in structure.get("required", ()) if "default" not in fields[name]]
         properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in fields.items()}

@@ -119,7 +119,7 @@ class Shape:
     """Whether the value or one inside it is such an object."""
 
     def at(self, path: Path) -> Shape | None:
-        """The shape of the value at *path*; None if the schema has no such place."""
+        """Return the shape of the value at *path*; None if the schema has no such place."""
         shape: Shape | None = self
         for step in path:
             if shape is None:

@@ -73,7 +73,7 @@ class _StructureTable:
         self._known: dict[str, int] = {}
 
     def roots(self, document: Document, defaults: Mapping[tuple[str, str], Any]) -> dict[str, int]:
-        """The row of each kind that a release's document has."""
+        """Return the row of each kind that a release's document has."""
         by_kind = {
             (f"{each['group']}/{each['version']}".lstrip("/"), each["kind"]): name
             for name, definition in document["definitions"].items()
@@ -84,7 +84,7 @@ class _StructureTable:
         return {" ".join(kind): release.definition(by_kind[kind]) for kind in upstream_kinds() if kind in by_kind}
 
     def place(self, row: Structure) -> int:
-        """The index of a row, which is added if it is new."""
+        """Return the index of a row. A new row is added."""
         text = json.dumps(row)
         if text not in self._known:
             self._known[text] = len(self.rows)
@@ -102,7 +102,7 @@ class _Release:
         self._placed: dict[str, int] = {}
 
     def definition(self, name: str) -> int:
-        """The row of a definition."""
+        """Return the row of a definition."""
         if name not in self._placed:
             self._placed[name] = self._table.place(_PARSED[name] if name in _PARSED else self._object(name))
         return self._placed[name]
