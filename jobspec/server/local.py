@@ -250,11 +250,11 @@ class Programs:
             self._to_guard.write(b"%d\n" % program.pid)
 
     def ended(self) -> str:
-        """The name of a program that has ended by itself; empty where all are running."""
+        """Return the name of a program that has ended by itself; empty if all are running."""
         return next((name for name, program in self._running.items() if program.poll() is not None), "")
 
     def last_line(self, name: str) -> str:
-        """The last line that a program printed."""
+        """Return the last line that a program printed."""
         with open(self._log(name), encoding="utf-8", errors="replace") as log:
             lines = log.read().splitlines()
         return lines[-1] if lines else "no output"

@@ -149,7 +149,7 @@ class _Reader:
                 return sorted(found, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
 
     def has_group(self, group: str) -> bool:
-        """Whether the server has kinds of a group."""
+        """True if the server has kinds of a group."""
         return self._client.get(f"/apis/{group}").ok
 
     def _resources(self, api_version: str) -> dict[str, tuple[str, str]]:

@@ -56,7 +56,7 @@ def no_verdict(reply: Reply) -> str:
 
 
 def is_about_managers(reply: Reply) -> bool:
-    """Whether an apply is refused because other field managers set fields to other values."""
+    """True if an apply is refused because other field managers set fields to other values."""
     return any(cause.get("reason") == _CONFLICT for cause in _causes(reply))
 
 
@@ -65,14 +65,14 @@ def _causes(reply: Reply) -> list[dict[str, str]]:
 
 
 def refusals(question: Question, reply: Reply) -> list[Diagnostic]:
-    """The diagnostics of a refusal, at least one."""
+    """Return the diagnostics of a refusal, at least one."""
     found = list(_details(question, reply)) or list(from_message(question, reply.message))
     found = found or [at_first_field(question, "refused-by-server", reply.message)]
     return list({(each.field, each.message, str(each.mark)): each for each in found}.values())
 
 
 def warnings(question: Question, reply: Reply) -> list[Diagnostic]:
-    """The server's `Warning` headers as diagnostics."""
+    """Return the server's `Warning` headers as diagnostics."""
     return [at_first_field(question, "server-warning", text, severity="warning") for text in dict.fromkeys(reply.warnings)]
 
 
@@ -142,7 +142,7 @@ _NEXT_OF_LIST = re.compile(rf", (?={FIELD}: (?:Invalid|Required|Unsupported|Dupl
 
 
 def from_message(question: Question, message: str) -> Iterator[Diagnostic]:
-    """The diagnostics of a message; none where it has no known form."""
+    """Yield the diagnostics of a message. If its form is unknown, yield none."""
     for form, diagnostics in _FORMS:
         found = form.search(message)
         if found:
@@ -246,7 +246,7 @@ _GO_VALUE = re.compile(r"^Invalid value: &?[\w.*\[\]]+\{.*?\}: ", re.DOTALL)  # 
 
 
 def unknown_field(question: Question, field: str) -> Diagnostic:
-    """The diagnostic of an unknown field, at its key."""
+    """Return the diagnostic of an unknown field, at its key."""
     path = path_of(field, question.document.data)
     marks = question.document.marks.nearest(path)
     mark, field = marks.key or marks.mark, field.removeprefix(".")
@@ -264,7 +264,10 @@ def at_first_field(question: Question, rule: str, message: str, *, severity: Sev
 
 
 def at_field(question: Question, rule: str, message: str, field: str, *, hint: str = "", severity: Severity = "error") -> Diagnostic:
-    """A diagnostic at a field, as the server spells it; at the document where *field* is empty."""
+    """Return a diagnostic at a field, as the server spells it.
+
+    If *field* is empty, the diagnostic is at the document.
+    """
     document = question.document
     path = path_of(field, document.data)
     mark = document.marks.nearest((*path, *_entry(question.value(path), message))).place()
