@@ -119,7 +119,7 @@ def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
 
 
 def flat_field(name: str, tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
-    """The same for one field, whose value may be a list."""
+    """Yield the same for one field, whose value may be a list."""
     named = NAMED.get(name)
     if named is None or not all(each.get(named) for each in items(tree)):
         yield from flat(tree, (*key, name))
@@ -169,7 +169,7 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
 
 
 def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
-    """The differences between two jobs; facts of the JobSet only between two TrainJobs."""
+    """Return the differences between two jobs; facts of the JobSet only between two TrainJobs."""
     found = differences(before.facts, after.facts)
     has_jobset = bool(of_kind(before.objects, "JobSet"))
     return [each for each in found if has_jobset or each.key[0] != JOBSET]
@@ -252,7 +252,7 @@ _OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("job
 
 
 def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
-    """All facts of a pod."""
+    """Yield all facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
     by_jobset = node.pod.host_name.split(".") if job.operator == "trainer" else ()
@@ -384,7 +384,7 @@ class JobContext:
 
 
 def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
-    """The facts of a container's program, by the beginning *key*."""
+    """Yield the facts of a container's program, by the beginning *key*."""
     variables, values = _variables(node, container, job)
     known = {**values, **{name: fact.value for name, fact in variables.items() if name in PORTS}}
     words = ([expand_references(str(each.value), known) for each in items(container.get(field))] for field in ("command", "args"))
@@ -434,7 +434,7 @@ def _seen(name: str, value: str, job: JobContext) -> str:
 
 
 def known_port(operator: str) -> str:
-    """The port at which an operator has processes meet, unless the job says another one."""
+    """Return the port at which an operator has processes meet, unless the job says another one."""
     return str(train_job.PORT if operator == "trainer" else PORT_NUMBER)
 
 
@@ -481,7 +481,7 @@ OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob
 
 
 def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
-    """The facts of a job's life, those of the job and those of each node."""
+    """Yield the facts of a job's life, those of the job and those of each node."""
     tree = with_marks(job.data, job.marks)
     training = [each for each in nodes if each.training]
     yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)

@@ -50,11 +50,11 @@ class MigratedJob:
             self.refusals = [each.message for each in self.after.refusals if each.severity == "error"]
 
     def rules(self) -> list[str]:
-        """The rule of each difference."""
+        """Return the rule of each difference."""
         return [meaning_in(self.before.facts, each) for each in self.differences]
 
     def cost(self) -> int:
-        """How much is lost."""
+        """Return the loss as a number, to compare candidates."""
         return _REFUSED if self.refusals else sum(COST[rule] for rule in self.rules())
 
 
@@ -91,7 +91,7 @@ def migrate_pytorchjob(
 
 
 def cannot(job: Document, why: str, *, severity: Severity = "error") -> Diagnostic:
-    """The diagnostic of a job that cannot be migrated."""
+    """Return the diagnostic of a job that cannot be migrated."""
     return job.problem("not-migrated", f"{job.kind} {job.name} is not migrated: {why}", ("metadata", "name"), severity=severity)
 
 
@@ -105,7 +105,7 @@ _LAUNCHER_WORDS = ("torchrun", "torch.distributed")
 
 
 def meaning_in(facts: Mapping[Key, Fact], difference: Difference) -> str:
-    """The rule of a difference to the *facts* of the job as it was."""
+    """Return the rule of a difference to the *facts* of the job as it was."""
     area, about = difference.key[-2:]
     before, after = difference.before, difference.after
     if "env" in difference.key[1:-1]:
@@ -187,7 +187,7 @@ _HINTS = {
 
 
 def loss_report(migrated: MigratedJob) -> list[Diagnostic]:
-    """The diagnostics of all differences, in the order of the comparison."""
+    """Return the diagnostics of all differences, in the order of the comparison."""
     return report_of(migrated.rules(), migrated.differences, migrated.job)
 
 
@@ -203,7 +203,7 @@ def report_of(
 
 
 def shared_key(key: Key) -> Key:
-    """A key without the number of the node."""
+    """Return a key without the number of the node."""
     return ("node", *key[1:]) if key[0].startswith("node ") else key
 
 
@@ -257,7 +257,7 @@ def _text_of_fact(fact: Fact | None) -> str:
 
 
 def path_at(mark: Mark, job: Document) -> Path:
-    """The path of the value of a document at a place; that of its kind where there is none."""
+    """Return the path of the value at a place in a document. If there is none, return `kind`."""
     if not mark.line or mark.file != job.file:
         return ("kind",)
     places = [(path, each.place()) for path, each in walk(with_marks(job.data, job.marks))]

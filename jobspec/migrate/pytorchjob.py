@@ -219,7 +219,7 @@ class SourceJob:
 
     @property
     def lead(self) -> MarkedTree:
-        """The replica type of node 0."""
+        """Return the replica type of node 0."""
         lead: MarkedTree = next(iter(self.replicas.values()))
         return lead
 
@@ -234,11 +234,11 @@ class SourceJob:
         return int(given.value) if given else 1
 
     def policy(self, *path: str) -> MarkedTree | None:
-        """A field of the run policy."""
+        """Return a field of the run policy."""
         return self.spec.get("runPolicy", *path)
 
     def restart(self, replica: MarkedTree) -> str:
-        """The restart policy of a replica type, with the operator's default."""
+        """Return the restart policy of a replica type, with the operator's default."""
         return text(replica, "restartPolicy") or "OnFailure"
 
     def is_uniform(self) -> bool:
@@ -267,7 +267,7 @@ def by_migration(data: Any, cause: MarkedTree | None = None) -> MarkedTree:
 
 
 def present(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that are not None."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -278,7 +278,7 @@ _OLD_CONTAINER, _NEW_CONTAINER = CONTAINERS[PYTORCHJOB], CONTAINERS[TRAINJOB]
 
 
 def training_container(template: MarkedTree) -> MarkedTree:
-    """The container that trains in a template of a PyTorchJob."""
+    """Return the container that trains in a template of a PyTorchJob."""
     containers = {text(each, "name"): each for each in items(template.get("spec", "containers"))}
     return containers[_OLD_CONTAINER]
 
@@ -361,12 +361,12 @@ def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
 
 
 def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
-    """The words of a command line with other names of hosts."""
+    """Return the words of a command line with other names of hosts."""
     return given.with_value([each.with_value(renamed(text(each))) for each in items(given)])
 
 
 def job_template(source: SourceJob, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
-    """The template of a replicated job: its label, its pods, and how they live."""
+    """Return the template of a replicated job: its label, its pods, and how they live."""
     labels = {"metadata": {"labels": {ANCESTOR: TRAINER}}} if labelled else {}
     return {**labels, "spec": {**_life(source, replica, nodes=nodes), "template": template}}
 
@@ -409,7 +409,7 @@ def renaming(source: SourceJob, new_name: Callable[[int], str]) -> Callable[[str
 
 
 def of_one_job(rank: int) -> str:
-    """The host with a rank where all nodes are pods of the replicated job `node`."""
+    """Return the host with a rank if all nodes are pods of the replicated job `node`."""
     return f"$({NAME})-node-0-{rank}.$({NAME})"
 
 
@@ -431,7 +431,7 @@ _UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
 
 
 def operators_own(container: MarkedTree) -> list[MarkedTree]:
-    """The variables that training-operator has added to a container."""
+    """Return the variables that training-operator has added to a container."""
     return [each for each in items(container.get("env")) if str(each.mark).startswith("training-operator")]
 
 

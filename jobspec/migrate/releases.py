@@ -23,7 +23,7 @@ KINDS = (TRAINJOB, *RUNTIMES)
 
 
 def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
-    """A runtime for a release, and the fields that it does not have there."""
+    """Return a runtime for a release, and the fields that the release does not have."""
     tree, dropped = pruned(with_marks(runtime.data, runtime.marks), target)
     return tree, [_reported(each, runtime, target) for each in dropped]
 
@@ -130,7 +130,7 @@ class JobSetChange:
 
 
 def read_changes(spec: MarkedTree) -> list[JobSetChange]:
-    """The changes that a TrainJob's spec makes, from whichever field it has."""
+    """Return the changes of a TrainJob's spec, from all fields for changes."""
     return [
         *_of_jobset(spec),
         *(_override(each, is_spec=True) for each in items(spec.get(PATCH_FIELDS[0]))),
@@ -173,7 +173,7 @@ def written(changes: Sequence[JobSetChange], field: str) -> dict[str, MarkedTree
 
 
 def unwritten(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
-    """The metadata of Jobs, for which no field but `runtimePatches` has a place."""
+    """Return the metadata of Jobs, for which no field but `runtimePatches` has a place."""
     return [job.metadata for change in changes for job in change.jobs if job.metadata]
 
 
@@ -253,7 +253,7 @@ class Dropped:
 
 
 def pruned(tree: MarkedTree, target: Target) -> tuple[MarkedTree, list[Dropped]]:
-    """A manifest without the fields that a release lacks, and those fields."""
+    """Return a manifest without the fields that a release lacks, and those fields."""
     dropped: list[Dropped] = []
     return _pruned(tree, shapes.part(text(tree, "apiVersion"), text(tree, "kind"), target), dropped), dropped
 

@@ -47,7 +47,7 @@ class _Piece:
 
     @property
     def newline(self) -> str:
-        """How its lines end."""
+        """Return the line break of the piece."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
     def before(self, at: int) -> str:
@@ -56,7 +56,7 @@ class _Piece:
 
 
 def place_of(document: Document) -> Place:
-    """The place of a document in its file."""
+    """Return the place of a document in its file."""
     return document.index, int(document.inside[1]) if document.inside else None
 
 
