@@ -142,11 +142,11 @@ class _HistoryReader:
         self._beneath = _by_address(overridden, cluster) if overridden else {}
 
     def now(self, value: Value) -> list[Origin]:
-        """The history of a value that the object has."""
+        """Return the history of a value that the object has."""
         return [self._origin(value, self._hash_in(value)), *self._before(value, 0 if value.is_name else len(self._states))]
 
     def gone(self, value: Value) -> list[Origin]:
-        """The history of a value that a layer removed."""
+        """Return the history of a value that a layer removed."""
         last = max(number for number, state in enumerate(self._states) if state.get(value.address) is value)
         return [self._removal(value, last + 1), self._origin(value), *self._before(value, last)]
 

@@ -49,12 +49,12 @@ def app_project(argocd: ArgoCDSettings, synced: Synced) -> dict[str, Any] | None
 
 
 def application(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
-    """The application of the whole tree at *path*."""
+    """Return the application of the whole tree at *path*."""
     return manifest(ARGO_CD_VERSION, "Application", argocd.name, _synced_from(argocd, synced, path), argocd.namespace, _compared(synced))
 
 
 def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
-    """An application for each folder below *path*."""
+    """Return an application for each folder below *path*."""
     folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
     name = f"{argocd.name}-{{{{.path.basenameNormalized}}}}"
     metadata = {"name": name, "annotations": _compared(synced)}
@@ -64,7 +64,7 @@ def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[s
 
 
 def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
-    """The errors of an Argo CD configuration for the rendered objects."""
+    """Yield the errors of an Argo CD configuration for the rendered objects."""
     if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
         message = f"Argo CD creates one namespace for an application, and the objects are in {' and '.join(synced.namespaces)}"
         hint = "render the namespaces as companions, or remove this"

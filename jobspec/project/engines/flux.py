@@ -26,7 +26,7 @@ _PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 
 
 def source(flux: FluxSettings) -> dict[str, Any]:
-    """The repository that the tree is fetched from."""
+    """Return the repository that the tree is fetched from."""
     secret = flux.text("secret")
     spec = {
         "interval": flux.text("interval", _INTERVAL),

@@ -12,10 +12,7 @@ from jobspec.project.project import EngineSettings
 
 
 def notes_of(document: Document, engines: EngineSettings, *, fixed: Mark | None) -> dict[str, tuple[str, Mark]]:
-    """The annotations of an object by name, each with the place in the project that asks for it.
-
-    *fixed*: where the project gives a job its fixed name, None where the name has a hash.
-    """
+    """Return the annotations of an object by name, with the place in the project of each."""
     notes = {}
     if engines.argocd and (wave := WAVES.get(document.group_kind)):
         notes[WAVE] = wave, engines.argocd.mark
