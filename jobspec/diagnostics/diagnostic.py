@@ -88,7 +88,7 @@ class Diagnostic(Record):
         return self.changed(document=index)
 
     def as_dict(self) -> dict[str, Any]:
-        """The diagnostic as the JSON report has it."""
+        """Return the diagnostic as the JSON report has it."""
         found = {"rule": self.rule, "stage": self.stage, "severity": self.severity, "message": self.message, **self._place()}
         found["hint"] = self.hint
         return {**found, "related": [each._place() for each in self.related]} if self.related else found
@@ -108,7 +108,7 @@ class Diagnostic(Record):
 
     @property
     def further_places(self) -> list[Mark]:
-        """The places of what is `related`, each once, without its own."""
+        """Return the places of the `related` diagnostics, each once, without its own place."""
         places = {str(each.mark): each.mark for each in self.related}
         places.pop(str(self.mark), None)
         return list(places.values())

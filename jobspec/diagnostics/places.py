@@ -116,12 +116,12 @@ class Marks:
 
     @property
     def inside(self) -> Sequence[Marks]:
-        """The marks of the values inside, without their keys or indices."""
+        """Return the marks of the values inside, without their keys or indices."""
         children = self.children or ()
         return list(children.values()) if isinstance(children, dict) else children
 
     def nearest(self, path: Path) -> Marks:
-        """The marks of the value at *path*, or of the innermost value around it that exists."""
+        """Return the marks of the value at *path*, or of the innermost value around it that exists."""
         here = self
         for step in path:
             child = here.child(step)
@@ -131,7 +131,7 @@ class Marks:
         return here
 
     def child(self, step: str | int) -> Marks | None:
-        """The marks of the value at a key or an index, None where there is none."""
+        """Return the marks of the value at a key or an index. If there is none, return None."""
         children = self.children
         if isinstance(children, dict):
             return children.get(str(step))
@@ -170,7 +170,10 @@ class Marks:
             found.setdefault(span_of(self.key), path)
 
     def place(self) -> Mark:
-        """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
+        """Return the mark for a diagnostic about the value.
+
+        It is that of a scalar itself, and of the key of a mapping or list.
+        """
         return self.mark if self.key is None or (self._make is None and self.children is None) else self.key
 
 

@@ -53,7 +53,7 @@ class DocumentResult(Record):
         return self.status == "valid" and self.runs is False
 
     def as_dict(self) -> dict[str, Any]:
-        """The document as the JSON report has it."""
+        """Return the document as the JSON report has it."""
         said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
         said |= {"status": self.status, "runs": self.runs, **({"reason": self.reason} if self.reason else {})}
         return said if self.diff is None else {**said, "diff": self.diff}
