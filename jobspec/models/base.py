@@ -230,7 +230,7 @@ class Scale:
 
     @property
     def paths(self) -> dict[str, str]:
-        """The paths under their names in a CRD."""
+        """Return the paths under their names in a CRD."""
         return {"specReplicasPath": self.replicas, "statusReplicasPath": self.status_replicas, "labelSelectorPath": self.selector}
 
 
@@ -270,7 +270,7 @@ class Resource:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """All versions, oldest first."""
+        """Return all versions, oldest first."""
         return (*self.older, self.version)
 
     @property
@@ -301,5 +301,5 @@ POD_DEFAULT = Since("kubernetes", "0.31", Defaulted())
 
 
 def pod_keys(*keys: str) -> Since:
-    """The list-map keys of a list in a pod; overlays merge by them in all releases."""
+    """Return the list-map keys of a list in a pod; overlays merge by them in all releases."""
     return Since("kubernetes", "0.31", Keyed(*keys))

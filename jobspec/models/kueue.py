@@ -69,7 +69,7 @@ TolerationList = Annotated[
 
 
 def kueue_resource(kind: str, plural: str, *short_names: str, columns: tuple[Any, ...] = (), **more: Any) -> Resource:
-    """A kind of Kueue, in no namespace unless *more* says so."""
+    """Return a kind of Kueue, in no namespace unless *more* says so."""
     older = {"older": ("v1beta1",), "older_warning": "This version is deprecated. Use v1beta2 instead."}
     group = {"group": "kueue.x-k8s.io", "version": "v1beta2", "component": "kueue", "scope": "Cluster", **older}
     return Resource(kind=kind, plural=plural, short_names=short_names, columns=columns, **(group | more))
