@@ -160,7 +160,7 @@ class Addresses:
         return self._replaced(self._below, text)
 
     def in_variable(self, name: str, value: str) -> str:
-        """The value of a variable with its addresses replaced."""
+        """Return the value of a variable with its addresses replaced."""
         return str(self._port(value)) if name in PORTS and value.isdecimal() else self.in_text(value)
 
     def _replaced(self, hosts: re.Pattern[str], text: str) -> str:
@@ -212,7 +212,7 @@ class ObjectValues:
 
     @staticmethod
     def name_of(source: dict[str, Any]) -> str:
-        """The object of an `envFrom`, in words."""
+        """Return the object of an `envFrom`, in words."""
         kind, reference = _referred(source, "Ref")
         return f"those of the {kind} {reference.get('name', '')}" if kind else "those of an unknown source"
 
