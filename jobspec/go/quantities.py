@@ -49,7 +49,7 @@ class Quantity:
         return Quantity(self.nanos * count, self.format)
 
     def rounded_up(self) -> int:
-        """The least whole number that is as much."""
+        """Return the least whole number that is as much."""
         return -(-self.nanos // _ONE)
 
     def __str__(self) -> str:
