@@ -100,7 +100,10 @@ def add_files(
 
 
 def _untaken(folder: str, wanted: Mapping[str, bytes], replaced: Collection[str], alone: Collection[str]) -> Mapping[str, bytes]:
-    """The wanted files. Raises JobspecError with every path in the way: a file, and a file or a link where a folder is needed."""
+    """Return the wanted files if no path is in the way, else raise JobspecError with all paths.
+
+    In the way are a file of that path, and a file or link where a folder is needed.
+    """
     taken = {path for path in wanted if path not in replaced and os.path.lexists(os.path.join(folder, path))}
     taken |= {path for path in alone if os.path.isdir(os.path.join(folder, path)) and os.listdir(os.path.join(folder, path))}
     for around in _folders_of(wanted):
@@ -133,7 +136,10 @@ def write_rendered(folder: str, files: Mapping[str, str]) -> list[str]:
 
 
 def _refuse_foreign(folder: str) -> None:
-    """Raise JobspecError where a folder holds other files than those of a render: all of it would be replaced."""
+    """Raise JobspecError if a folder holds files that a render did not write.
+
+    A render would replace all of them.
+    """
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     foreign = [name for name in names if not _is_rendered(os.path.join(folder, name))]
     if foreign:
@@ -196,7 +202,10 @@ def read_folder(folder: str) -> dict[str, bytes]:
 
 
 def _entries(folder: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Everything below a folder that is no folder itself, with its path from there; nothing where there is no folder."""
+    """Yield everything below a folder except folders, with its path from there.
+
+    If there is no folder, yield nothing.
+    """
     try:
         entries = list(os.scandir(folder))
     except FileNotFoundError:
@@ -241,7 +250,7 @@ def _folders_of(paths: Iterable[str]) -> list[str]:
 
 
 def _exchanged(folder: str, new: str, wanted: Wanted) -> bool:
-    """Exchange a folder with one that holds the wanted files; whether that could be done."""
+    """Exchange a folder with one that holds the wanted files, and return True on success."""
     _build(folder, new, wanted)
     is_done = _swap(new, folder)
     _remove_folder(new)
@@ -309,7 +318,10 @@ def complete(folders: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A file that gets another content, and the hidden files that hold both; a digest is None where there is no file."""
+    """A file to replace, and the hidden files with both contents.
+
+    If there is no file, its digest is None.
+    """
 
     number: int
     folder: str
@@ -331,7 +343,10 @@ class _Move:
 
 
 def _moves(before: Mapping[str, bytes], after: Mapping[str, bytes], folder_of: Callable[[str], str]) -> list[_Move]:
-    """What to do for the files *after* in place of those *before*; *folder_of* gives the folder of a file's hidden files."""
+    """Return the moves that replace the files *before* by the files *after*.
+
+    *folder_of*: returns the folder of a file's hidden files.
+    """
     changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
     return [
         _Move(number, folder_of(path), path, _digest(before.get(path)), _digest(after.get(path))) for number, path in enumerate(changed)
@@ -384,7 +399,10 @@ def _write_note(folder: str, data: object) -> None:
 
 
 def _move(moves: Sequence[_Move], to: str) -> None:
-    """Make files the new or the old ones; those that are to go make room first. Every step can be repeated."""
+    """Replace files by the new or the old ones. Removed files make room first.
+
+    Every step can be repeated.
+    """
     for each in moves:
         if each.digest(to) is None:
             _remove(each.path)
@@ -405,7 +423,10 @@ def _remove_empty_around(move: _Move) -> None:
 
 
 def _go_back(moves: Sequence[_Move]) -> None:
-    """Make all files the old ones again, in a way that can be completed, too. Raises JobspecError where one cannot be."""
+    """Restore all old files, in a way that can be completed, too.
+
+    Raises JobspecError if a file cannot be restored.
+    """
     journal = os.path.join(_folders(moves)[0], _JOURNAL)
     if not os.path.exists(journal):
         return
@@ -420,7 +441,7 @@ def _go_back(moves: Sequence[_Move]) -> None:
 
 
 def _forget(folders: Iterable[str]) -> None:
-    """Remove the journal, which stands in the first folder, the notes that lead to it, and the hidden files."""
+    """Remove the hidden files, the journal in the first folder, and the notes that lead to it."""
     for folder in folders:
         for path in _left_in(folder):
             os.unlink(path)
@@ -472,7 +493,10 @@ def _folders(moves: Iterable[_Move]) -> list[str]:
 
 @contextmanager
 def _held(folders: Iterable[str]) -> Iterator[None]:
-    """Keep others waiting who write in folders. Raises JobspecError where one was interrupted there meanwhile."""
+    """Lock folders, so that other writers wait.
+
+    Raises JobspecError if another run was interrupted there meanwhile.
+    """
     with _locked(folders):
         for journal in interrupted(folders):
             raise JobspecError(f"{journal}: another run was interrupted here meanwhile; nothing is changed, run again")
@@ -481,7 +505,7 @@ def _held(folders: Iterable[str]) -> Iterator[None]:
 
 @contextmanager
 def _locked(folders: Iterable[str]) -> Iterator[None]:
-    """Lock folders, in an order that is the same for all who do, where the file system has such locks."""
+    """Lock folders in the same order as all other runs, if the file system has such locks."""
     import fcntl
 
     with ExitStack() as held:
@@ -521,7 +545,10 @@ def _digest(content: bytes | None) -> str | None:
 
 
 def _write_flushed(files: Mapping[str, bytes]) -> None:
-    """Write files that outlive a loss of power: each is flushed, or many at once where the system can flush a whole file system."""
+    """Write files that survive a loss of power. Each file is flushed.
+
+    If there are many, and the system can flush a whole file system, they are flushed at once.
+    """
     for path, content in files.items():
         with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
             rest = memoryview(content)
@@ -551,7 +578,10 @@ def _flush(paths: Iterable[str]) -> None:
 
 
 def _system_call(name: str, *arguments: object) -> int:
-    """The error number of a call of the system's library, 0 for none; ENOSYS where it has no such call."""
+    """Call a function of the system's library, and return its error number, 0 for none.
+
+    If the library has no such function, return ENOSYS.
+    """
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -566,7 +596,10 @@ def _raise_for(number: int) -> None:
 
 
 def _is_linked(old: str, new: str) -> bool:
-    """Whether a file could be made a link to another one, which not every file system and owner of a file allows."""
+    """Link a file to another one, and return True on success.
+
+    Not every file system and owner of a file allows links.
+    """
     try:
         os.link(old, new)
     except OSError:

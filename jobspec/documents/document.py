@@ -223,7 +223,10 @@ class OnePlace:
 
 
 class _MarksInside:
-    """Makes the marks of an item from those of the document around it; pickled without that document's data."""
+    """A callable that makes the marks of an item from the marks of the document around it.
+
+    It is pickled without that document's data.
+    """
 
     __slots__ = ("_document", "path")
 

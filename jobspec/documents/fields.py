@@ -31,7 +31,7 @@ def path_of(field: str, data: Any) -> Path:
 
 
 def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
-    """The first step of the *rest* of a field, and the rest after it; no step where it cannot be read."""
+    """Split the first step off the *rest* of a field. If it cannot be read, the step is None."""
     if rest.startswith("["):
         return _in_brackets(rest, data)
     rest = rest.removeprefix(".")
@@ -70,7 +70,10 @@ def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
 
 
 def _index(keys: str, items: list[Any]) -> int | None:
-    """The index of the item with these keys, `name="a"`, or with this value, `="a"`; None where there is none."""
+    """Return the index of the item with these keys, `name="a"`, or this value, `="a"`.
+
+    If there is no such item, return None.
+    """
     wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
     for number, item in enumerate(items):
         if all(as_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):

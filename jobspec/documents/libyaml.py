@@ -61,7 +61,10 @@ _lock = RLock()
 
 
 class _ReaderError(Exception):
-    """What the extension raises for a character that YAML does not allow, with PyYAML's arguments."""
+    """The error of the extension for a character that YAML does not allow.
+
+    Its arguments are PyYAML's.
+    """
 
     def __init__(self, name: object, position: int, character: object, encoding: str, reason: str) -> None:
         super().__init__(name, position, character, encoding, reason)

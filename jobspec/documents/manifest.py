@@ -56,7 +56,10 @@ def _name_in(data: Any) -> str:
 
 
 def _dumped(model: Any) -> Any:
-    """The fields that are set in a model, under the names of the API; any other mapping as a dict."""
+    """Return the fields that are set in a model, under the names of the API.
+
+    Any other mapping becomes a dict.
+    """
     dump = getattr(model, "model_dump", None)
     if dump:
         return dump(by_alias=True, exclude_unset=True)

@@ -22,7 +22,7 @@ _BEFORE_FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|[0-9]{1,9}[.)](?=[ \t]))*"
 
 @dataclass(frozen=True, slots=True)
 class _PageLine:
-    """A line of a page: as it is, as YAML where it is inside a fence with manifests, and whether it starts or ends one."""
+    """A line of a page, also as YAML if it is inside a fence with manifests."""
 
     text: str
     yaml: str | None = None
@@ -104,7 +104,10 @@ def _end_of_margin(line: str) -> int:
 
 
 def _margin(opening: str) -> Margin:
-    """What each line of a fence has before it, and YAML must not have: the marks of block quotes, and tabs."""
+    """Return the signs before each line of a fence that YAML must not have.
+
+    These are the marks of block quotes, and tabs.
+    """
     return {at: sign for at, sign in enumerate(opening[: _end_of_margin(opening)]) if sign in ">\t"}
 
 
@@ -118,9 +121,9 @@ def _without_margin(line: str, margin: Margin) -> str:
 
 
 def _end_of_fence(lines: Sequence[str], start: int) -> int:
-    """The line that closes the fence which a line opens, or ends the block quote around it; the number of lines where none does.
+    """Return the line that closes the fence opened by a line, or ends the block quote around it.
 
-    The line itself where it opens none.
+    If no line does, return the number of lines. If the line opens no fence, return the line itself.
     """
     opening = _opening(lines[start])
     mark = opening[:1]

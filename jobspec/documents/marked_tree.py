@@ -312,7 +312,7 @@ def changed_tree(tree: MarkedTree, before: Any, after: Any, by: Mark) -> MarkedT
 
 
 def _identity_in_list(item: Any) -> str:
-    """What identifies an item of a list: its name, or else all of it."""
+    """Return the identity of an item of a list: its name, or else all of it."""
     return str(item["name"]) if isinstance(item, dict) and "name" in item else repr(item)
 
 

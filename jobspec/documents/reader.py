@@ -114,7 +114,10 @@ def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
 
 
 def _over_limit(document: Document) -> Iterator[Diagnostic]:
-    """The problem of each object of a document, or of a list, that is over the API server's limit as clients send it."""
+    """Yield a problem for each object over the API server's limit, as clients send it.
+
+    Objects are the document, or the items of a list.
+    """
     from json import dumps
 
     items = document.data.get("items") if isinstance(document.data, dict) and document.kind.endswith("List") else None
@@ -142,7 +145,10 @@ def _events(piece: Piece) -> Callable[[], Any]:
 
 
 class _MarksLater:
-    """Makes the marks of a document from its nodes; pickled as text, which is parsed again on use."""
+    """A callable that makes the marks of a document from its nodes.
+
+    It is pickled as text, which is parsed again on use.
+    """
 
     __slots__ = ("_node", "_number", "_piece")
 
@@ -320,7 +326,10 @@ def _allowed_alias_ratio(decoded: int) -> float:
 
 
 def _surely_text(event: Any) -> Any:
-    """The value of a scalar that is certainly a string, by its first character; None for others, which may be strings, too."""
+    """Return the value of a scalar that is certainly a string, by its first character.
+
+    For other scalars, which may be strings, too, return None.
+    """
     if type(event) is ScalarEvent and event.value[:1] in TEXT_BEGINS_WITH and not event.tag and not event.anchor:
         return event.value
     return None

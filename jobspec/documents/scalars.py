@@ -115,7 +115,10 @@ def native(text: str) -> Scalar:
 
 
 def _through_json(value: Scalar) -> Scalar:
-    """A number after it was written to JSON and read back: an integer where it has no fraction and fits 64 bits."""
+    """Return a number after it was written to JSON and read back.
+
+    If it has no fraction and fits 64 bits, it is an integer.
+    """
     if isinstance(value, int):  # a boolean, too
         return value if value <= _MAX_INT64 else float(value)
     if not isinstance(value, float) or not value.is_integer() or abs(value) >= 1e21:
@@ -127,7 +130,10 @@ def _through_json(value: Scalar) -> Scalar:
 
 
 def _float_key(value: float) -> str:
-    """A float as a key: the shortest text that gives the same number in 32 bits, as Go's `FormatFloat(value, 'g', -1, 32)`."""
+    """Write a float as a key: the shortest text of the same number in 32 bits.
+
+    Follows Go's `FormatFloat(value, 'g', -1, 32)`.
+    """
     import struct
 
     if value != value:
@@ -154,7 +160,10 @@ def _binary(text: str) -> str:
 
 
 def _integer(text: str) -> int | None:
-    """Go's `strconv.ParseInt(text, 0, 64)`, else `ParseUint`: 0x, 0o, 0b and a leading 0 choose the base."""
+    """Parse an integer; 0x, 0o, 0b and a leading 0 choose the base.
+
+    Follows Go's `strconv.ParseInt(text, 0, 64)`, else `ParseUint`.
+    """
     if text.startswith(("0b-", "0b+")):  # go-yaml reads what follows `0b` once more, with a sign
         return _in_64_bits(text[2], text[3:], 2)
     sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
@@ -175,7 +184,10 @@ def _in_64_bits(sign: str, digits: str, base: int) -> int | None:
 
 
 def _real(text: str) -> float | None:
-    """A decimal floating-point number that fits 64 bits: `1.`, `.5_0`, `-1e3`; never `inf`, `nan` or hexadecimal."""
+    """Parse a decimal floating-point number that fits 64 bits: `1.`, `.5_0`, `-1e3`.
+
+    For `inf`, `nan` and hexadecimal numbers, return None.
+    """
     if text.strip("0123456789+-.eE_"):
         return None
     try:

@@ -235,7 +235,10 @@ class Events:
         return text[:kept] + text[kept:].replace(_BYTE_ORDER_MARK, self._hidden[_BYTE_ORDER_MARK])
 
     def _hide(self, error: Any) -> None:
-        """Replace the character that an error is about, and parse again up to it; raises the error if go-yaml has it, too."""
+        """Replace the character that an error is about, and parse again up to it.
+
+        If go-yaml has the error, too, raise it.
+        """
         at = error.problem_mark.index if error.problem_mark else 0
         two = self._text[at : at + 2]
         reads_on = (error.problem == "found unexpected ':'" and two in (":,", ":]", ":}")) or (

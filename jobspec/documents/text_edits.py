@@ -50,7 +50,10 @@ def edits_of(places: TextPlaces, document: Document, change: Change) -> Sequence
 
 
 def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, int]:
-    """Where the key of a value begins and ends; for a merged value, in the mapping that `<<` merges."""
+    """Return where the key of a value begins and ends.
+
+    If the value is merged, return the place of the key in the mapping that `<<` merges.
+    """
     start, end = places.key(target)
     if places.text[start:end] != "<<":
         return start, end
@@ -102,7 +105,7 @@ def _wrapped(path: Path, value: Any) -> Any:
 
 
 def _added(places: TextPlaces, document: Document, path: Path, around: Any, value: Any) -> TextEdit:
-    """The edit that adds a field or item which is not there, or is null."""
+    """Return the edit that adds a field or item. It is absent, or null."""
     parent = document.marks.nearest(path[:-1])
     if isinstance(around, dict) and path[-1] in around:
         target = document.marks.nearest(path)
@@ -116,7 +119,10 @@ def _added(places: TextPlaces, document: Document, path: Path, around: Any, valu
 
 
 def _moved(places: TextPlaces, marks: Marks, path: Path, into: Path) -> list[TextEdit]:
-    """The edits that move the text of a field to the end of a mapping; where that does not exist yet, it is written around the field."""
+    """Return the edits that move the text of a field to the end of a mapping.
+
+    If the mapping does not exist yet, it is written around the field.
+    """
     around, target = marks.nearest(path[:-1]), marks.nearest(path)
     _require_plain_key(places, target)
     inner = around
@@ -142,7 +148,10 @@ def _moved(places: TextPlaces, marks: Marks, path: Path, into: Path) -> list[Tex
 
 
 def _set_in_braces(places: TextPlaces, target: Marks, into: Path, *, is_flow: bool) -> str:
-    """A field as it is written, between braces for each of the mappings to go into. Raises Uncuttable for one in lines."""
+    """Write a field between braces, for each of the mappings to go into.
+
+    Raises Uncuttable for a field of several lines.
+    """
     text = places.text[places.start(target) : places.end(target)]
     if "\n" in text and not is_flow:
         raise Uncuttable
@@ -152,7 +161,10 @@ def _set_in_braces(places: TextPlaces, target: Marks, into: Path, *, is_flow: bo
 
 
 def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) -> str:
-    """The lines of a field below lines for each of the mappings to go into, the first of them for a *column*. Raises Uncuttable."""
+    """Write the lines of a field below a line for each of the mappings to go into.
+
+    The first of these lines is for a *column*. Raises Uncuttable.
+    """
     first, *others = places.text[places.start(target) : places.behind(target)].split(places.newline)
     deeper = " " * (column + 2 * len(into) - places.column(target))
     text = places.newline.join([first, *(f"{deeper}{line}" if line.strip() else line for line in others)])
@@ -252,7 +264,10 @@ def _without_in_flow(spans: Sequence[Span], number: int) -> Span:
 
 
 def _without_entry(places: TextPlaces, spans: Sequence[Span], number: int) -> Span:
-    """Without the lines of an entry of a block mapping; behind the dash of a list, the next entry takes its place."""
+    """Return the span of the lines of a block mapping's entry, to remove it.
+
+    If the entry is behind the dash of a list, the next entry takes its place.
+    """
     start, end = spans[number][0], places.end_of_line(spans[number][1])
     line = places.start_of_line(start)
     if not places.text[line:start].strip():
@@ -349,14 +364,20 @@ class TextPlaces:
         return found
 
     def _alias(self, at: int) -> Span:
-        """Where the next alias begins and ends, between which and here there are but marks of lists and mappings, and comments."""
+        """Return where the next alias begins and ends.
+
+        Up to the alias, there may only be marks of lists and mappings, and comments.
+        """
         end = at = self._next("*", at, _BETWEEN)
         while end < len(self.text) and self.text[end] not in _BEHIND_ALIAS:
             end += 1
         return at, end
 
     def _next(self, sign: str, at: int, between: Sequence[str]) -> int:
-        """The place of the next *sign*, before which there may only be others of *between*, and comments. Raises Uncuttable."""
+        """Return the place of the next *sign*. Raises Uncuttable if anything else comes before it.
+
+        Signs of *between* and comments may come before it.
+        """
         while self.text[at : at + 1] != sign:
             if self.text[at : at + 1] == "#":
                 at = self.text.index("\n", at)

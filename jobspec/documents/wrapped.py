@@ -87,7 +87,10 @@ def documents_in_text(document: Document, path: Path, text: str) -> list[Documen
 
 @lru_cache(maxsize=64)
 def _data_in(text: str) -> list[Any]:
-    """The data of the documents in a text; none where it is no YAML. Several builds often have one text."""
+    """Return the data of the documents in a text. If it is not YAML, return none.
+
+    Several builds often have one text.
+    """
     documents, problems = read(text, file="")
     return [] if problems else [each.data for each in documents]
 

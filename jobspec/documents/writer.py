@@ -117,7 +117,10 @@ _known_text = lru_cache(maxsize=4096)(_spelt)  # the variants of a project have 
 
 @lru_cache(maxsize=4096)
 def _key(text: str) -> str:
-    """A key with its colon; of a key that is long or has several lines, behind a `?`, the colon stands on the next line."""
+    """Write a key with its colon.
+
+    If the key is long or has several lines, it is behind a `?`, and the colon is on the next line.
+    """
     plain = is_plain(text)
     if plain and len(text) <= _LONGEST_KEY:
         return f"{text}:"
@@ -127,7 +130,7 @@ def _key(text: str) -> str:
 
 
 def _emitted(*content: Any) -> str:
-    """What libyaml makes of a document, without its last line feed."""
+    """Emit a document with libyaml, without its last line feed."""
     stream = io.StringIO()
     emitter = CEmitter(stream, width=_WIDTH, allow_unicode=True)
     for event in (events.StreamStartEvent(), events.DocumentStartEvent(explicit=False), *content, events.DocumentEndEvent(explicit=False)):
@@ -140,7 +143,10 @@ def _scalar_event(text: str, style: str | None) -> Any:
 
 
 def _is_block(text: str) -> bool:
-    """Whether text of several lines can be written below a `|` without losing blanks at its ends or hiding unprintable characters."""
+    """True if a text of several lines can be written below a `|`.
+
+    Blanks at its ends must not get lost, and unprintable characters must not be hidden.
+    """
     return "\n" in text and text[0] not in " \n" and all(line.isprintable() and not line.endswith(" ") for line in text.split("\n"))
 
 
