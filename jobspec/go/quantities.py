@@ -218,9 +218,9 @@ def whole_number(text: str) -> int:
 
 
 def _in_64_bits(text: str, power: int) -> int:
-    """A quantity divided by a power of ten, 0 or -3, as a number of 64 bits, rounded away from zero.
+    """Return a quantity divided by a power of ten, 0 or -3, as a 64-bit number.
 
-    Of what is too large, the last 64 bits are left, or zero, by the form in which the server keeps it.
+    It is rounded away from zero. If it is too large, the last 64 bits are left, or zero, by the form in which the server keeps it.
     """
     thousandths = amount_of(text)
     number = thousandths if power == -3 else _divided(thousandths, 1000)
@@ -237,7 +237,10 @@ def _divided(number: int, divisor: int) -> int:
 
 
 def _scale_of(text: str) -> int | None:
-    """The power of ten that the server counts a quantity in; None for one that it does not keep as a number of 64 bits."""
+    """Return the power of ten that the server counts a quantity in.
+
+    If the server does not keep the quantity as a 64-bit number, return None.
+    """
     body = text.strip().lstrip("+-")
     number = body[: len(body) - len(body.lstrip(".0123456789"))]
     whole, _, fraction = number.partition(".")

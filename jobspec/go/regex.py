@@ -72,7 +72,10 @@ def _without_captures(pattern: str) -> str:
 
 
 def _tokens(pattern: str) -> list[str]:
-    """The pattern split into quoted text, escapes, character classes, starts of capturing groups, and single characters."""
+    """Split a pattern into its tokens.
+
+    Tokens are quoted text, escapes, character classes, starts of capturing groups, and single characters.
+    """
     return re.findall(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>|\((?!\?)|.", pattern, re.DOTALL)
 
 
@@ -102,7 +105,10 @@ def matches(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def _for_python(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python, where `$` means the end of the text. Raises PatternNotEvaluated if Python may read it differently."""
+    """Return the pattern for Python, where `$` means the end of the text.
+
+    Raises PatternNotEvaluated if Python may read the pattern differently.
+    """
     pieces = _PIECE.findall(pattern)
     try:
         if "".join(pieces) == pattern:

@@ -132,7 +132,10 @@ def _is_port(text: str) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    """Whether the text is a host name for a URL: `_HOST_CHARACTERS`, any characters beyond ASCII, and escapes of those."""
+    """True if the text is a host name for a URL.
+
+    It has `_HOST_CHARACTERS`, any characters beyond ASCII, and escapes of those.
+    """
     plain = re.sub(r"%[89A-Fa-f][0-9A-Fa-f]", "", text)
     return all(character in _HOST_CHARACTERS or character > "\x7f" for character in plain)
 

@@ -48,7 +48,10 @@ def _map(value: dict[str, Any], values: Shape | None) -> dict[str, Any]:
 
 
 def _decoded_entry(item: Any, shape: Shape | None) -> Any:
-    """An item of a list or a value of a map; None for a text that is not a quantity where one is expected."""
+    """Decode an item of a list or a value of a map.
+
+    If a quantity is expected, and the text is none, return None.
+    """
     if shape is None or type(item) is shape.plain:
         return item
     found = decode_as_go(item, shape)
@@ -69,7 +72,7 @@ def _decoded_scalar(value: Any, shape: Shape) -> Any:
 
 
 def _quantity(value: Any) -> str | None:
-    """The text of a quantity as it stands in JSON, where a number is written as Python writes it."""
+    """Return the text of a quantity as it is in JSON. A number is written as Python writes it."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     text = str(value)
@@ -131,7 +134,10 @@ def _item(item: Any, shape: Shape) -> Any:
 
 
 def _canonical(value: Any) -> Any:
-    """A quantity in a form that the schema takes, where Go can read it: Go also takes floats, blanks around it, and `Gi` for 0."""
+    """Return a quantity in a form that the schema accepts, if Go can read it.
+
+    Go also accepts floats, blanks around a quantity, and `Gi` for 0.
+    """
     if isinstance(value, float):
         return repr(value)
     if not isinstance(value, str) or is_quantity(value) or not is_parsed_quantity(value):
