@@ -104,7 +104,10 @@ _LONG = ("rules", "overlays", "object")
 
 
 def _below_each(places: dict[str, FieldPlace]) -> list[dict[str, FieldPlace]]:
-    """The fields below a place, those of items and values too: each with its place in the releases that have it."""
+    """Return the fields below a place, also those of items and values.
+
+    Each field has its place in the releases that have the field.
+    """
     found: dict[str, dict[str, FieldPlace]] = {}
     for release, place in places.items():
         inner = _enter(place)
@@ -200,7 +203,10 @@ def _json(value: object) -> str:
 
 
 def _facts_across(places: dict[str, FieldPlace], shown: str) -> Facts:
-    """The facts of all releases, those of the *shown* one first; a note says in which releases one holds, unless in all."""
+    """Return the facts of all releases, the *shown* release first.
+
+    If a fact does not hold in all releases, a note says in which it holds.
+    """
     facts = {release: _facts(place) for release, place in places.items()}
     across: Facts = {}
     for heading in dict.fromkeys(heading for release in (shown, *places) for heading in facts[release]):
@@ -263,7 +269,7 @@ def _note(places: dict[str, FieldPlace], name: str) -> str:
 
 
 def _nearest(places: dict[str, FieldPlace], release: str, component: str) -> str:
-    """The release, if it has the place; otherwise the last one before it that has, or else the first."""
+    """Return the release, if it has the place; else the last one before with it, or the first."""
     known = list(RELEASES[component])
     earlier = [each for each in places if known.index(each) <= known.index(release)]
     return earlier[-1] if earlier else next(iter(places))
@@ -394,7 +400,10 @@ def _walk(place: FieldPlace, steps: Sequence[str]) -> FieldPlace:
 
 
 def _step(place: FieldPlace, steps: list[str]) -> tuple[FieldPlace, list[str]]:
-    """The place one step further, and the steps left. Items and map values are entered if the step is a field inside them."""
+    """Return the place one step further, and the steps left.
+
+    Items and map values are entered if the step is a field inside them.
+    """
     step, rest = steps[0], steps[1:]
     structure = place.structure
     if step in structure.get("fields", {}) and not isinstance(step, Key):

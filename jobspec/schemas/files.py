@@ -68,7 +68,10 @@ def compiled_builtin(api_version: str, kind: str) -> str:
 
 
 def _file_text(document: dict[str, Any], table: _ShapeTable) -> str:
-    """A file's JSON: its first line ends where the shapes begin, of which each has its own line, and its last line ends all."""
+    """Write a file's JSON, with a line of its own for each shape.
+
+    The first line ends before the shapes, and the last line follows them.
+    """
     head = _json({**document, "shapes": []}).removesuffix("]}")
     return "\n".join([head, ",\n".join(map(_json, table.rows)), "]}\n"])
 
@@ -78,7 +81,10 @@ def _json(value: Any) -> str:
 
 
 def _decoded(structure: Structure) -> Structure:
-    """The structure of a built-in kind for decoding: without required fields, but for metadata, since Go code checks them later."""
+    """Return the structure of a built-in kind for decoding.
+
+    It has no required fields except in metadata, since Go code checks them later.
+    """
     bare = _without_facts(structure, _OF_GO_CODE)
     return {**bare, "fields": {**bare["fields"], "metadata": {**structure["fields"]["metadata"], "meta": True}}}
 
