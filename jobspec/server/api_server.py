@@ -140,7 +140,7 @@ class ApiServer:
         return self.client.call("POST", collection, question.text, kind=YAML, query=_DRY)
 
     def _apply(self, question: Question, place: str, live: dict[str, Any]) -> ServerAnswer:
-        """The answer to an apply. A conflict hides other mistakes, so the apply is then sent again with `force`."""
+        """Apply a document. If there is a conflict, which hides other mistakes, apply with `force`."""
         reply = self.client.call("PATCH", place, question.text, kind=APPLY, query=_DRY)
         conflicts: list[Diagnostic] = []
         if reply.status == 409 and replies.is_about_managers(reply):
@@ -181,7 +181,10 @@ def difference(question: Question, answer: ServerAnswer, target: Target) -> str:
 
 
 def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str, Any]:
-    """A Secret with masked values; those that differ in the *other* Secret are marked with *word*."""
+    """Return a Secret with masked values.
+
+    Values that differ in the *other* Secret are marked with *word*.
+    """
     masked: dict[str, Any] = {}
     for part in ("data", "stringData"):
         if part in data:

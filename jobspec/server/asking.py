@@ -72,7 +72,10 @@ def ask(
 def _prepare(
     questions: Sequence[Question], answers: dict[Question, ServerAnswer], server: ApiServer, target: Target, crds: Sequence[Document]
 ) -> None:
-    """Store CRDs and namespaces: the user's, the accepted ones among the documents, and the target's for all other kinds."""
+    """Store CRDs and namespaces on a server that jobspec owns.
+
+    These are the user's, the accepted ones among the documents, and the target's for all other kinds.
+    """
     accepted = [question for question, answer in answers.items() if answer.accepts]
     definitions = [*crds, *(question.document for question in accepted if question.gvk == CRD)]
     install(server, [each.data for each in definitions])
@@ -88,7 +91,10 @@ def _prepare(
 def _stored_meanwhile(
     looked_up: dict[Question, ServerAnswer], rest: Sequence[Question], server: ApiServer, target: Target
 ) -> Iterator[None]:
-    """Store accepted documents that admission looks up, and the shipped runtimes that jobs refer to; remove them at the end."""
+    """Store accepted documents that admission looks up, and the shipped runtimes of jobs.
+
+    They are removed at the end.
+    """
     runtimes = _wanted_runtimes(rest, server)
     temporary: list[str] = []
     try:
@@ -113,7 +119,7 @@ def _wanted_runtimes(questions: Iterable[Question], server: ApiServer) -> set[tu
 
 
 def _store_shipped(names: Sequence[str], server: ApiServer, target: Target) -> list[str]:
-    """Store those of the runtimes that the trainer ships and the server does not have, and return their paths."""
+    """Store the runtimes that the trainer ships and the server lacks, and return their paths."""
     stored = []
     for name in shipped(target).keys() & set(names):
         if server.resource(API_VERSION, _CLUSTER_WIDE) is None:
@@ -253,7 +259,10 @@ def _how_to_install(gvk: tuple[str, str], target: Target) -> str:
 
 
 def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Document], server: ApiServer) -> str:
-    """How to get the namespace or runtime whose absence a diagnostic reports; empty for all other diagnostics."""
+    """Return how to get the missing namespace or runtime that a diagnostic reports.
+
+    For all other diagnostics, return an empty string.
+    """
     if diagnostic.rule == "missing-namespace":
         name = server.namespace_of(question)
         found = [each for each in documents if (each.group_kind, each.name) == (("", "Namespace"), name)]
@@ -350,7 +359,10 @@ def _with_diagnostics(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -
 
 
 def _by_webhooks(question: Question, judged: Judged, target: Target, server: ApiServer) -> Sequence[Diagnostic]:
-    """The webhooks' diagnostics; a warning instead where the server's CRD takes the document and the target's release does not."""
+    """Return the webhooks' diagnostics.
+
+    If the server's CRD accepts the document, and the target's release does not, return a warning instead.
+    """
     if judged.by_server.status != "invalid":
         return judged.by_webhooks
     component = COMPONENTS[question.gvk]
@@ -377,7 +389,10 @@ def _is_looked_up(question: Question) -> bool:
 def _cluster(
     context: Iterable[Question], answers: Mapping[Question, ServerAnswer], server: ApiServer, target: Target, *, closed: bool
 ) -> Cluster:
-    """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
+    """Return the cluster that the documents of a file meet.
+
+    It has their stored objects, and the objects of other files that they can refer to.
+    """
     context = list(context)
     stored = StoredObjects(_live(live, question) for question in context if (live := answers[question].live))
     others = [each for each in answers if each not in context and _is_looked_up(each) and answers[each].accepts]
@@ -389,7 +404,10 @@ def _cluster(
 
 
 def _live_runtime(job: Question, known: Iterable[Document], server: ApiServer) -> list[Document]:
-    """The runtime that a job refers to, where the server has it and it is none of the *known* documents."""
+    """Return the runtime that a job refers to, if only the server has it.
+
+    It must not be among the *known* documents.
+    """
     reference = RuntimeReference(job.document.data)
     resource = server.resource(API_VERSION, str(reference.kind))
     if resource is None or not reference.name or any(is_meant(reference, job.document, each) for each in known):
@@ -399,7 +417,10 @@ def _live_runtime(job: Question, known: Iterable[Document], server: ApiServer) -
 
 
 def _live(body: dict[str, Any], question: Question) -> Document:
-    """A stored object as a document: in the namespace as the question's document has it, with all marks at that document."""
+    """Return a stored object as a document, with all marks at the question's document.
+
+    Its namespace is written as in that document.
+    """
     document = question.document
     data = {**body, "metadata": {**body["metadata"], "namespace": document.namespace}}
     return Document(data, Marks(document.marks.mark), file=document.file, index=document.index)
@@ -422,7 +443,10 @@ def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, Ser
 
 
 def _of_role(found: Diagnostic, pod: PodQuestion) -> Diagnostic:
-    """The diagnostics of a pod as those of its job; about values that the operator set, at the job's name."""
+    """Return the diagnostic of a pod as one of its job.
+
+    If it is about a value that the operator set, it is at the job's name.
+    """
     place = found.mark if found.mark.line else pod.job.marks.nearest(("metadata", "name")).place()
     refuses = found.severity == "error"
     message = f"the server {'refuses' if refuses else 'warns of'} the job's pods: {found.message}"

@@ -144,9 +144,10 @@ def _wanted_pause(response: BaseHTTPResponse) -> float:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether another try may succeed: the connection was lost or refused, not timed out or untrusted.
+    """True if another try may succeed: the connection was lost or refused.
 
-    urllib3's `Retry` counts refused connections and timeouts alike, and a wrong certificate like a handshake that was cut off.
+    A timeout or an untrusted server does not count. urllib3's `Retry` counts refused connections and timeouts alike, and a wrong
+    certificate like a handshake that was cut off.
     """
     lost = (errors.ProtocolError, errors.NewConnectionError, ConnectionError)
     return (isinstance(error, lost) and not isinstance(error, errors.NameResolutionError)) or _is_cut_off(error)
@@ -189,7 +190,7 @@ def _reason_of_tls(what: str, url: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """The operating system's message among the causes of an error; the error's own where there is none."""
+    """Return the operating system's message among the causes of an error, or the error's own."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.strerror:

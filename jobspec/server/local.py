@@ -94,7 +94,10 @@ def _start_server(running: Programs) -> Client:
 
 
 def _wait(running: Programs, port: int, token: str) -> Client | None:
-    """A client for the server once it is ready; None where a program ends before that, or it takes too long."""
+    """Wait until the server is ready, and return a client for it.
+
+    If a program ends before that, or it takes too long, return None.
+    """
     certificate = os.path.join(running.folder, "certificates", "apiserver.crt")
     client = None
     deadline = time.monotonic() + _READY_SECONDS
@@ -179,7 +182,10 @@ def _image(kubernetes: str) -> str:
 
 
 def _check(client: Client, kubernetes: str) -> None:
-    """Raise JobspecError where an existing cluster does not answer, or has another release than *kubernetes* (`1.34` or `1.34.0`)."""
+    """Raise JobspecError if an existing cluster does not answer, or has another release.
+
+    *kubernetes*: the wanted release (`1.34` or `1.34.0`).
+    """
     try:
         version = str(client.get("/version").body.get("gitVersion", ""))
     except JobspecError as error:
@@ -274,7 +280,10 @@ class Programs:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let ^C and its like wait until a program that is started is known; it inherits that, and is ended by SIGKILL alone."""
+    """Block ^C and similar signals until a started program is known.
+
+    The program inherits the block, and so is ended only by SIGKILL.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     try:
         yield

@@ -173,7 +173,7 @@ def _group(api_version: str) -> str:
 
 
 def _pinned(each: Data, kind: str, *, labels: bool = False) -> Data:
-    """What of an object decides on manifests; *labels*: those, too."""
+    """Return the parts of an object that decide on manifests. *labels*: with its labels."""
     metadata = _deciding_metadata(each["metadata"], labels=labels or kind in _WITH_METADATA)
     kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": metadata}
     if kind == "ServiceAccount":
@@ -212,9 +212,10 @@ def _release_of_server(version: Data) -> str | None:
 
 
 def _operators(reader: _Reader, definitions: Mapping[str, Data]) -> dict[str, str | None]:
-    """The release of each operator that is there: by the image of its Deployment, else by its CRD; None where neither says it.
+    """Return the release of each operator on the server; None if it is unknown.
 
-    Where CRDs may not be read, an operator counts as there whose group the server has.
+    The release is read from the image of the operator's Deployment, else from its CRD. If CRDs may not be read, an operator counts if the
+    server has its group.
     """
     from_images = dict(_from_images(reader.objects("apps/v1", "Deployment")))
     reader.complete.discard(("apps/v1", "Deployment"))
@@ -256,9 +257,9 @@ def _schemas(definition: Data) -> str:
 
 
 def _comparable_schema(schema: Any, *, named: bool = False) -> Any:
-    """A schema without what means the same in another form: descriptions, and the order of required fields.
+    """Return a schema without parts that mean the same in another form.
 
-    *named*: the keys are names of fields, among which `description` may be one.
+    These are descriptions, and the order of required fields. *named*: the keys are names of fields, among which `description` may be one.
     """
     if isinstance(schema, list):
         return [_comparable_schema(each) for each in schema]
@@ -275,7 +276,10 @@ def _comparable_schema(schema: Any, *, named: bool = False) -> Any:
 
 
 def _shapes(nodes: Sequence[Data]) -> list[Data]:
-    """The shapes of nodes with their counts: labels that are the same for others, taints, and what pods can request."""
+    """Return the shapes of nodes with their counts: labels, taints, and requestable resources.
+
+    Only labels that other nodes may share count.
+    """
     names = {each["metadata"]["name"] for each in nodes}
     counts: dict[str, int] = {}
     for each in nodes:
@@ -294,7 +298,10 @@ def _shapes(nodes: Sequence[Data]) -> list[Data]:
 
 
 def _rounded(name: str, amount: str) -> str:
-    """An amount that pods can request; of memory and disk whole GiB, since nodes of one machine type differ in what the system takes."""
+    """Return an amount that pods can request. Memory and disk are rounded to whole GiB.
+
+    Nodes of one machine type differ in what the system takes.
+    """
     if name in ("memory", "ephemeral-storage"):
         return f"{amount_of(amount) // _GIB}Gi"
     return str(amount)

@@ -135,7 +135,10 @@ def _of_job(job: Document, context: Sequence[Document], target: Target) -> Itera
 
 
 def _pod(job: Document, role: ExpandedRole) -> dict[str, object]:
-    """A pod of a role under a name of its own, since the job may run already; in the job's namespace, or in none."""
+    """Return a pod of a role under a name of its own, since the job may run already.
+
+    The pod is in the job's namespace, or in none.
+    """
     data = with_generated_names(role.pod_tree)
     metadata = {name: each for name, each in data["metadata"].items() if name not in ("name", "namespace", "ownerReferences")}
     space = {"namespace": job.namespace} if job.namespace else {}

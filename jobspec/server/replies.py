@@ -92,7 +92,10 @@ def _details(question: Question, reply: Reply) -> Iterator[Diagnostic]:
 
 
 def _is_consequence(message: str) -> bool:
-    """Whether a cause only follows from another one, as that CEL rules were not evaluated since the schema refuses the object."""
+    """True if a cause only follows from another one.
+
+    For example, CEL rules were not evaluated since the schema refuses the object.
+    """
     return "some validation rules were not checked because the object was invalid" in message or " accessor error: " in message
 
 
@@ -168,7 +171,10 @@ def _at_yaml_line(question: Question, found: re.Match[str]) -> Iterator[Diagnost
 
 
 def _go_type(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
-    """A value of another type than a built-in kind's field; where it is an entry of a map, the server names the map only."""
+    """Yield a diagnostic for a value of another type than a built-in kind's field.
+
+    If the value is an entry of a map, the server names only the map.
+    """
     was, owner, inside, wanted = found[1], found[2] or "", found[3] or "", found[4]
     field = f"metadata.{inside}" if owner == "ObjectMeta" and not inside.startswith("metadata") else inside
     path = path_of(field, question.document.data)
