@@ -73,7 +73,10 @@ def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: Obje
 
 
 def _role_of(pod: dict[str, Any]) -> tuple[str, str]:
-    """The role of a pod, and its index in it: with the number of its Job before it, where the role has several."""
+    """Return the role of a pod, and the pod's index in the role.
+
+    If the role has several Jobs, the number of the Job comes before the index.
+    """
     labels = pod["metadata"].get("labels") or {}
     if "training.kubeflow.org/replica-type" in labels:
         return labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
@@ -182,7 +185,10 @@ def free_port() -> int:
 
 
 def _pattern(hosts: list[str]) -> re.Pattern[str]:
-    """What finds the names of hosts, with the domains that may follow, and a port; nothing where there are no hosts."""
+    """Return a pattern of host names, with the domains that may follow, and a port.
+
+    If there are no hosts, the pattern matches nothing.
+    """
     names = "|".join(map(re.escape, hosts)) or r"(?!)"
     domain = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
     return re.compile(rf"(?<![\w.-])(?:{names}){domain}(?::(\d+))?(?![\w-])")
@@ -218,7 +224,10 @@ class ObjectValues:
 
 
 def _referred(source: dict[str, Any], end: str) -> tuple[str, dict[str, Any]]:
-    """The kind of the object that a source of variables names, and the reference to it; empty where it names none."""
+    """Return the kind of the object that a source of variables names, and the reference to it.
+
+    If the source names none, both are empty.
+    """
     found = ((kind, source.get(f"{kind[0].lower()}{kind[1:]}{end}")) for kind in ("ConfigMap", "Secret"))
     return next(((kind, reference) for kind, reference in found if reference), ("", {}))
 
