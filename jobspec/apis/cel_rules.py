@@ -90,7 +90,10 @@ def _has_one_order(jobset: dict[str, Any]) -> bool:
 
 
 def _hold(test: Callable[[dict[str, Any]], bool], items: list[dict[str, Any]]) -> bool:
-    """Whether a test holds for all items. As in CEL, false for one item wins over an error for another one."""
+    """True if a test holds for all items.
+
+    As in CEL, false for one item wins over an error for another one.
+    """
     untested: Exception | None = None
     for item in items:
         try:
