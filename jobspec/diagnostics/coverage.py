@@ -58,7 +58,10 @@ _CHART = "Helm chart file"
 
 
 def _reasons(files: Sequence[FileResult]) -> list[str]:
-    """Why documents are skipped, each reason with their number; of unknown kinds the most frequent ones by name."""
+    """Return why documents are skipped, each reason with their number.
+
+    The most frequent unknown kinds are given by name.
+    """
     rows = [row for each in files for row in each.documents]
     known = [row.reason for row in rows if row.reason and row.status == "skipped"]
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
