@@ -384,7 +384,7 @@ def _within(schema: Mapping[str, Any], number: float) -> bool:
 
 
 def _in_words(schema: Mapping[str, Any]) -> str:
-    """What a JSON Schema allows, in words."""
+    """Write what a JSON Schema allows, in words."""
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"])
     if schema.get("type") in _NUMBERS:
