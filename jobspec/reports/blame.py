@@ -56,7 +56,7 @@ def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int 
 
 
 def _rows(blamed: Iterable[Blamed], text: str) -> list[tuple[str, str, str, str]]:
-    """Of each line of a file: its layer, its place, itself, and what its value was before."""
+    """Return the layer, place, text and former value of each line of a file."""
     by_line = {each.line: each for each in blamed}
     rows = []
     for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
@@ -127,7 +127,7 @@ def _cause(cause: Cause) -> str:
 
 
 def _was(blamed: Blamed) -> str:
-    """What a field was before, as a comment behind it."""
+    """Write the former values of a field, as a comment behind it."""
     before = [f"{_value_of_origin(each)} ({visible(line_of(each))})" for each in blamed.history[1:]]
     return f"  # was {', '.join(before)}" if before else ""
 

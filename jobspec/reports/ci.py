@@ -54,7 +54,10 @@ def _properties(diagnostic: Diagnostic, folder: str) -> Iterator[tuple[str, str]
 
 
 def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
-    """The text of the annotation. It ends with the place, since the log of a run shows nothing else."""
+    """Yield the text of the annotation.
+
+    It ends with the place, since the log of a run shows nothing else.
+    """
     mark = diagnostic.mark
     yield visible(message_of(diagnostic))
     if diagnostic.hint:
@@ -172,7 +175,7 @@ def _write_failure(element: Element, case: _Case) -> None:
 
 
 def _cases(file: FileResult) -> Iterator[_Case]:
-    """A case for each document, and one for the file if it has diagnostics that belong to no document."""
+    """Yield a case for each document, and one for diagnostics without a document."""
     rows = file.documents
     row_of = _row_of_index(file)
     shown: list[list[Diagnostic]] = [[] for _ in rows]
@@ -192,7 +195,10 @@ def _cases(file: FileResult) -> Iterator[_Case]:
 
 
 def _row_of_index(file: FileResult) -> dict[int | None, int]:
-    """The row that shows the diagnostics of each document index. The items of a List share an index: the first invalid item shows them."""
+    """Return the row that shows the diagnostics of each document index.
+
+    The items of a List share an index: the first invalid item shows them.
+    """
     row_of: dict[int | None, int] = {}
     for number, row in enumerate(file.documents):
         known = row_of.setdefault(row.index, number)
@@ -268,7 +274,10 @@ def _region(mark: Mark) -> dict[str, Any]:
 
 
 def _artifact(place: str) -> dict[str, Any]:
-    """The location of a file: a relative URI below the root of the repository, an absolute one elsewhere."""
+    """Return the location of a file: a URI relative to the root of the repository.
+
+    If the file is outside of the repository, the URI is absolute.
+    """
     if os.path.isabs(place) or place.startswith(os.pardir + os.sep):
         return {"uri": "file://" + quote(os.fsencode(os.path.abspath(place)))}
     return {"uri": quote(os.fsencode(place)), "uriBaseId": _ROOT}

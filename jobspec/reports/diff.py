@@ -77,7 +77,10 @@ def _text_object(changes: Sequence[ObjectChange], painted: Paint, width: int) ->
 
 
 def _split(field: str) -> tuple[str, str]:
-    """A field split into its container or pod template and the rest of the path; other fields have only a rest."""
+    """Split a field into its container or pod template and the rest of the path.
+
+    Other fields have only a rest.
+    """
     from re import match
 
     found = match(r"(spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\]|.*\.template)\.(.*)", field)
@@ -136,7 +139,10 @@ def _cut(lines: Sequence[str], room: int) -> Iterator[str]:
 
 
 def _markdown_table(view: ComparisonView, room: int) -> str:
-    """The table of variants, with as many rows as there is room for, and the number of the others."""
+    """Write the table of variants, with as many rows as there is room for.
+
+    The number of the other rows is added.
+    """
     names = header(view)
     text = _line(names) + _line(["---", "---", *["---:" for _ in names[2:]]])
     last = totals(view)
@@ -152,7 +158,10 @@ def _markdown_table(view: ComparisonView, room: int) -> str:
 
 
 def _details(group: Sequence[VariantChange], room: int) -> str:
-    """The changes of variants that change alike, with as many fields as there is room for; empty where there is none for any."""
+    """Write the changes of variants that change alike, with as many fields as fit.
+
+    If there is no room for any field, return an empty string.
+    """
     names = shortened([each.name for each in group])
     count = sum(len(rows(each)) for each in group[0].objects)
     fields = f", {counted(count, 'field')}" if count else ""
@@ -192,7 +201,7 @@ def _line(columns: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """A text as code in a table, whatever is in it: with more backticks around it than it has itself."""
+    """Write a text as code in a table, with more backticks around it than inside."""
     if not text:
         return ""
     longest, run = 0, 0
@@ -205,7 +214,7 @@ def _code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A sentence that may quote users, escaped so that it contains no HTML and mentions nobody on GitHub."""
+    """Escape a sentence that may quote users: no HTML, and no mentions on GitHub."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
 
 
@@ -417,7 +426,7 @@ def names_of(changes: Sequence[ObjectChange]) -> str:
 
 
 def _range(number: int, most: int) -> str:
-    """A number, and the most that an autoscaler makes of it where that is more."""
+    """Write a number. If an autoscaler may make it larger, add the most."""
     return str(number) if most == number else f"{number} to {most}"
 
 
@@ -460,7 +469,10 @@ def json_report(view: ComparisonView) -> str:
 
 
 def _variant(change: VariantChange, view: ComparisonView) -> dict[str, Any]:
-    """A variant that differs; `before` is null for a new one, `after` for one that is gone."""
+    """Return a variant that differs, as JSON has it.
+
+    `before` is null for a new variant, `after` for a removed one.
+    """
     return {
         "name": change.name,
         "presence": change.presence,
@@ -472,9 +484,9 @@ def _variant(change: VariantChange, view: ComparisonView) -> dict[str, Any]:
 
 
 def _needs(capacity: Capacity | None, view: ComparisonView) -> dict[str, Any] | None:
-    """What a job asks for, with the `most` that an autoscaler may make of it.
+    """Return what a job asks for, with the `most` that an autoscaler may make of it.
 
-    `cost` is the most that it costs, null where nobody can say, and missing without a price list.
+    `cost` is the highest cost, null if it is unknown, and missing without a price list.
     """
     if capacity is None:
         return None
@@ -491,7 +503,10 @@ def _needs(capacity: Capacity | None, view: ComparisonView) -> dict[str, Any] | 
 
 
 def _changed_object(change: ObjectChange) -> dict[str, Any]:
-    """An object that differs; a new run `follows` the job of that name, which is pruned or stays; empty where there was none."""
+    """Return an object that differs, as JSON has it.
+
+    A new run `follows` the job of that name, which is pruned or stays. If there was none, `follows` is empty.
+    """
     return {
         "kind": change.document.kind,
         "namespace": change.document.namespace,
@@ -505,7 +520,10 @@ def _changed_object(change: ObjectChange) -> dict[str, Any]:
 
 
 def _changed_field(change: FieldChange, meaning: Meaning) -> dict[str, Any]:
-    """A changed field. `before` and `after` are missing where the field is; `changedIn` is null where nobody knows the line."""
+    """Return a changed field, as JSON has it.
+
+    `before` and `after` are missing if the field is. `changedIn` is null if the line is unknown.
+    """
     found: dict[str, Any] = {"field": change.field, "meaning": meaning, "changedIn": _place_as_json(change.place)}
     if change.before is not None:
         found["before"] = change.before.data()

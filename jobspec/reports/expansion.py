@@ -71,7 +71,10 @@ def containers_text(expanded: ExpandedJob) -> str:
 
 
 def _cells(pods: Sequence[ExpandedPod]) -> tuple[list[list[str]], list[int]]:
-    """Rank, name, host name and containers of each pod below their titles, and the widths of the columns."""
+    """Return rank, name, host name and containers of each pod, and the widths of the columns.
+
+    The titles are the first row.
+    """
     rows = [[each.rank or "-", each.name, each.host_name, ", ".join(text(one, "name") for one, _ in each.containers())] for each in pods]
     cells = [[visible(cell) for cell in row] for row in (_TITLES, *rows)]
     return cells, [max(len(row[at]) for row in cells) for at in range(len(_TITLES))]
@@ -115,7 +118,10 @@ def _kind(made: MarkedTree, groups_of: Mapping[str, Sequence[str]]) -> str:
 
 
 def _more(made: MarkedTree) -> str:
-    """What is shown of an object beside its name: a service's ports, how many pods an autoscaler or a group wants."""
+    """Write a fact of an object beside its name.
+
+    It is a Service's ports, or how many pods an autoscaler or a group wants.
+    """
     spec = made.get("spec")
     if text(made, "kind") == "Service":
         ports = ",".join(text(each, "port") for each in items(spec.get("ports") if spec else None))
@@ -137,7 +143,10 @@ def _labelled_lines(row: Row, indent: str, *, width: int, colour: bool) -> Itera
 
 
 def _wrapped(text: str, room: int) -> Iterator[str]:
-    """The lines of a text, broken at blanks alone, so that it can be copied; a longer word sticks out."""
+    """Yield the lines of a text, broken only at blanks, so that it can be copied.
+
+    A longer word is not broken.
+    """
     line = ""
     for number, word in enumerate(text.split(" ")):
         if number and len(line) + 1 + len(word) > room and line.strip():
@@ -275,7 +284,10 @@ def ordered(objects: Sequence[MarkedTree], target: Target) -> list[MarkedTree]:
 
 
 def _ordered(tree: MarkedTree, shape: Shape | None, known: dict[tuple[int, tuple[str, ...]], list[str]]) -> MarkedTree:
-    """A tree in the order of its shape; *known* has orders: of a thousand pods, nearly all have the same fields in the same places."""
+    """Put a tree in the order of its shape. *known* keeps orders.
+
+    Nearly all of a thousand pods have the same fields in the same places.
+    """
     value = tree.value
     if isinstance(value, list):
         return tree.with_value([_ordered(each, shape and shape.items, known) for each in value])

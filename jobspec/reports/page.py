@@ -294,7 +294,10 @@ def _group(group: _Group, *, is_open: bool) -> str:
 
 
 def _object_html(changes: Sequence[ObjectChange], shown_above: Meaning) -> str:
-    """What happens to an object of variants that change alike; *shown_above*: the effect that the heading shows."""
+    """Write the change of an object, for variants that change alike.
+
+    *shown_above*: the effect that the heading shows.
+    """
     first = changes[0]
     tag = f'<span class="tag {first.meaning}">{WORDS[first.meaning]}</span> ' if first.meaning != shown_above else ""
     found = diff.rows(first)
@@ -330,7 +333,7 @@ _AROUND = 2  # lines of the source before and behind a finding
 
 
 class _Findings:
-    """What is found, by cause, and the numbers of those of a row."""
+    """The findings by cause, with the numbers of the findings in a row."""
 
     def __init__(self, results: Sequence[FileResult], sources: _Sources) -> None:
         found = [[each, *each.related] for result in by_cause_of_all(results, for_people=True) for each in result.diagnostics]
@@ -346,7 +349,10 @@ class _Findings:
 
 
 def _key_of_cause(each: Diagnostic) -> tuple[object, ...]:
-    """A key that is the same for findings of one cause in several variants, whose messages may name the variant."""
+    """Return a key that is the same for findings of one cause in several variants.
+
+    Their messages may name the variant.
+    """
     mark, message = each.mark, each.message
     words = message.cause if isinstance(message, Reasons) else message
     return each.rule, normpath(mark.file), mark.line, mark.column, "" if mark.layer else words
@@ -438,7 +444,10 @@ class _Sources:
 
 
 class _Masked:
-    """The lines of a text without the values of its Secrets; none where it cannot be read and may have a Secret."""
+    """The lines of a text without the values of its Secrets.
+
+    If the text cannot be read and may have a Secret, there are no lines.
+    """
 
     def __init__(self, text: str, file: str) -> None:
         self.lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -460,7 +469,10 @@ class _Masked:
 
 
 def _secret_places(value: Any, marks: Marks) -> Iterator[tuple[Mark, str]]:
-    """The places of secret values: in Secrets, with their annotations, and in the literals of kustomize's secretGenerator."""
+    """Yield the places of secret values.
+
+    They are in Secrets, with their annotations, and in the literals of kustomize's secretGenerator.
+    """
     if isinstance(value, list):
         for number, each in enumerate(value):
             if inner := marks.child(number):

@@ -149,7 +149,7 @@ def beyond(asked: Sequence[Asked], world: World) -> Iterator[str]:
 
 
 def _bars(asked: Sequence[Asked], world: World) -> Iterator[tuple[str, str, str, str, str]]:
-    """Each cell of the queues that are asked: queue, flavor, resource, its bar, and the amounts in words."""
+    """Yield each cell of the queues: queue, flavor, resource, bar, and amounts in words."""
     wanted, usage = together(asked), world.usage()
     for name in dict.fromkeys(each.answer.cluster_queue for each in asked if each.answer):
         queue = world.queues.get(name)

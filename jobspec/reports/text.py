@@ -60,7 +60,10 @@ def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool
 
 
 def _listed(places: Sequence[Mark], file: str) -> str:
-    """The lines and columns of further places, with their files where these are others than the finding's."""
+    """Write the lines and columns of further places.
+
+    If the file is another one than the finding's, it is added.
+    """
     return shortened([f"{each.line}:{each.column}" if each.file == file else visible(str(each)) for each in places], _SHOWN)
 
 
@@ -76,7 +79,10 @@ def lines_of(diagnostic: Diagnostic) -> list[str]:
 
 
 def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: bool, links: bool) -> str:
-    """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it; the rule is a link to its page."""
+    """Write `FILE:LINE:COLUMN: severity: message [rule]`, as compilers do.
+
+    The rule is a link to its page.
+    """
     mark = diagnostic.mark
     place = paint(visible(f"{mark}:"), BOLD, colour=colour)
     severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
@@ -88,7 +94,10 @@ def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: b
 
 
 def _excerpt(diagnostic: Diagnostic, lines_in: Callable[[str], list[str]], *, colour: bool, width: int) -> Iterator[str]:
-    """The line in which a diagnostic begins, with carets below the place; none where it has no line, or the file cannot be read again."""
+    """Yield the first line of a diagnostic, with carets below the place.
+
+    If the diagnostic has no line, or the file cannot be read again, yield nothing.
+    """
     mark = diagnostic.mark
     lines = lines_in(mark.file) if mark.line else []
     if line := "".join(lines[mark.line - 1 : mark.line]):
@@ -159,7 +168,10 @@ def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
 
 
 def _is_wide(line: str, end: int, width: int) -> bool:
-    """Whether a line up to an index fills *width* columns; very long lines are not measured character by character."""
+    """True if a line up to an index fills *width* columns.
+
+    Very long lines are not measured character by character.
+    """
     return end >= 4 * width or sum(_cells(character)[1] for character in line[:end]) >= width
 
 

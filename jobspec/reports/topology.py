@@ -136,7 +136,10 @@ def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[D
 
 
 def _rendezvous(expanded: ExpandedJob) -> str:
-    """The host name at which the training pods meet, which the name of a Service is or ends; empty where no variable says so."""
+    """Return the host name at which the training pods meet.
+
+    The host name is, or ends with, the name of a Service. If no variable has the host name, return an empty string.
+    """
     for role in expanded.roles:
         for pod in role.pods[-1:]:
             container = pod.container(role.training) if role.training else None
@@ -232,7 +235,10 @@ def drawing(topology: JobTopology) -> tuple[str, int]:
 
 
 def _chain(chain: Sequence[tuple[str, str]], bottom: int) -> Iterator[str]:
-    """The boxes above the lanes, from left to right, with an arrow from the last one down to the pods."""
+    """Draw the boxes above the lanes, with an arrow from the last one down to the pods.
+
+    The boxes go from left to right.
+    """
     left, middle = 1.0, 0.0
     for number, (word, name) in enumerate(chain):
         shown = _cut(name, 26)
