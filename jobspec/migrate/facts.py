@@ -176,7 +176,10 @@ def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
 
 
 def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], job: JobContext) -> Iterator[tuple[Key, Fact]]:
-    """The metadata of the JobSet, by which queues and others find it, and the files that the operator makes for the pods."""
+    """Yield the metadata of the JobSet, and the files that the operator makes for the pods.
+
+    Queues and others find the JobSet by its metadata.
+    """
     volumes = [each for node in nodes for each in items(node.pod.tree.get("spec", "volumes"))]
     mounted = {text(each, "configMap", "name") for each in volumes}
     files = [each for each in of_kind(objects, "ConfigMap") if text(each, "metadata", "name") in mounted]
@@ -293,7 +296,7 @@ def _container_facts(node: JobNode, container: MarkedTree, field: str, job: JobC
 
 
 def _ports(ports: MarkedTree, job: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
-    """The ports but for that of the operator, at which the processes meet."""
+    """Yield the ports, except the operator's port at which the processes meet."""
     own = [each for each in items(ports) if not str(each.mark).startswith(job.operator) and text(each, "name") != PORT]
     yield from flat_field("ports", ports.with_value(own), key) if own else ()
 
@@ -404,7 +407,10 @@ def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Ke
 
 
 def _variables(node: JobNode, container: MarkedTree, job: JobContext) -> tuple[dict[str, Fact], dict[str, str]]:
-    """The variables as facts, and with their values as the kubelet has them; the last of a name counts."""
+    """Return the variables as facts, and with their values as the kubelet has them.
+
+    If several have one name, the last counts.
+    """
     found: dict[str, Fact] = {}
     known: dict[str, str] = {}
     for variable in items(container.get("env")):
@@ -425,7 +431,10 @@ def _if_any(variable: MarkedTree) -> str:
 
 
 def _seen(name: str, value: str, job: JobContext) -> str:
-    """A value with `<node N>` for host names, and one placeholder for either operator's default port."""
+    """Replace host names in a value by `<node N>`, and either operator's default port.
+
+    The ports of both operators get one placeholder.
+    """
     if name == NAME:
         return "<the job's name>"
     if name in PORTS and value == known_port(job.operator):

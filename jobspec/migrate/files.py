@@ -125,7 +125,10 @@ def _cannot_migrate_rendered(document: Document) -> Diagnostic:
 
 
 def _object_identity(document: Document) -> tuple[GroupKind, str, str]:
-    """The identity of an object: kind, namespace and name; an object with `generateName` is unique."""
+    """Return the identity of an object: kind, namespace and name.
+
+    An object with `generateName` is unique.
+    """
     return document.group_kind, document.namespace, document.name or str(document.marks.mark)
 
 
@@ -214,7 +217,10 @@ def _file(source: Source, documents: Sequence[Document]) -> File:
 
 
 def _with_release(source: Source, project: LoadedProject, release: str) -> MigratedFile:
-    """The project's own file, whose target names the new release of the trainer where it named another."""
+    """Return the project's own file with the new release of the trainer in its target.
+
+    If the target names no release of the trainer, the file is unchanged.
+    """
     file = _file(source, ())
     said = project.spec.get("target", "trainer")
     if not release or said is None or said.mark.line != said.mark.end_line:
@@ -238,7 +244,10 @@ def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], C
 
 
 def _once(found: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
-    """The losses of several variants at one place, reported once, with the variants' names unless all have them."""
+    """Report the losses of several variants at one place once.
+
+    The variants' names are added, unless all variants have the loss.
+    """
     once = []
     for group in grouped(found, lambda each: (each[1].rule, str(each[1].mark), each[1].message)).values():
         names, first = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in group)), group[0][1]

@@ -121,9 +121,10 @@ def meaning_in(facts: Mapping[Key, Fact], difference: Difference) -> str:
 
 
 def _variable(name: str, difference: Difference, how: str, words: str) -> str:
-    """Variables of torchrun mean nothing to a program that is no launcher, and may be read by one in an unknown image.
+    """Return the rule for a difference in a variable.
 
-    *how* and *words*: the program of the variable's node, before.
+    Variables of torchrun mean nothing to a program that is no launcher, and may be read by one in an unknown image. *how* and *words*:
+    the program of the variable's node, before.
     """
     if name == NAME:
         return NOTE

@@ -39,7 +39,10 @@ def ways(source: SourceJob) -> Iterator[list[MarkedTree]]:
 
 
 def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = True, trains: bool = True) -> MarkedTree:
-    """The TrainJob. *torch*: its runtime has the policy `torch`. *trains*: it says itself what its nodes run."""
+    """Return the TrainJob.
+
+    *torch*: its runtime has the policy `torch`. *trains*: the TrainJob itself says what its nodes run.
+    """
     tree = source.tree
     ref = {"name": runtime} if shipped else {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": runtime}
     managed = source.policy("managedBy")
@@ -100,7 +103,10 @@ def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
 
 
 def _resources_per_node(source: SourceJob, container: MarkedTree) -> MarkedTree | None:
-    """The resources of a node; for a gang, with the requests that training-operator counts and the trainer does not: the limits."""
+    """Return the resources of a node. For a gang, the limits are added as requests.
+
+    training-operator counts such requests, and the trainer does not.
+    """
     given = container.get("resources")
     if given is None or not given.value:
         return None
@@ -139,7 +145,10 @@ def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
 
 
 def _with_roles(source: SourceJob) -> list[MarkedTree]:
-    """A runtime with a Job for the Master, and one for each Worker: the number of a Job in the JobSet is the rank."""
+    """Return a runtime with a Job for the Master and a Job for each Worker, and the TrainJob.
+
+    The number of a Job in the JobSet is the rank.
+    """
     jobs: list[dict[str, Any]] = []
     for name, replica in source.replicas.items():
         is_master = name == "Master"
@@ -320,7 +329,10 @@ def pod_template(
 
 
 def _template_metadata(template: MarkedTree) -> dict[str, MarkedTree]:
-    """The metadata of a template without the labels that a Job writes itself, and refuses from others."""
+    """Return the metadata of a template without the labels that a Job writes itself.
+
+    A Job refuses these labels in its template.
+    """
     labels = template.get("metadata", "labels")
     if labels is None:
         return {}
@@ -350,7 +362,10 @@ def _container_of_node(
 
 
 def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
-    """A container that takes the port at which processes meet from its node, as that of training-operator does."""
+    """Give a container the port of its node at which processes meet.
+
+    training-operator's container has the port in the same way.
+    """
     made = node.training
     given = next(each for each in items(made and made.get("ports")) if text(each, "name") == PORT)
     number = port_of_trainer(text(given.value["containerPort"]))

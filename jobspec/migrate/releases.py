@@ -73,7 +73,10 @@ def _in_words_of(tree: MarkedTree, target: Target) -> MarkedTree:
 
 
 def _with_numbers(trainer: MarkedTree) -> MarkedTree:
-    """A trainer without what 2.2 refuses: words for the number of processes, and variables that the operator sets anyway."""
+    """Return a trainer without what 2.2 refuses.
+
+    2.2 refuses words for the number of processes, and variables that the operator sets anyway.
+    """
     fields = dict(trainer.value)
     number = fields.get("numProcPerNode")
     if number is not None and not isinstance(number.value, int):
@@ -85,7 +88,7 @@ def _with_numbers(trainer: MarkedTree) -> MarkedTree:
 
 
 def _repaired(tree: MarkedTree, first: MigratedJob) -> Iterator[MarkedTree]:
-    """The job with the number of processes that its nodes had, where the releases count otherwise."""
+    """Yield the job with the number of processes of its nodes, if the releases count otherwise."""
     counts = [each.before for each in first.differences if each.key[-1] in ("PET_NPROC_PER_NODE", "nproc_per_node") and each.before]
     numbers = {int(each.value) for each in counts if str(each.value).isdecimal()} - {0}
     trainer = tree.value["spec"].get("trainer")
@@ -145,7 +148,10 @@ def _of_jobset(spec: MarkedTree) -> list[JobSetChange]:
 
 
 def _override(entry: MarkedTree, *, is_spec: bool) -> JobSetChange:
-    """An entry for the jobs that it names, whose other fields are a pod template, or its spec."""
+    """Return the change of an entry for the jobs that it names.
+
+    The other fields of the entry are a pod template, or its spec.
+    """
     fields = entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})
     template = entry.with_value({"spec": fields}) if is_spec else fields
     return JobSetChange(entry, [JobChange(each.value["name"], template) for each in items(entry.get("targetJobs"))])
@@ -207,7 +213,10 @@ def _templates(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
 
 
 def _specs(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
-    """An entry for each replicated job, since none may be named twice; jobs with the same changes share one."""
+    """Return an entry for each replicated job, since a job may be named only once.
+
+    Jobs with the same changes share an entry.
+    """
     by_job: dict[str, tuple[JobChange, list[MarkedTree], JobSetChange]] = {}
     for change in changes:
         for job in change.jobs:

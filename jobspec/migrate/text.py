@@ -126,7 +126,10 @@ def _rewritten(piece: _Piece, new: Mapping[Place, Sequence[MarkedTree]], *, is_o
 
 
 def _as_json(piece: _Piece, trees: Sequence[MarkedTree], *, is_one: bool) -> str:
-    """A piece of JSON; several objects are a `v1` List, where nothing but JSON can be in the file."""
+    """Write a piece of JSON.
+
+    Several objects become a `v1` List if the file can hold only JSON.
+    """
     start, end = piece.text.index("{"), piece.text.rindex("}") + 1
     style = _JsonStyle(piece.text, start, end)
     data = [each.data() for each in trees]
@@ -269,9 +272,10 @@ def _blanks(separator: re.Pattern[str], value: str) -> str:
 def _with_comments(
     trees: Sequence[MarkedTree], comments: Sequence[Comment], source: Sequence[str], write: Callable[[Any], str]
 ) -> tuple[list[str], list[str]]:
-    """The texts of manifests, with the comments of the text that they come from; and those comments that stand below all that is kept.
+    """Write manifests with the comments of their source text.
 
-    *source*: the lines of that text's file. *write*: makes the text of data.
+    Comments below everything that is kept are returned separately. *source*: the lines of the source text's file. *write*: writes data as
+    text.
     """
     texts = [_lines_with_sources(tree, write) for tree in trees]
     lines = [line for each in texts for line in each]
@@ -298,7 +302,10 @@ def _with_comments(
 
 
 def _line_for(comment: Comment, lines: Sequence[tuple[str, int]], source: Sequence[str]) -> int:
-    """The number of the new line for a comment: of its own value, else of the next value that is kept."""
+    """Return the number of the new line for a comment.
+
+    It is the line of the comment's own value, or else of the next value that is kept.
+    """
     target = min(place for _, place in lines if place >= comment.line)
     key = _key(source[target - 1]) if 0 < target <= len(source) else ""
     at = [number for number, (_, place) in enumerate(lines) if place == target]

@@ -76,9 +76,10 @@ def changes(before: UpgradeState, after: UpgradeState, run: Callable[..., list[l
 
 
 def _runtime_of(job: JudgedJob) -> str:
-    """The place of the runtime that a job refers to, which is the reference where the trainer ships it; empty without one.
+    """Return the place of the runtime that a job refers to; empty if there is none.
 
-    Where it is another one on the other side, since one of them is refused, an error says so, and what else follows says nothing.
+    If the trainer ships the runtime, it is the place of the reference. If the runtime is another one after the upgrade, since one of them
+    is refused, an error says so, and differences of the pods say nothing.
     """
     found = runtime_of(job.document, job.context, job.target) if job.document.group_kind == TRAINJOB else None
     return str(found.marks.mark) if found else ""
@@ -91,7 +92,10 @@ def _new_problems(before: UpgradeState, after: UpgradeState) -> list[Diagnostic]
 
 
 def _old_errors(before: UpgradeState, after: UpgradeState) -> Iterator[Diagnostic]:
-    """The errors that are there before the upgrade, of each document the first: what is refused has no pods to compare."""
+    """Yield the errors from before the upgrade, the first of each document.
+
+    A refused document has no pods to compare.
+    """
     left, new = {_key_across_releases(each) for each in after.diagnostics}, {str(each.mark) for each in _new_problems(before, after)}
     first: dict[tuple[str, int | None], Diagnostic] = {}
     for each in before.diagnostics:
@@ -109,7 +113,7 @@ def _key_across_releases(each: Diagnostic) -> tuple[str, str, str]:
 
 
 def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
-    """What differs in the pods of one job, and in how it lives."""
+    """Return the differences in the pods of one job, and in its life."""
     try:
         seen = job_facts(old.document, old.context, old.target)
         then = job_facts(new.document, new.context, new.target)
@@ -131,9 +135,10 @@ def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
 
 
 def _recreated_first(job: Document, before: JobFacts, after: JobFacts, target: Target) -> Iterator[Diagnostic]:
-    """That a TrainJob which is suspended during the upgrade never starts: the trainer applies its JobSet anew, and may not change it.
+    """Yield a warning if a TrainJob suspended during the upgrade never starts.
 
-    A JobSet that runs is left alone: `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
+    The trainer applies its JobSet anew, and may not change it. A JobSet that runs is left alone: `JobSet.Build`,
+    github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
     """
     made = [suspended(as_document(each, job)) for side in (before, after) for each in of_kind(side.objects, "JobSet")]
     if len(made) == 2 and _refuses(made[:1], made[1:], Cluster(target)):
@@ -143,7 +148,10 @@ def _recreated_first(job: Document, before: JobFacts, after: JobFacts, target: T
 
 
 def _without_consequences(found: Sequence[Difference]) -> list[Difference]:
-    """Differences without what follows from another: a variable from a setting of torchrun, what starts a program from its command line."""
+    """Leave out differences that follow from another one.
+
+    A variable follows from a setting of torchrun, and the start of a program from its command line.
+    """
     settings = {(each.key[0], "env", f"PET_{each.key[-1].upper()}") for each in found if each.key[-2] == "launcher"}
     starts = {(each.key[0], "program", "how") for each in found if each.key[-2:] == ("program", "words")}
     return [each for each in found if (each.key[0], *each.key[-2:]) not in settings | starts]
