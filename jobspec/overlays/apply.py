@@ -190,7 +190,10 @@ class Application:
         return job
 
     def _merged(self, job: MarkedTree, patch: MarkedTree, path: Path, *, entry: int, everything: MarkedTree | None = None) -> MarkedTree:
-        """The job with a patch merged into it; *everything* is the patch with also the settings that the job has already."""
+        """Merge a patch into the job.
+
+        *everything*: the patch with also the settings that the job has already.
+        """
         shape = self.shape.at(path)
         wrong = list(wrong_removals(patch, shape, path))
         if wrong:
@@ -218,14 +221,20 @@ class Application:
         return job
 
     def _substituted(self, tree: MarkedTree, container: str = "") -> MarkedTree | None:
-        """The tree with the values of the overlay's parameters, and the *container* that trains, in place; None where nothing is left."""
+        """Substitute the overlay's parameters, and the *container* that trains, in the tree.
+
+        If nothing of the tree is left, return None.
+        """
         substitution = Substitution({**self.overlay.values, TRAINING: container})
         result = substitution(tree)
         self.problems.extend(substitution.problems)
         return result
 
     def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[LateSettings]]]) -> None:
-        """Report settings for one role that conflict with those for another: a TrainJob has one kind of pod for both."""
+        """Report settings for one role that conflict with settings for another role.
+
+        A TrainJob has one kind of pod for both.
+        """
         for number, (roles, later) in enumerate(by_entry):
             for others, earlier in by_entry[:number]:
                 if (roles and sorted(roles.data())) != (others and sorted(others.data())):
@@ -333,7 +342,7 @@ def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
 
 
 def _pods_with_runtime(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
-    """Of a TrainJob: its pods, with its runtime; None for other kinds."""
+    """Return the pods of a TrainJob, with its runtime. For other kinds, return None."""
     if all(role.path for role in workloads.training_roles(job)):
         return None
     from jobspec.overlays.trainjob import JobRuntime, TrainJobPods
@@ -382,7 +391,7 @@ def _in_namespaces(companion: MarkedTree, namespaces: Sequence[MarkedTree | None
 
 
 def _object_id(tree: MarkedTree) -> tuple[str, ...]:
-    """What identifies an object: apiVersion, kind, namespace, name."""
+    """Return the identity of an object: apiVersion, kind, namespace, name."""
     paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
     values = [tree.get(*path) for path in paths]
     return tuple(str(value.value) if value else "" for value in values)
@@ -411,7 +420,10 @@ def unshared_volumes(jobs: Iterable[OverlaidJob], documents: Sequence[Document],
 
 
 def _number_of_nodes(job: OverlaidJob) -> int:
-    """In how many pods a TrainJob trains; 1 where `numNodes` is no number, which the schema check reports."""
+    """Return in how many pods a TrainJob trains.
+
+    If `numNodes` is no number, which the schema check reports, return 1.
+    """
     number = job.tree.get("spec", "trainer", "numNodes")
     if job.pods is None or (number and not isinstance(number.value, (int, float, type(None)))):
         return 1

@@ -101,7 +101,7 @@ def _takes_value(before: object) -> bool:
 
 
 def _is_flag(text: str) -> bool:
-    """Whether a word is a flag, and no negative number, nor the `-` that stands for standard input."""
+    """True if a word is a flag. A negative number is none, nor is `-` for standard input."""
     return len(text) > 1 and text[0] == "-" and not _is_number(text[1:])
 
 
@@ -114,7 +114,7 @@ def _is_number(text: str) -> bool:
 
 
 def _set(words: dict[str, list[MarkedTree]], flag: str, value: MarkedTree, rank: Rank) -> None:
-    """Set one flag in place; where it is present several times, set the first and remove the others."""
+    """Set one flag in place. If it is repeated, set the first and remove the others."""
     done = value.value is None or value.value is False
     for name in ("command", "args"):
         rest = words[name]
@@ -135,7 +135,10 @@ def _set(words: dict[str, list[MarkedTree]], flag: str, value: MarkedTree, rank:
 
 
 def _size(words: list[MarkedTree], flag: str) -> int:
-    """How many of the first words belong to the flag: 0 for another flag, 2 with a separate value."""
+    """Return how many of the first words belong to the flag.
+
+    0 for another flag, 2 with a separate value.
+    """
     text = words[0].value
     if not isinstance(text, str) or words[0].bound:
         return 0
@@ -147,7 +150,10 @@ def _size(words: list[MarkedTree], flag: str) -> int:
 
 
 def _in_its_form(old: list[MarkedTree], flag: str, value: MarkedTree, rank: Rank) -> list[MarkedTree]:
-    """The flag in the form that it already has, `--f v` or `--f=v`. A name that stands there keeps its place; a value is the overlay's."""
+    """Return the flag in the form that it already has, `--f v` or `--f=v`.
+
+    A name that is there keeps its place; a value has the overlay's.
+    """
     words = _flag_words(flag, value)
     if "=" in old[0].value and len(words) == 2:
         words = [f"{flag}={words[1]}"]
@@ -207,7 +213,10 @@ def _shell_string(container: MarkedTree) -> MarkedTree | None:
 
 
 def _after_c(words: list[MarkedTree]) -> MarkedTree | None:
-    """The word after a shell's `-c`, alone or among other letters as in `-lc`; None where a script's path comes first."""
+    """Return the word after a shell's `-c`, which may be among other letters as in `-lc`.
+
+    If a script's path comes first, return None.
+    """
     index = 0
     while index < len(words):
         option = str(words[index].value)

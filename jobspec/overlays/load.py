@@ -135,7 +135,10 @@ def overlay_problems(document: Document, target: Target) -> list[Diagnostic]:
 
 
 def _unknown_fields(tree: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
-    """The fields of a partial manifest that no job has; keys with `$` are directives, or names that parameters give."""
+    """Yield the fields of a partial manifest that no job has.
+
+    Keys with `$` are directives, or names that parameters give.
+    """
     if isinstance(tree.value, list):
         for index, item in enumerate(tree.value):
             yield from _unknown_fields(item, shape.items if shape else None, (*path, index))
@@ -166,7 +169,10 @@ def _documents(file: OverlayFile) -> tuple[list[Document], list[Diagnostic]]:
 
 
 def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
-    """The overlay without its own fields that are null; inside of its partial manifests null stays, since there it removes."""
+    """Remove the overlay's own fields that are null.
+
+    Null stays inside of its partial manifests, since there it removes.
+    """
     if shape.type == "any":
         return tree
     if isinstance(tree.value, list):
@@ -503,7 +509,10 @@ class Substitution:
         return tree if all(kept.get(name) is child for name, child in tree.value.items()) else tree.with_value(kept)
 
     def _holds(self, when: MarkedTree) -> bool:
-        """Whether `$when: {form: [both, label]}` holds: every parameter in it has one of the listed values."""
+        """True if `$when: {form: [both, label]}` holds.
+
+        Every parameter in it must have one of the listed values.
+        """
         return all(self.values[name] in choices.data() for name, choices in when.value.items())
 
     def _key(self, name: str) -> str | None:
@@ -511,7 +520,10 @@ class Substitution:
         return None if key is None else as_text(key)
 
     def _text(self, text: str) -> Any:
-        """A text with its parameters substituted: a whole `${name}` keeps the value's type; None where one is unset."""
+        """Substitute the parameters in a text. If one is unset, return None.
+
+        If the text is a whole `${name}`, the value's type is kept.
+        """
         parts = pieces(text)
         values = [self.values[part] if is_name else part for part, is_name in parts]
         if len(parts) == 1 or None in values:

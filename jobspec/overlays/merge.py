@@ -128,7 +128,10 @@ class EntryMerge:
         return _list_of(base, patch).with_value(by_rank(kept))
 
     def _identified(self, changes: list[MarkedTree], shape: Shape, path: Path) -> Iterator[tuple[tuple[str, ...], MarkedTree]]:
-        """The items of a patch by the values of their keys; one without keys and a second with the same are problems."""
+        """Yield the items of a patch with the values of their keys.
+
+        An item without keys, and a second item with the same keys, are problems.
+        """
         seen = set()
         for item in changes:
             name = identity(item, shape)
@@ -201,7 +204,10 @@ def identity(item: MarkedTree, shape: Shape) -> tuple[str, ...] | None:
 
 
 def _without_keys(item: MarkedTree, there: MarkedTree, shape: Shape) -> MarkedTree:
-    """An item without the keys by which it found the one that is *there*, whose own keys stay."""
+    """Remove the keys by which an item found the item *there* from the first one.
+
+    The keys of the item *there* stay.
+    """
     keys = [key for key in shape.merge if (own := there.get(key)) and (said := item.get(key)) and own.data() == said.data()]
     return item.with_value({name: child for name, child in item.value.items() if name not in keys})
 
@@ -393,7 +399,10 @@ def conflict(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str])
 
 
 def _way_to_override(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str]) -> str:
-    """How one of two overlays can override the other; an overlay that comes with jobspec cannot be edited."""
+    """Return how one of two overlays can override the other.
+
+    A shipped overlay cannot be edited.
+    """
     first, second = names
     if later.mark.file != overlay_label(second):
         return f", or set `override: true` in `{second}`"

@@ -45,7 +45,10 @@ def keep_runtime_values(job: MarkedTree, template: MarkedTree, pods: TrainJobPod
 
 
 def _report_double_mounts(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> None:
-    """Report mounts that share a volume or a path: their key is the volume in an entry of the job, and the path in pods."""
+    """Report mounts that share a volume or a path.
+
+    Their key is the volume in an entry of the job, and the path in pods.
+    """
     if len(change.path) < 2 or change.path[-2] != "volumeMounts" or not isinstance(change.tree.value, dict):
         return
     for job_name in pods.runtime.jobs:
@@ -100,7 +103,10 @@ def _trainer_with(job: MarkedTree, changed: dict[str, MarkedTree | None], place:
 
 
 def _keep_resources(job: MarkedTree, node: MarkedTree, pods: TrainJobPods) -> MarkedTree:
-    """Before 2.3: the job with the runtime's resources as its own, where it has none and the change gives it some."""
+    """Give the job the runtime's resources as its own, for releases before 2.3.
+
+    This is needed if the job has none, and the change gives it some.
+    """
     wanted = node.get("resources")
     own = job.get("spec", "trainer", TRAINER_FIELD["resources"])
     container = pods.runtime.training_container()
@@ -136,7 +142,10 @@ def _different_resources(pods: TrainJobPods) -> list[object]:
 
 
 def _keep_variables(job: MarkedTree, node: MarkedTree, pods: TrainJobPods, *, overlay: str, entry: int) -> MarkedTree:
-    """The job with the runtime's variables that the change is for, since the trainer takes a variable whole from either of the two."""
+    """Add to the job the runtime's variables that the change is for.
+
+    The trainer takes a variable whole from either the job or the runtime.
+    """
     wanted = node.get("env")
     container = pods.runtime.training_container()
     shape = pods.shape.at(("spec", "trainer", "env"))
@@ -153,7 +162,7 @@ def _keep_variables(job: MarkedTree, node: MarkedTree, pods: TrainJobPods, *, ov
 
 
 def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name: str, *, overlay: str, entry: int) -> MarkedTree:
-    """The job with a list of the runtime's pods in its own entry, where the change appends to that list."""
+    """Add a list of the runtime's pods to the job's own entry, if the change appends to it."""
     sources = pods.sources(job, name)
     (own,) = [source for source in sources if source.own]
     there = at_address(own.template, change.path, pods.template_shape)
@@ -176,7 +185,10 @@ def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name
 
 
 def _partial_at(value: MarkedTree, path: Path, shape: Shape | None) -> MarkedTree:
-    """A partial value with *value* at a path in which an item of a keyed list has its keys as its step, and nothing else."""
+    """Return a partial value with only *value*, at a path.
+
+    The step to an item of a keyed list is made of the item's keys.
+    """
     if not path:
         return value
     step = path[0]
@@ -306,13 +318,19 @@ def _differs(change: TemplateChange, source: PodSource, shape: Shape | None) -> 
 
 
 def _is_left_out(change: TemplateChange) -> bool:
-    """Whether the trainer's Go types drop a value, so that the runtime's stays; they keep entries of maps."""
+    """True if the trainer's Go types drop a value, so that the runtime's stays.
+
+    They keep entries of maps.
+    """
     name, value = change.path[-1], change.tree.value
     return not isinstance(name, Key) and (value in ("", []) or (name == "readOnly" and value is False))
 
 
 def _excluded_field_stays(change: TemplateChange, others: list[PodSource], shape: Shape | None) -> Iterator[Diagnostic]:
-    """A problem for each field that excludes one of the change, and that comes from another source, where it would stay."""
+    """Yield a problem for each field of another source that excludes one of the change.
+
+    The field would stay.
+    """
     for source in others:
         there = at_address(source.template, change.path, shape)
         for name in sorted(excludes(change.tree, change.shape)):
@@ -323,7 +341,7 @@ def _excluded_field_stays(change: TemplateChange, others: list[PodSource], shape
 
 
 def _in_trainer(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
-    """Why a change to the training container in `spec.trainer` has no effect on that of the runtime."""
+    """Yield why a change in `spec.trainer` has no effect on the runtime's container."""
     inside = change.path[3:]
     name, source = str(inside[0]), f"the runtime `{pods.runtime.name}`"
     shape = pods.template_shape.at((*NODE_PATH[:2], 0))
@@ -351,7 +369,7 @@ def _in_trainer(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> 
 
 
 def _removes_all(resources: MarkedTree, own: MarkedTree | None) -> bool:
-    """Whether a change leaves the job without resources, so that those of the runtime hold again."""
+    """True if a change leaves the job without resources, so that the runtime's hold again."""
     fields = dict(own.value) if own and isinstance(own.value, dict) else {}
     fields |= resources.value if isinstance(resources.value, dict) else dict.fromkeys(fields, resources)
     return not any(child.value is not None for name, child in fields.items() if name != "claims")

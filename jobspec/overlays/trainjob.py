@@ -113,7 +113,10 @@ class TrainJobPods:
         return place.with_value({"spec": place.with_value(spec)})
 
     def _report_shared_entries(self, job: MarkedTree) -> None:
-        """Report an entry for several replicated jobs: 2.0 takes one entry for a job, which leaves no room for the overlays' own."""
+        """Report an entry for several replicated jobs.
+
+        2.0 accepts one entry for a job, which leaves no room for the overlays' own entry.
+        """
         for entry in items(job.get("spec", "podSpecOverrides")) if self.overrides.field == "podSpecOverrides" else ():
             targets = [str(name.value) for each in items(entry.get("targetJobs")) if (name := each.get("name"))]
             shared = [name for name in targets if name in self.runtime.jobs]
@@ -122,7 +125,10 @@ class TrainJobPods:
                 self.not_expressible(entry, ("spec", "podSpecOverrides"), message, "split the entry into one for each job")
 
     def _spec(self, spec: MarkedTree, trainer: dict[str, MarkedTree]) -> dict[str, MarkedTree]:
-        """The part of a partial pod spec that changes the pod; the part that belongs to `spec.trainer` goes into *trainer*."""
+        """Return the part of a partial pod spec that changes the pod.
+
+        The part that belongs to `spec.trainer` is added to *trainer*.
+        """
         found = {}
         for name, child in spec.value.items():
             if name in ("containers", "initContainers") and (child.get(APPEND) or isinstance(child.value, list)):
@@ -153,7 +159,10 @@ class TrainJobPods:
         return changes
 
     def _named_once(self, containers: list[MarkedTree], field: str) -> Iterator[tuple[MarkedTree, MarkedTree]]:
-        """The name of each container with the container; one without a name and a second of a name are problems."""
+        """Yield the name of each container with the container.
+
+        A container without a name, and a second one of a name, are problems.
+        """
         seen = set()
         for item in containers:
             name = item.get("name")
@@ -184,7 +193,10 @@ class TrainJobPods:
         self.not_expressible(mount, path, message, "give the same source a second volume, with another name, and mount that")
 
     def _is_there(self, field: str, name: MarkedTree, *, adding: bool) -> bool:
-        """Whether all training jobs of the runtime have a container, as far as the runtime is at hand; `node` they always have."""
+        """True if all training jobs of the runtime have a container, as far as it is known.
+
+        They always have `node`.
+        """
         lists = [[each.get("name") for each in items(template.get("spec", field))] for template in self.runtime.templates.values()]
         known = [[str(each.value) for each in names if each] for names in lists]
         if (field, name.value) == ("containers", CONTAINER) or (all(name.value in names for names in known) and (known or not adding)):
