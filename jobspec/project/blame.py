@@ -127,7 +127,7 @@ class Blame:
 
 
 class _HistoryReader:
-    """Finds the history of a value from the states of its object, from the base to the one before its last."""
+    """A finder of a value's history in the states of its object, except the last one."""
 
     def __init__(
         self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document, stages: Sequence[Stage]
@@ -159,7 +159,7 @@ class _HistoryReader:
         return [each for each in latest.values() if each.is_leaf and not {each.address, each.joined_address} & present]
 
     def _before(self, value: Value, end: int) -> Iterator[Origin]:
-        """What a value of the state number *end* overrode, the newest first."""
+        """Yield the values that a value of the state number *end* overrode, the newest first."""
         current, present = value, True
         for number in reversed(range(end)):
             older = self._states[number].get(current.address) or _replaced_list(current, self._states[number])
@@ -176,13 +176,19 @@ class _HistoryReader:
         return Origin(value.field, value.tree.data(), value.tree.mark, [*self._causes.of(value.tree.mark), *more])
 
     def _hash_in(self, value: Value) -> list[Cause]:
-        """The hash that a job's name ends in, which was made of quantities as they are written."""
+        """Return the hash at the end of a job's name.
+
+        It was made of quantities as they are written.
+        """
         if value.path != ("metadata", "name") or not (self._variant.hashed and is_workload(self._document)):
             return []
         return [Cause("hash", "spec", self._document.name.rpartition("-")[2], self._document.marks.nearest(("spec",)).place())]
 
     def _removal(self, value: Value, number: int) -> Origin:
-        """The removal of a value by the layer that makes the state *number*; the last one gives the job its name."""
+        """Return the removal of a value by the layer that makes the state *number*.
+
+        The last layer gives the job its name.
+        """
         if number == len(self._stages):
             return Origin(value.field, None, self._variant.job_name.mark, removed=True)
         settings = self._stages[number].settings()
@@ -196,7 +202,10 @@ def _by_address(document: Document, cluster: Cluster) -> Mapping[Address, Value]
 
 
 def _replaced_list(value: Value, state: Mapping[Address, Value]) -> Value | None:
-    """The list that stands in another state in the place of the one around a value, None where that is the same or none."""
+    """Return the list of another state in the place of the list around a value.
+
+    If that is the same list, or there is none, return None.
+    """
     for around in value.lists:
         older = state.get(around.address)
         if older and not older.is_leaf and older.place != around.place:
@@ -261,7 +270,10 @@ def _matrix_causes(variant: PlannedVariant, project: LoadedProject) -> dict[str,
 
 
 def _parameter_causes(overlay: LoadedOverlay) -> dict[str, Cause]:
-    """The values of an overlay's parameters, each where it is given; one without a value has none."""
+    """Return the values of an overlay's parameters, with the places of the values.
+
+    A parameter without a value is left out.
+    """
     defaults = {name: each.get("default") for name, each in overlay.spec.entries("parameters")}
     places = {**{name: default.mark for name, default in defaults.items() if default}, **overlay.given}
     return {name: Cause("parameter", name, overlay.values[name], mark) for name, mark in places.items()}
@@ -424,7 +436,7 @@ class Value:
 
 
 def _leads_to(rest: str, steps: Sequence[tuple[str, str]]) -> bool:
-    """Whether the steps to a value, each by its number or its name, begin with those that are spelt."""
+    """True if the steps to a value begin with the spelt ones, by number or by name."""
     for step, name in steps:
         found = next((each for each in (name, step) if f"{rest}.".startswith(f"{each}.")), None)
         if not rest or found is None:

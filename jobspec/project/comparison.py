@@ -194,7 +194,10 @@ class _Between:
                 yield ObjectChange(document, "new-run" if is_workload(document) else "created")
 
     def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
-        """The job that follows another one; an earlier run that is still there is no new one."""
+        """Return the change to the job that follows another one.
+
+        An earlier run that is still there is no new run.
+        """
         keeps_runs = self._after.variants[name].history is not None
         found = self._renamed(old, new, name)
         if keeps_runs and f"{name}/{new.kind.lower()}-{new.name}.yaml" in self._committed:
@@ -215,7 +218,10 @@ class _Between:
                 yield effects.removed(document)
 
     def _follows(self, new: Document, old: Document) -> bool:
-        """Whether a job is the next run of another one: of its kind, under a name that is new, while the other's goes."""
+        """True if a job is the next run of another job.
+
+        It is of the same kind, under a new name, and the other job is removed.
+        """
         is_next = is_workload(new) and new.group_kind == old.group_kind
         return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
 
@@ -276,7 +282,10 @@ class ChangedLines:
         return replace(change, place=place) if place else change
 
     def _parameter(self, overlay: LoadedOverlay, mark: Mark) -> Mark | None:
-        """Where the project gives the value that changed what an overlay writes at a place; None where the overlay itself changed."""
+        """Return where the project gives the value that changed the overlay's text at a place.
+
+        If the overlay itself changed, return None.
+        """
         before = self._old.get(overlay.name)
         text = next((tree.value for _, tree in walk(overlay.tree) if str(tree.mark) == str(mark)), None)
         if before is None or not isinstance(text, str):
@@ -292,7 +301,10 @@ class ChangedLines:
         return None
 
     def _omission(self, was: Mark | None) -> Mark | None:
-        """The variant's entry in the project, where the layer of an old value is the variant's own or one that it applies no more."""
+        """Return the place of the entry if the layer of an old value is no longer applied.
+
+        So too if the layer is the variant's own.
+        """
         layers = {each.name for each in self._new.overlays} - {self._new.name}
         if not was or not was.layer or was.layer in layers:
             return None
@@ -310,7 +322,10 @@ class ChangedLines:
 
 
 def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
-    """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
+    """True if an overlay could remove the value at a path.
+
+    It has a removal, or a list around the value that is not merged by items.
+    """
     steps = [str(step) for step in path]
     return any(
         _removes(name, tree, steps) or (isinstance(tree.value, list) and name in steps and name not in _MERGED)
@@ -319,7 +334,7 @@ def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
 
 
 def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:
-    """The place of a removal in an overlay; that of the overlay itself where the line is unknown."""
+    """Return the place of a removal in an overlay. If it is unknown, return the overlay's place."""
     steps = [str(step) for step in path]
     names = [str(step) for step in path if not isinstance(step, ItemStep)]
     inside = list(_with_keys(overlay.spec))
@@ -330,7 +345,10 @@ def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:
 
 
 def _removes(name: str, tree: MarkedTree, steps: list[str]) -> bool:
-    """Whether a value in an overlay removes what is at a path or around it: null, `false` of a flag, or an item with `$remove`."""
+    """True if a value in an overlay removes the value at a path or around it.
+
+    Null removes, and `false` of a flag, and an item with `$remove`.
+    """
     if tree.value is None or tree.value is False:
         return name in steps
     return is_removal(tree) and any(str(each.value) in steps for each in tree.value.values())

@@ -142,7 +142,10 @@ def _fixed(old: Document, changes: Sequence[FieldChange]) -> Iterator[str]:
 
 
 def _by_policy(old: Document, new: Document) -> Iterator[str]:
-    """The refusal by the policy that comes with the objects of a project's engines: another spec under a fixed name."""
+    """Yield the refusal by the policy of the project's engines.
+
+    The policy refuses another spec under a fixed name.
+    """
     before, after = (value_at(each.data, _HASH) for each in (old, new))
     if before not in (None, after):
         yield "spec: the policy of the project's engines refuses another spec under a fixed name"

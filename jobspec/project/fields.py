@@ -103,7 +103,10 @@ def _add_items(tree: MarkedTree, named: Sequence[tuple[str, MarkedTree]], path: 
 
 
 def _walk_item(item: MarkedTree, shape: Shape, path: Path, found: Fields) -> None:
-    """Add an item of a keyed list without its keys, which are in its path; an item that has only keys is a value itself."""
+    """Add an item of a keyed list without its keys, which are in its path.
+
+    An item that has only keys is a value itself.
+    """
     rest = {name: child for name, child in item.value.items() if name not in shape.merge}
     if rest:
         _walk(item.with_value(rest), shape.items, path, found)
@@ -177,13 +180,19 @@ def _is_same(one: MarkedTree, other: MarkedTree) -> bool:
 
 
 def _without_emptied(values: dict[Path, MarkedTree], others: Iterable[Path]) -> dict[Path, MarkedTree]:
-    """The values without an empty mapping or list for which the other side has fields: those show the change."""
+    """Leave out an empty mapping or list if the other side has fields for it.
+
+    These fields show the change.
+    """
     around = {path[:length] for path in others for length in range(len(path))}
     return {path: tree for path, tree in values.items() if path not in around}
 
 
 def _replaced(gone: dict[Path, MarkedTree], come: dict[Path, MarkedTree]) -> Iterator[FieldChange]:
-    """The only item without a name that a list lost, and the only one that it got, as one change; both are taken out."""
+    """Yield the replacement of the only nameless item of a list by another one as one change.
+
+    Both items are taken out of *gone* and *come*.
+    """
     for path in [each for each in come if isinstance(each[-1], ItemStep)]:
         there = [each for each in gone if each[:-1] == path[:-1] and isinstance(each[-1], ItemStep)]
         here = [each for each in come if each[:-1] == path[:-1] and isinstance(each[-1], ItemStep)]

@@ -78,7 +78,10 @@ def explain(original: Original, overlays: Mapping[str, LoadedOverlay], target: T
 
 
 def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay], job: Document) -> bool:
-    """Whether a job has a field or flag of an overlay that this one excludes: a job with GPUs is not made by `cpu`."""
+    """True if a job has a field or flag of an overlay that this one excludes.
+
+    For example, `cpu` does not make a job with GPUs.
+    """
     excluded = [overlays[name.value] for name in overlay.conflicts() if name.value in overlays]
     only = {key for each in excluded for key in set_keys(each)} - set_keys(overlay) - {"name"}
     flags = {(flag, value) for each in excluded for flag, value in flags_set_by(each)}
@@ -147,7 +150,10 @@ class _Trials:
         return None
 
     def _candidates(self, text: str, overlays: Sequence[LoadedOverlay], overlay: LoadedOverlay) -> list[Cuts]:
-        """The candidates for cuts, from the end of the job to its beginning, so that earlier paths stay valid."""
+        """Return the candidates for cuts, from the end of the job to its beginning.
+
+        So earlier paths stay valid.
+        """
         job = next(filter(is_workload, self._applied(text, overlays)))
         shape = shapes.load(job.api_version, job.kind, self._target)
         paths = layered(job.marks, overlay.name, shape)
@@ -155,7 +161,10 @@ class _Trials:
         return [*flag_words(job.data, overlay), *values][::-1]
 
     def _cut(self, text: str, cuts: Cuts) -> str:
-        """The text without some values of its job; the text itself where it is written in a form that cannot be cut."""
+        """Cut some values of the job out of the text.
+
+        If they are written in a form that cannot be cut, the text is unchanged.
+        """
         shorter = text
         for path in cuts:
             marks = next(filter(is_workload, self._read(shorter).documents)).marks
@@ -168,7 +177,10 @@ class _Trials:
         return shorter
 
     def _without_companions(self, text: str, overlays: Sequence[LoadedOverlay], name: str) -> str:
-        """The text without the documents that an overlay adds, where each has a part of the text to itself."""
+        """Remove the documents that an overlay adds from the text.
+
+        Each must have a part of the text to itself.
+        """
         added = {each.kind for each in self._applied(text, overlays) if each.marks.mark.layer == name}
         kept = [part for part, _ in cut(text)]
         for part in kept[::-1] if added else ():
@@ -200,7 +212,10 @@ def guesses(parameters: MarkedTree | None, tree: MarkedTree, manifests: Iterable
 
 
 def _choices(declaration: MarkedTree, keys: set[str], found: list[tuple[str, str]]) -> list[str]:
-    """The values of a parameter that the job suggests: those that stand under every key under which the overlay puts it."""
+    """Return the values of a parameter that the job suggests.
+
+    Such a value is under every key under which the overlay writes it.
+    """
     enum, kind, default = (declaration.get(name) for name in ("enum", "type", "default"))
     if enum:
         choices = enum.data()
@@ -309,7 +324,7 @@ def flag_words(job: Any, overlay: LoadedOverlay) -> Iterator[Cuts]:
 
 
 def _flags_in(words: list[Any], flags: Collection[str]) -> Iterator[list[int]]:
-    """Of each of the flags in a list of arguments, the indices of its words, the last first."""
+    """Yield the indices of the words of each flag in a list of arguments, the last first."""
     for index, word in enumerate(words):
         if word in flags and index + 1 < len(words):
             yield [index + 1, index]
@@ -404,7 +419,7 @@ def originals(file: str, text: str, documents: Sequence[Document], target: Targe
 
 
 def _with_texts(file: str, parts: Sequence[Sequence[Document]], target: Target, comments: Sequence[str] = ()) -> list[Original]:
-    """Originals with a text of their own; the *comments* of the file are for the first of them to keep."""
+    """Return originals with a text of their own. The first keeps the *comments* of the file."""
     texts = [rendering.text_of(part, target) for part in parts]
     return [Original(file, part, text, () if number else comments) for number, (part, text) in enumerate(zip(parts, texts, strict=True))]
 
@@ -422,7 +437,10 @@ def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list
 
 
 def _pieces_of(file: str, text: str, documents: Sequence[Document], target: Target) -> dict[int, str]:
-    """The part of the text that each document is written in, by the document's id; none where several documents share one."""
+    """Return the part of the text of each document, by the document's id.
+
+    If several documents share a part, return none.
+    """
     found: dict[int, str] = {}
     before = ""
     left = list(documents)

@@ -98,7 +98,7 @@ def plan(originals: Sequence[Original], into: Destination) -> Planned:
 
 
 def _planned(found: Sequence[Sequence[Import]], into: Destination) -> Planned:
-    """What to write for groups of imports, each with one base."""
+    """Plan the files for groups of imports, each group with one base."""
     shared = [on_one_base(group, into.target) if len(group) > 1 else group for group in found]
     names = _Names(into.existing.names if into.existing else ())
     files: dict[str, str] = {}
@@ -148,14 +148,17 @@ class _Names:
 
 
 def _common(names: Sequence[str], taken: _Names) -> str:
-    """The words that the names of a base's variants begin with; the first name where there are none or another variant is named so."""
+    """Return the words at the start of all names of a base's variants.
+
+    If there are none, or another variant has that name, return the first name.
+    """
     words = zip(*(name.split("-") for name in names), strict=False)
     name = "-".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, words))
     return name if name in names or (name and taken.is_free(name)) else names[0]
 
 
 def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destination) -> Iterator[Diagnostic]:
-    """What keeps the files from rendering to the originals."""
+    """Yield the problems that keep the files from rendering to the originals."""
 
     def read(path: str) -> Source:
         return Source(path, files[path]) if path in files else into.read(path)
@@ -171,7 +174,10 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destinat
 
 
 def _without_engines(text: str) -> str:
-    """The text of a project without its engines, whose annotations are no part of a manifest; empty where it has none."""
+    """Return the text of a project without its engines; empty if it has none.
+
+    The engines' annotations are no part of a manifest.
+    """
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     (document,) = read_documents(plain, file=PROJECT_FILE)[0]
     marks = document.marks
@@ -182,9 +188,10 @@ def _without_engines(text: str) -> str:
 
 
 def _differences(variant: RenderedVariant, entry: Entry, into: Destination) -> Iterator[Diagnostic]:
-    """An error for each object of an original that a variant renders in another way, for one that is missing, and for one more.
+    """Yield an error for each object that a variant renders differently from its original.
 
-    A quantity of a TrainJob, of which render writes the canonical form, is the same amount in any other.
+    A missing object and an additional one are errors, too. A quantity of a TrainJob, of which render writes the canonical form, is the
+    same amount in any other form.
     """
     result = variant.checked.result
     if not result.valid:
@@ -305,19 +312,19 @@ def _mapping(values: Mapping[str, FlagValue], write: Callable[[FlagValue], str] 
 
 
 def _parameter(value: FlagValue) -> str:
-    """The value of a parameter, which has a type, so that `true` needs no quotes."""
+    """Write the value of a parameter. It has a type, so that `true` needs no quotes."""
     return str(value) if value in ("true", "false") else _flag(value)
 
 
 def _flag(value: FlagValue) -> str:
-    """The value of a flag, of which the spelling counts, so that a number needs no quotes."""
+    """Write the value of a flag. Its spelling counts, so that a number needs no quotes."""
     if not isinstance(value, str):
         return "null" if value is None else str(value).lower()
     return value if value == "0" or (value.isdecimal() and value.isascii() and value[0] != "0") else _flag_text(value)
 
 
 def _flag_text(value: FlagValue) -> str:
-    """A text in one line, inside braces too, and nothing in it that stands for a value of the matrix."""
+    """Write a text in one line, also inside braces, with no value of the matrix in it."""
     text = str(value).replace("${", "$${")
     if is_plain(text) and not set(text) & set(",?&*!:={}[] "):
         return text
@@ -370,7 +377,10 @@ def job_in(text: str, target: Target) -> Document:
 
 
 def _without_in_all(text: str, path: Path, target: Target) -> str:
-    """The text without a value of each of its documents; the text itself where one is written in a form that cannot be cut."""
+    """Remove a value from each document of the text.
+
+    If one is written in a form that cannot be cut, the text is unchanged.
+    """
     places = TextPlaces(text)
     marks = [each.marks for each in documents_in(text, target) if exists(each.marks, path)]
     try:
@@ -419,7 +429,7 @@ def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
 
 
 def _skeleton(each: Import, target: Target) -> str:
-    """What jobs with one base share, as text: everything but metadata and flags."""
+    """Write what jobs with one base share: everything but metadata and flags."""
     from json import dumps
 
     documents = documents_in(each.text, target)
@@ -440,7 +450,7 @@ def _containers(job: Document) -> Iterator[Any]:
 
 
 def _without_flags(data: Any, job: Document) -> Any:
-    """The data with the words of each training container in place of its arguments, flags left out."""
+    """Replace the arguments of training containers in the data by words without flags."""
     containers = [id(each) for each in _containers(job)]
     if isinstance(data, list):
         return [_without_flags(each, job) for each in data]
@@ -467,6 +477,9 @@ def _flag_changes(first: dict[str, str | bool], other: dict[str, str | bool]) ->
 
 
 def _command_line(words: Any) -> list[tuple[str, str | bool]]:
-    """A command line: each flag with its value, True for a bare one; other words with an empty flag."""
+    """Read a command line: each flag with its value, True for a bare flag.
+
+    Other words have an empty flag.
+    """
     tree = with_marks(words, marks_at(words, Mark("")))
     return [(flag, value.value if value.value is True else str(value.value)) for flag, value in read_flags(items(tree))]

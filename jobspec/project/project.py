@@ -284,7 +284,7 @@ class EngineSettings:
 
 
 def _repository_of(url: str) -> str:
-    """The name of a repository as a name of objects: `https://git.example/ml/Jobs.git` gives `jobs`."""
+    """Make a name of objects from a repository: `https://git.example/ml/Jobs.git` gives `jobs`."""
     last = url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2].lower()
     return "".join(each if each in _LETTERS else "-" for each in last).strip("-")[:_LONGEST].rstrip("-") or "jobs"
 

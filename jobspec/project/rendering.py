@@ -131,7 +131,10 @@ def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document
 
 
 def _applied(variant: PlannedVariant, cluster: Cluster) -> Applied:
-    """What the overlays of a variant make of its base in its namespace; those that it shares with others are applied once."""
+    """Apply the overlays of a variant to its base in its namespace.
+
+    Overlays that it shares with other variants are applied once.
+    """
 
     def to_base(overlays: Sequence[LoadedOverlay]) -> Applied:
         return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, cluster.target, cluster.lookups)
@@ -186,9 +189,9 @@ def _annotated(document: Document, variant: PlannedVariant) -> Document:
 
 
 def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
-    """A document with other fields in the mapping at *path*, each at its own place, and without the one that is *gone*.
+    """Set fields in the mapping at *path* of a document, and remove the field *gone*.
 
-    The mapping is made where it is missing.
+    Each field has its own place. If the mapping is missing, it is added.
     """
     kept = {name: value for name, value in (value_at(document.data, path) or {}).items() if name != gone}
     data = with_value_at(document.data, path, kept | {name: tree.value for name, tree in changes.items()})
@@ -197,7 +200,10 @@ def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str
 
 
 def _marks_with(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> Marks:
-    """The marks of a document with other fields in the mapping at *path*; those of a mapping that is not there are its first field's."""
+    """Return the marks of a document with other fields in the mapping at *path*.
+
+    If the mapping is missing, its marks are those of its first field.
+    """
     first = next(iter(changes.values())).mark
 
     def changed(marks: Marks | None, path: tuple[str, ...]) -> Marks:
@@ -211,7 +217,10 @@ def _marks_with(document: Document, path: tuple[str, ...], changes: Mapping[str,
 
 
 def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:
-    """An error for each object whose name the server would make, so that an engine would make a new one in each sync."""
+    """Yield an error for each object without a name, with only `generateName`.
+
+    An engine would make a new object in each sync.
+    """
     for document in documents:
         if not document.name and value_at(document.data, ("metadata", "generateName")):
             yield document.problem("missing-name", "an object that an engine syncs needs `metadata.name`", ("metadata",))
@@ -247,6 +256,9 @@ def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnost
 
 
 def _of_runtime(release: str) -> str:
-    """The object that a TTL deletes for a TrainJob, and why it then runs again; empty for a release that leaves finished jobs alone."""
+    """Return what a TTL deletes for a TrainJob, and why the TrainJob then runs again.
+
+    If the release leaves finished jobs alone, return an empty string.
+    """
     again = makes_again(release)
     return f"the JobSet, and trainer {release} makes that of a {again} TrainJob again" if again else ""

@@ -137,7 +137,10 @@ def complete(tree: VariantsTree, kept: Files, kept_hashes: Mapping[str, str]) ->
 
 
 def _moved(kept: Files, tree: VariantsTree) -> Iterator[str]:
-    """The paths of kept files whose object stands elsewhere in the tree, since it became shared or is shared no more."""
+    """Yield the paths of kept files whose object now has another path in the tree.
+
+    The object became shared, or is no longer shared.
+    """
     now = {each.identity: path for path, each in tree.placed.items()}
     names = {f"{kind.lower()}-{part}{name}.yaml" for _, kind, namespace, name in now for part in ("", f"{namespace}-")}
     for path, content in kept.items():
@@ -170,7 +173,10 @@ def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
 
 
 def _lines_of_file(content: bytes | None) -> list[str]:
-    """Lines end with a line feed alone: what else may end one in YAML does not for programs that apply diffs."""
+    """Return the lines of a file. Only a line feed ends a line.
+
+    YAML has other line breaks, but programs that apply diffs do not.
+    """
     return list(StringIO((content or b"").decode(errors="backslashreplace")))
 
 
@@ -189,7 +195,10 @@ def kustomization(resources: Collection[str], *, in_order: bool = False) -> byte
 
 
 def _need_order(paths: Iterable[str]) -> bool:
-    """Whether files have to be applied in order: kustomize's own puts a TrainJob before its runtime, without which a webhook refuses it."""
+    """True if files must be applied in order.
+
+    In kustomize's own order, a TrainJob comes before its runtime, and a webhook then refuses the job.
+    """
     return any(os.path.basename(path).startswith(_RUNTIMES) for path in paths)
 
 

@@ -209,7 +209,10 @@ def combinations_of(project: LoadedProject, sources: Sources) -> tuple[list[Comb
 
 
 def _with_defaults(entry: MarkedTree, defaults: MarkedTree | None) -> MarkedTree:
-    """A variant with what the defaults add: keys of mappings that it does not set, overlays and companions before its own, other fields."""
+    """Add the defaults to a variant.
+
+    They add keys that a mapping does not set, overlays and companions before the variant's own, and other absent fields.
+    """
     fields = {name: value for name, value in entry.value.items() if value.value is not None}
     for name, value in defaults.value.items() if defaults else ():
         own = fields.get(name)
@@ -266,9 +269,9 @@ def _shared_overlays(entry: MarkedTree, project: LoadedProject, sources: Sources
 
 
 def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:
-    """An error for each variant with the name of an earlier one, upper and lower case being the same to some file systems.
+    """Yield an error for each variant with the name of an earlier one.
 
-    Of an entry whose combinations share names, one is enough.
+    Case does not count, as for some file systems. If combinations of an entry share names, one error is enough.
     """
     seen: dict[str, Combination] = {}
     reported: set[int] = set()
@@ -324,7 +327,7 @@ def overlays_of(
 
 
 def _overlay_entry(entry: MarkedTree) -> tuple[str, MarkedTree, Mapping[str, MarkedTree]] | Diagnostic:
-    """The name or path in an entry, its place, and the parameters that are set; or what is wrong with the entry."""
+    """Return name or path, place, and parameters of an entry, or the entry's problem."""
     value = entry.value
     if isinstance(value, str):
         return value, entry, {}
@@ -339,7 +342,10 @@ def _overlay_entry(entry: MarkedTree) -> tuple[str, MarkedTree, Mapping[str, Mar
 
 
 def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree], place: MarkedTree) -> Iterator[Diagnostic]:
-    """The problems of parameters, where the project gives them; of a missing one, where it names the overlay."""
+    """Yield the problems of parameters at the places where the project gives them.
+
+    A missing parameter is reported where the project names the overlay.
+    """
     places = {str(value.mark): (value.key or value.mark, value.mark) for value in parameters.values()}
     for each in wrong:
         key, value = places.get(str(each.mark), (place.mark, place.mark))
@@ -381,7 +387,10 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
 
 
 def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:
-    """The value of a flag as an overlay takes it: null and booleans as they are, numbers as they are spelt."""
+    """Return the value of a flag for an overlay.
+
+    Null and booleans are unchanged, numbers are as they are spelt.
+    """
     if value.value is None or isinstance(value.value, bool):
         return value
     return value.with_value(_literal(spelled(value)))

@@ -88,7 +88,10 @@ def config_map(argocd: ArgoCDSettings, name: str, data: Mapping[str, str]) -> di
 
 
 def _same_names(argocd: ArgoCDSettings, folders: Iterable[str]) -> Iterator[Diagnostic]:
-    """An error for folders whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
+    """Yield an error for folders whose applications would have one name.
+
+    Follows `SanitizeName`, argo-cd applicationset/utils.
+    """
     seen: dict[str, str] = {}
     for folder in sorted(folders):
         name = "".join(each if each.isalnum() or each in "-." else "-" for each in folder.lower()).strip("-.")
@@ -99,18 +102,27 @@ def _same_names(argocd: ArgoCDSettings, folders: Iterable[str]) -> Iterator[Diag
 
 
 def _makes_namespace(argocd: ArgoCDSettings, synced: Synced) -> bool:
-    """Whether Argo CD makes the namespace of the objects: it makes only one, and one that is rendered is made anyway."""
+    """True if Argo CD makes the namespace of the objects.
+
+    It makes only one, and a rendered namespace is made anyway.
+    """
     is_wanted = argocd.flag("createNamespace") is not False
     return is_wanted and len(synced.namespaces) == 1 and kinds.NAMESPACE not in synced.cluster_kinds
 
 
 def _compared(synced: Synced) -> dict[str, str]:
-    """How differences are found. Where the server refuses a change, Argo CD learns of no difference and does not sync it."""
+    """Return how differences are found.
+
+    If the server refuses a change, Argo CD finds no difference and does not sync it.
+    """
     return {_COMPARE: f"ServerSideDiff={'false' if synced.has_fixed else 'true'}"}
 
 
 def _synced_from(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
-    """The spec of an application. Its namespace is only where Argo CD may put what says none: every object says its own."""
+    """Return the spec of an application.
+
+    Its namespace only matters for objects without a namespace: every rendered object has its own.
+    """
     options = [*_OPTIONS, *(["CreateNamespace=true"] if _makes_namespace(argocd, synced) else [])]
     plugin = {"plugin": {"name": PLUGIN}} if argocd.flag("plugin") else {}
     automated = {"automated": {"prune": True, "selfHeal": bool(argocd.flag("selfHeal"))}} if argocd.flag("autosync") else {}

@@ -74,7 +74,7 @@ def _kustomization(flux: FluxSettings, name: str, path: str, more: dict[str, Any
 
 
 def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
-    """The fields about jobs: whether Flux waits for them, their health expressions, and ignored fields."""
+    """Return the fields about jobs: waiting, health expressions, and ignored fields."""
     ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
     if flux.flag("wait") is False:
         return {"wait": False, **ignore}
