@@ -82,7 +82,10 @@ def _api_version(reference: Data, path: Path, *, core: bool) -> Problems:
 
 
 def _bad_api_version(reference: Data, *, core: bool = True) -> str:
-    """Why the API version of a reference cannot be; empty if it can. *core*: the core group, which has no name, is one that it may name."""
+    """Return why a reference cannot have its API version; empty if it can.
+
+    *core*: the reference may name the core group, which has no name.
+    """
     version = reference.get("apiVersion", "")
     if version.count("/") > 1:
         return "it has more than one `/`"
@@ -111,7 +114,10 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
 
 
 def _metric_source_problems(kind: str, source: Data, path: Path) -> Problems:
-    """The problems of the field that describes a metric of a *kind*; those inside its target are found by `_target`."""
+    """Yield the problems of the field that describes a metric of a *kind*.
+
+    `_target` finds the problems inside its target.
+    """
     if kind == "object":
         yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
     if kind in ("resource", "containerResource"):

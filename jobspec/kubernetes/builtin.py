@@ -71,7 +71,10 @@ From 1.37 on, a Job is one of them."""
 
 
 def _signer(data: Any) -> str:
-    """How the name of a ClusterTrustBundle has to begin: `ValidateClusterTrustBundleName`, k8s.io/kubernetes pkg/apis/core/validation."""
+    """Return the beginning that the name of a ClusterTrustBundle must have.
+
+    Follows `ValidateClusterTrustBundleName`, k8s.io/kubernetes pkg/apis/core/validation.
+    """
     signer = mapping(data, "spec").get("signerName")
     return signer.replace("/", ":") + ":" if isinstance(signer, str) and signer else ""
 
@@ -83,7 +86,7 @@ def is_judged(kind: Kind, api_version: str) -> bool:
 
 
 def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *, encoded: bool) -> Problems:
-    """What the server's Go code says of an object, as it is decoded."""
+    """Return the problems that the server's Go code finds in a decoded object."""
     if known.name == "Pod" and old is not None:
         from jobspec.kubernetes.pods.pod import changed_pod_problems
 
@@ -186,7 +189,10 @@ def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | N
 
 
 def _parent_above(name: str, data: Data, empty: list[str], shape: Shape | None, rule: str) -> str:
-    """The last empty key before *name* that has a field *name* in the schema; empty if there is none."""
+    """Return the last empty key before *name* that has a field *name* in the schema.
+
+    If there is none, return an empty string.
+    """
     if shape is None or (rule == "wrong-type") != (shape.fields is None):
         return ""
     children = {key: shape.at((key,)) for key in empty}

@@ -125,7 +125,10 @@ def _place_metadata(schema: Schema, table: list[Any]) -> int:
 
 
 def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
-    """Set the branches of a schema, except the `anyOf` that repeats `x-kubernetes-int-or-string`."""
+    """Set the branches of a schema.
+
+    An `anyOf` that repeats `x-kubernetes-int-or-string` is left out.
+    """
     written = {word: schema[word] for word in _LISTS if schema.get(word)}
     if schema.get("not") is not None:
         written["not"] = [schema["not"]]
@@ -151,7 +154,10 @@ def _holds_on_create(rule: Raw) -> bool:
 
 
 def _is_seen(raw: Raw, table: list[Any]) -> bool:
-    """Whether a value has a CEL type; the server skips the rules of values without one, and the rules inside them."""
+    """True if a value has a CEL type.
+
+    The server skips the rules of values without one, and the rules inside them.
+    """
     inner = raw.get("items") if raw["type"] == "array" else raw.get("values")
     if inner is not None and raw["type"] in ("array", "object") and table[inner]["type"] != "bare":
         return _is_seen(table[inner], table)
@@ -198,7 +204,10 @@ def _is_whole(limit: float, bits: int) -> bool:
 
 
 def _plain_text(kind: str, schema: Schema) -> Raw:
-    """The format `date-time` and the choices of a text; `quantity` instead of the pattern of quantities."""
+    """Return the format `date-time` and the choices of a string.
+
+    The format `quantity` replaces the pattern of quantities.
+    """
     if kind == "int-or-string" and schema.get("pattern") == _QUANTITY:
         return {"format": "quantity", "pattern": None}
     if kind != "string":

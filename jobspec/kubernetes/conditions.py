@@ -91,7 +91,10 @@ def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int)
 
 
 def _as_int64(number: float) -> int:
-    """A number converted to Go's int64: without its fraction; beyond 64 bits the smallest int64, as on most machines."""
+    """Convert a number to Go's int64: without its fraction.
+
+    Beyond 64 bits it is the smallest int64, as on most machines.
+    """
     return int(number) if -(1 << 63) <= number < 1 << 63 else -(1 << 63)
 
 
@@ -111,7 +114,10 @@ def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
 
 
 def _is_choice(value: Any, choice: Any) -> bool:
-    """Whether a value equals a choice. A number is converted to the type of the choice first, as in Go; null equals nothing."""
+    """True if a value equals a choice.
+
+    A number is converted to the type of the choice first, as in Go. Null equals nothing.
+    """
     if value is None or choice is None:
         return False
     if type(value) in (int, float) and type(choice) in (int, float):
@@ -120,7 +126,7 @@ def _is_choice(value: Any, choice: Any) -> bool:
 
 
 class _BranchNotEvaluated(Exception):
-    """Whether a branch matches depends on a pattern that cannot be evaluated here; the text says which."""
+    """A branch depends on a pattern, named in the text, that cannot be evaluated here."""
 
 
 def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Problems:

@@ -110,7 +110,10 @@ def _counterpart(item: Any, old: list[Any], shape: Shape) -> Any:
 
 
 def _keys_of_item(item: Any, shape: Shape) -> list[tuple[type, Any]] | None:
-    """The type and value of each key of an item; None if the list is no list map, or the item lacks a key."""
+    """Return the type and value of each key of an item.
+
+    If the list is no list map, or the item lacks a key, return None.
+    """
     if not shape.keys or not isinstance(item, dict) or any(item.get(key) is None for key in shape.keys):
         return None
     return [(type(item[key]), item[key]) for key in shape.keys]

@@ -257,7 +257,10 @@ class JSONSchema:
 
 
 def _reference(error: Unresolvable) -> str:
-    """An unresolvable reference as it is written; for one inside the same file, the library has only the part after `#`."""
+    """Return an unresolvable reference as it is written.
+
+    If it is inside the same file, the library has only the part after `#`.
+    """
     anchor = getattr(error, "anchor", "")
     return f"#{anchor or error.ref}" if anchor or error.ref.startswith("/") else error.ref
 
@@ -271,7 +274,10 @@ def _why(error: BaseException) -> str:
 
 
 def _refused_fields(error: ValidationError) -> list[str]:
-    """The fields that `additionalProperties: false` refuses; none if there is `patternProperties`."""
+    """Return the fields that `additionalProperties: false` refuses.
+
+    If there is `patternProperties`, return none.
+    """
     schema = error.schema
     if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:
         return []

@@ -54,7 +54,7 @@ def custom_resource_problems(data: Any, shape: Shape, found: list[Problem], stor
 
 
 def _generated_name_problems(meta: Any, whole: Data, shape: Shape) -> list[Problem]:
-    """The problems of the name generated from a prefix, by the limits that the kind's schema has for names."""
+    """Return the problems of the name generated from a prefix, by the schema's limits of names."""
     name, root = shape.at(_NAME), whole.get("metadata")
     if name is None or not isinstance(meta, dict) or meta.get("name") or not isinstance(root, dict) or not root.get("name"):
         return []
@@ -75,9 +75,10 @@ def _as_stored(data: Data, shape: Shape) -> Data:
 
 
 def _correlated(whole: Data, stored: Data, shape: Shape) -> Correlated:
-    """The object correlated with the stored one; it gets the stored status, if that is a subresource.
+    """Return the object correlated with the stored one.
 
-    Both are never equal as a whole, since the server sets metadata such as `resourceVersion`.
+    If status is a subresource, the object gets the stored status. Both are never equal as a whole, since the server sets metadata such as
+    `resourceVersion`.
     """
     before = filled(stored, shape)
     if not shape.keeps_status and "status" in before:
@@ -128,7 +129,10 @@ def scale_problems(data: Data, shape: Shape) -> Problems:
 
 
 def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
-    """The value at *steps*, or the first value on the way that is no mapping, and its path; `_ABSENT` without a value."""
+    """Return the value at *steps*, or the first value on the way that is no mapping.
+
+    Its path is returned, too. Without a value, return `_ABSENT`.
+    """
     value, path = data, list[str]()
     shape: Shape | None = root
     for step in steps:

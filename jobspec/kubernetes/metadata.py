@@ -52,7 +52,10 @@ def metadata_problems(metadata: Any, *, names: str, builtin: bool, namespaced: b
 
 
 def _object_name_problems(metadata: Data, rule: str, start: str) -> Problems:
-    """The problems of `name` and `generateName`; without a name, also those of the name that the server generates."""
+    """Yield the problems of `name` and `generateName`.
+
+    Without a name, the name that the server generates is checked, too.
+    """
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":
         yield Problem("missing-name", _METADATA, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)

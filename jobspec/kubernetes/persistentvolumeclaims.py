@@ -249,7 +249,10 @@ def _source_of(spec: Data) -> Any:
 
 
 def _class_changes(data: Data, old: Data) -> Problems:
-    """The problems of the storage class: it can be set later, or move from the annotation to the field, but not change."""
+    """Yield the problems of a changed storage class.
+
+    It can be set later, or move from the annotation to the field, but not change.
+    """
     new_class, old_class = mapping(data, "spec").get("storageClassName"), mapping(old, "spec").get("storageClassName")
     new_note, old_note = (mapping(each, "metadata", "annotations").get(_CLASS) for each in (data, old))
     moved = old_note is not None and old_class is None and new_class == old_note and new_note in (None, old_note)
@@ -274,7 +277,10 @@ def _resized_problems(new: Data, old: Data, status: Data, release: str, *, bound
 
 
 def _size(new: Any, old: Any, status: Data, release: str) -> Problems:
-    """The problem of a smaller request: a bound claim can take back an expansion from 1.32 on, but not shrink its volume."""
+    """Yield the problem of a smaller request.
+
+    From 1.32 on, a bound claim can take back an expansion, but not shrink its volume.
+    """
     least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = comparable(new), comparable(old), comparable(least)
     if isinstance(now, str) or isinstance(was, str) or isinstance(has, str):
@@ -285,7 +291,7 @@ def _size(new: Any, old: Any, status: Data, release: str) -> Problems:
 
 
 def _compared_amounts(quantities: Any) -> Data:
-    """What quantities are compared by, by resource."""
+    """Return the keys to compare quantities by, by resource."""
     return {name: comparable(quantity or 0) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
 
 

@@ -395,7 +395,10 @@ def type_warnings(policy: Data, target: Target) -> Iterator[tuple[Path, str, boo
 
 
 def _kinds_for(constraints: Data, target: Target) -> list[tuple[str, Shape, bool]]:
-    """The kinds whose types the server looks at: those that rules without `*` name; each with its structure and whether it is built in."""
+    """Return the kinds of the server's type check: those named by rules without `*`.
+
+    Each comes with its structure, and True if it is built in.
+    """
     found: dict[tuple[str, str, str], tuple[str, Shape, bool]] = {}
     for rule in constraints.get("resourceRules") or ():
         groups, versions, resources = (sorted(rule.get(each) or ()) for each in ("apiGroups", "apiVersions", "resources"))

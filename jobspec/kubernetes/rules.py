@@ -107,7 +107,10 @@ def _field_path(rule: Rule) -> Path:
 
 
 def _for_functions(value: Any, shape: Shape) -> Any:
-    """A value for the Python functions of rules: no nulls; times as timestamps; values of wrong types as NaN, which equals nothing."""
+    """Convert a value for the Python functions of rules.
+
+    It has no nulls. Times become timestamps. Values of wrong types become NaN, which equals nothing.
+    """
     is_neither = shape.type == "int-or-string" and type(value) not in (int, str)
     if is_neither or (isinstance(value, list) and shape.type not in ("array", "any")):
         return UNFIT
@@ -147,7 +150,7 @@ def without_unchanged(found: list[Problem], before: Correlated, stored: Data) ->
 
 
 def _is_unchanged(problem: Problem, before: Correlated) -> bool:
-    """Whether a wrong value, or one around it, is equal to its counterpart in the stored object, and no rule fails on it."""
+    """True if a wrong value, or one around it, equals the stored one, and no rule fails on it."""
     at = before
     for step in problem.path:
         inside = at.inside(step)
@@ -160,7 +163,10 @@ def _is_unchanged(problem: Problem, before: Correlated) -> bool:
 
 
 def _fails_a_rule(problem: Problem, shape: Shape) -> bool:
-    """Whether a rule has to read a value that CEL has no type for: one on the value itself, or one that compares all around it."""
+    """True if a rule must read a value that CEL has no type for.
+
+    The rule is on the value itself, or compares all around it.
+    """
     from jobspec.kubernetes.cel.evaluation import has_type_in_cel
 
     steps = [shape.at(problem.path[:length]) for length in range(len(problem.path) + 1)]

@@ -62,7 +62,10 @@ def _value_problems(value: Any, shape: Shape, path: Path, *, typed: bool) -> Pro
 
 
 def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
-    """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
+    """Yield the problems of a value without a type.
+
+    Its schema may still have fields, items or conditions.
+    """
     if isinstance(value, dict):
         yield from _object_problems(value, shape, path, typed=typed)
     elif isinstance(value, list) and shape.items:
@@ -112,7 +115,10 @@ def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typ
 
 
 def _missing_fields(data: Data, shape: Shape, path: Path, meant: set[str]) -> Problems:
-    """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
+    """Yield the missing required fields, except those *meant* by an unknown field.
+
+    The hint of the unknown field names them.
+    """
     for name in shape.required:
         if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
             yield problems.missing_field(name, data, path)
@@ -124,7 +130,10 @@ def _can_be_null(name: str, shape: Shape) -> bool:
 
 
 def _as_a_whole(data: Data, shape: Shape, path: Path) -> Problems:
-    """The problems of an object's size and conditions, which the server checks without nulls and with defaults."""
+    """Yield the problems of an object's size and conditions.
+
+    The server checks these without nulls and with defaults.
+    """
     whole = filled(data, shape)
     if problem := _wrong_size(len(whole), "field", shape, path):
         yield problem
@@ -175,7 +184,10 @@ def _duplicates(items: list[Any], shape: Shape, path: Path) -> Problems:
 
 
 def _key_values(item: Any, shape: Shape) -> tuple[str, ...] | None:
-    """The values of the keys of a list map's item, or their defaults; None if it is no object or lacks a key."""
+    """Return the values of the keys of a list map's item, or their defaults.
+
+    If it is no object or lacks a key, return None.
+    """
     if not isinstance(item, dict):
         return None
     assert shape.items and shape.items.fields
@@ -189,7 +201,10 @@ def _key_values(item: Any, shape: Shape) -> tuple[str, ...] | None:
 
 
 def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
-    """The type and the text of a set's item; of objects and lists, the JSON with defaults instead of the text."""
+    """Return the type and the text of a set's item.
+
+    For objects and lists, the text is the JSON with defaults.
+    """
     if not isinstance(item, (dict, list)):
         return type(item).__name__, str(item)
     import json
@@ -216,7 +231,10 @@ def _bytes(items: list[Any], path: Path) -> Problems:
 
 
 def _leaves_type_to_format(shape: Shape) -> bool:
-    """Whether the server checks a known format of strings instead of the type `string`, so that a list passes."""
+    """True if the server checks a known format of strings instead of the type `string`.
+
+    A list then passes.
+    """
     if shape.format == "date-time" or "format" not in shape.conditions:
         return shape.format == "date-time"
     from jobspec.kubernetes.conditions import has_format_of_texts

@@ -60,9 +60,10 @@ def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
 
 
 def _fields_below(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[str, str, bool]]:
-    """The paths below a shape that have a field *name*, or resource quantities if that is a resource.
+    """Yield the paths below a shape that have a field *name*.
 
-    With each the hint, and whether the field can be moved there as it is.
+    If *name* is a resource, these are places of quantities. Each path comes with its hint, and True if the field can be moved there as it
+    is.
     """
     places = [(f"{path}{child}", inner) for child, inner in (shape.fields or {}).items() if not inner.meta]
     for place, inner in places:

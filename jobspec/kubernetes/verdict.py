@@ -90,9 +90,9 @@ def verdict(
 
 
 def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
-    """The verdict with a diagnostic for each problem: a warning if a rule was not evaluated, an error otherwise.
+    """Return the verdict with a diagnostic for each problem.
 
-    The status is *otherwise* if no diagnostic is an error.
+    It is a warning if a rule was not evaluated, and an error otherwise. If no diagnostic is an error, the status is *otherwise*.
     """
     diagnostics = [_reported(document, each) for each in found]
     return Verdict("invalid" if has_error(diagnostics) else otherwise, diagnostics)
@@ -123,7 +123,10 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
 
 
 def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
-    """The verdict on an object of a common project, of which the cluster may have another release."""
+    """Return the verdict on an object of a common project.
+
+    The cluster may have another release of the project.
+    """
     found = _of_custom_resource(document, common.shape, None, namespaced=common.namespaced)
     diagnostics = _verdict(document, found, "partly").diagnostics
     reported = [each if _is_certain(document, each) else _as_warning(each, common.release) for each in diagnostics]
@@ -166,15 +169,18 @@ def _of_custom_resource(
 
 
 def _limits_names(shape: Shape) -> bool:
-    """Whether the kind's schema has limits for `metadata.name`, which apply to generated names, too."""
+    """True if the kind's schema has limits for `metadata.name`.
+
+    They apply to generated names, too.
+    """
     name = shape.at(("metadata", "name"))
     return name is not None and name.plain is None
 
 
 def _has_plain_scale(data: Any, shape: Shape) -> bool:
-    """Whether the scale subresource reads nothing of a new object, or only a number of replicas that is valid or absent.
+    """True if the scale subresource reads nothing of a new object, or only valid replicas.
 
-    It reads the status, too; a new object has none where that is a subresource.
+    Replicas may be absent, too. It reads the status as well; a new object has none if that is a subresource.
     """
     for step in shape.scale.get("specReplicasPath", ()):
         data = data.get(step, 0) if isinstance(data, dict) else 0
@@ -299,10 +305,10 @@ def _near_key(data: dict[str, object]) -> str:
 
 
 def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
-    """A hint that names the kind that was probably meant, empty without one, and whether no other kind can be meant.
+    """Return a hint with the kind that was probably meant, and True if no other can be meant.
 
-    The group has to be one of ours or a misspelling, since other groups can have kinds of the same name. A version of a built-in kind that
-    is no stable one may be switched on in a cluster.
+    Without such a kind, the hint is empty. The group must be one of ours or a misspelling, since other groups can have kinds of the same
+    name. A version of a built-in kind that is no stable one may be switched on in a cluster.
     """
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
     ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
@@ -340,9 +346,10 @@ _near: dict[str, list[Kind]] = {}
 
 
 def _candidates(group: str) -> list[Kind]:
-    """The kinds that a document of a group may mean: of built-in kinds, those of this group, or of one whose short name it misspells.
+    """Return the kinds that a document of a group may mean.
 
-    Of jobspec's own kinds, whose names many have, those of this group or of one that misspells it.
+    Of built-in kinds, these are the ones of this group, or of a group whose short name it misspells. Of jobspec's own kinds, whose names
+    many have, those of this group or of one that misspells it.
     """
     from jobspec.kubernetes.suggestions import nearest
 

@@ -58,7 +58,7 @@ def priority_of(named: str, objects: Index) -> Data | None:
 
 
 def _unknown_class(kind: GroupKind, name: str, field: str, objects: Index, namespace: str = "") -> Problem:
-    """The problem of a field that names an object that is not there."""
+    """Return the problem of a field that names a missing object."""
     own, where = ([_DEFAULT], " in the namespace of the pod") if kind == SERVICE_ACCOUNT else ([], "")
     message = f"no {kind[1]} `{name}`{where}, so the server refuses the pod"
     hint = closest(name, [*own, *objects.names(kind, namespace)]) or "pass its file, too"
@@ -94,7 +94,10 @@ def with_runtime_class(pod: Data, objects: Index) -> tuple[Data, list[Problem]]:
 
 
 def _overhead(spec: Data, given: Data | None) -> Problems:
-    """The problem of a pod's own overhead, where its class has another, or has none (*given* is None)."""
+    """Yield the problem of a pod's own overhead, if the class has another one.
+
+    If *given* is None, the class has none.
+    """
     own = spec.get("overhead")
     if own is None or (given is not None and (not own or _nanos_of_amounts(own) == _nanos_of_amounts(given))):
         return
@@ -174,7 +177,7 @@ def with_account(pod: Data, namespace: str, objects: Index) -> tuple[Data, list[
 
 
 def _secrets(spec: Data, name: str, account: Data) -> Problems:
-    """The Secrets that a pod uses and that its account does not list, where the account insists on its list."""
+    """Yield the Secrets of a pod that its account does not list, if the account restricts them."""
     allowed = {each.get("name") for each in sequence(account, "secrets")}
     for each in references(spec):
         if each.kind == SECRET and not each.is_projected and each.name not in allowed:

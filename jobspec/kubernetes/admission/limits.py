@@ -107,9 +107,9 @@ _SAID = {"requests": ("it requests none", "request it", "it requests"), "limits"
 def _outside_bounds(
     what: str, path: Path, given: dict[str, Amounts], limit_range: str, item: Data, *, requests_only: bool = False
 ) -> Problems:
-    """The problems of the requests and limits *given* to *what*, at a path, by an item of the LimitRange of that name.
+    """Yield the problems of the requests and limits *given* to *what*, by a LimitRange's item.
 
-    *requests_only*: `max` bounds requests, as it does for claims.
+    *limit_range*: the name of the LimitRange. *requests_only*: `max` bounds requests, as it does for claims.
     """
     says = f"the LimitRange `{limit_range}`"
     for name, bound in amounts(item.get("min")).items():
@@ -129,7 +129,10 @@ def _outside_bounds(
 def _beyond(
     wanted: str, path: Path, name: str, bound: Quantity, sides: list[tuple[str, Quantity | None]], is_beyond: Callable[[int, int], bool]
 ) -> Problems:
-    """The problem of an amount beyond a bound. Of two *sides*, the first has to have an amount; the second counts if that is in bounds."""
+    """Yield the problem of an amount beyond a bound.
+
+    The first of two *sides* must have an amount; if it is in bounds, the second counts.
+    """
     (field, first), (further, second) = sides
     one, other, limit = _comparable(first, second, bound)
     if first is None:
@@ -157,7 +160,10 @@ def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound:
 
 
 def _comparable(*several: Quantity | None) -> list[int]:
-    """Amounts as numbers that can be compared: in thousandths, or where one is too large for that, rounded up to whole ones."""
+    """Return amounts as comparable numbers, in thousandths.
+
+    If one is too large for that, all are rounded up to whole numbers.
+    """
     found = [each or NONE for each in several]
     whole = [each.rounded_up() for each in found]
     return whole if max(whole) > _MOST_MILLIS else [-(-each.nanos // _MILLI) for each in found]

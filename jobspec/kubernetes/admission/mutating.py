@@ -126,7 +126,7 @@ class _Round:
         return Inputs(self._request._replace(object=self.object).in_version(version), self._objects)
 
     def _calls(self, policies: Sequence[Policy]) -> list[tuple[Policy, Binding, Data | None, str]]:
-        """Policies with their bindings and parameters, each with the version in which it sees the object."""
+        """Return policies with bindings, parameters, and the version of the object for each."""
         found = list(invocations(policies, self._request, self._objects, self._version_for))
         for each in found:
             if each.failure:
@@ -205,9 +205,10 @@ _ATOMIC_MAPS = ("nodeSelector", "selector")
 
 
 def _configured(data: Data, value: Any, shape: Shape | None, *, is_builtin: bool, pruned: Sequence[str]) -> Data:
-    """An object with a configuration applied. Raises ValueError with the server's words for one that does not fit.
+    """Apply a configuration to an object.
 
-    *pruned*: what the object has that its schema does not.
+    *pruned*: the fields of the object that its schema does not have. Raises ValueError with the server's words if the configuration does
+    not fit.
     """
     _check_types(value)
     patch = _without_go_types(value)
@@ -233,7 +234,7 @@ def _check_types(value: Data) -> None:
 
 
 def _mistyped(value: Any, names: tuple[str, ...]) -> Iterator[str]:
-    """The errors of objects whose type name does not match the field that holds them."""
+    """Yield the errors of objects whose type name does not match their field."""
     if isinstance(value, list):
         for each in value:
             yield from _mistyped(each, names)
@@ -254,10 +255,11 @@ def _without_go_types(value: Any) -> Any:
 
 
 def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = False, is_stored: bool = False) -> Iterator[str]:
-    """What a patch has that the structure of its kind has not; *place*: of the patch, as structured-merge-diff writes it.
+    """Yield the values of a patch that the structure of its kind does not have.
 
-    Of an object's fields, those behind one that is not declared are not looked at; a server has them in no fixed order. *is_stored*: it is
-    the object that is patched, which may have items with equal keys.
+    *place*: the place of the patch, as structured-merge-diff writes it. Of an object's fields, those behind one that is not declared are
+    not looked at; a server has them in no fixed order. *is_stored*: it is the object that is patched, which may have items with equal
+    keys.
     """
     is_leaf = not isinstance(patch, (dict, list))
     if patch is None or shape.type in ("any", "bare"):
@@ -277,7 +279,7 @@ def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = Fals
 
 
 def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *, is_builtin: bool, is_stored: bool) -> Iterator[str]:
-    """What the items of a list in a patch have that the structure of its kind has not."""
+    """Yield the values in a patch's list that the structure of its kind does not have."""
     seen = set()
     for index, each in enumerate(patch):
         if shape.keys and not isinstance(each, dict):
@@ -302,7 +304,10 @@ _KEY_DEFAULTS = {"protocol": "TCP"}
 
 
 def _key_of(item: Data, shape: Shape, *, is_builtin: bool) -> list[tuple[str, Any]]:
-    """The fields by which a list knows an item, with their values; those of built-in objects have defaults, an empty text or zero."""
+    """Return the key fields of a list's item, with their values.
+
+    Key fields of built-in objects have defaults, an empty string or zero.
+    """
     assert shape.items
     fields = shape.items.fields or {}
     empty = {key: 0 if fields[key].type == "integer" else "" for key in shape.keys or ()} if is_builtin else {}
@@ -324,7 +329,7 @@ _GO_TYPES = {str: "string", bool: "bool", list: "[]interface {}", dict: "map[str
 
 
 def _expected(kind: str, value: Any) -> str:
-    """What is said of a value of a wrong type, which Go prints in three ways."""
+    """Write the server's words for a value of a wrong type. Go prints such values in three ways."""
     if kind in ("integer", "number"):
         return f"expected numeric (int or float), got {_GO_TYPES[type(value)]}"
     if kind == "string":
@@ -389,9 +394,9 @@ def _merged_value(live: Any, patch: Any, shape: Shape | None, name: str, *, is_b
 
 
 def _merged_list(live: list[Any], patch: list[Any], shape: Shape, *, is_builtin: bool) -> list[Any]:
-    """The items of both lists, in an order that keeps that of the patch, and else that of the object.
+    """Merge the items of two lists, in the order of the patch, and else of the object.
 
-    An item of the patch replaces those of the object that have its key, if they are several.
+    An item of the patch replaces all items of the object with its key.
     """
 
     def key_of(item: Any) -> str:
@@ -434,7 +439,10 @@ class _TestFailed(Exception):
 
 
 def _patched(data: Data, operations: list[Data], release: str) -> Data:
-    """An object with a JSON patch applied. Raises ValueError with the server's words for one that does not apply."""
+    """Apply a JSON patch to an object.
+
+    Raises ValueError with the server's words if the patch does not apply.
+    """
     from copy import deepcopy
 
     for each in operations:

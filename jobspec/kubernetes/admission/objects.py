@@ -46,7 +46,7 @@ def parameter_words(policies: Iterable[Document]) -> set[str]:
 
 
 def _named_and_selected(policies: Iterable[Document]) -> tuple[set[str], list[Any]]:
-    """The names by which bindings refer to parameters, and the selectors by which they do."""
+    """Return the names and the selectors by which bindings refer to parameters."""
     bindings = [each for each in policies if each.group_kind == kinds.VALIDATING_POLICY_BINDING]
     references = [each for each in (mapping(one.data, "spec", "paramRef") for one in bindings) if each]
     names = {str(each["name"]) for each in references if each.get("name")}
@@ -147,7 +147,10 @@ def _of_container(container: Data, path: Path) -> Iterator[Reference]:
 
 
 def _named_in(holder: Data, field: str, name: str, kind: GroupKind, path: Path, *, is_projected: bool = False) -> Iterator[Reference]:
-    """The object that a field of a volume or a variable names, with the one key that it reads, or those that become files."""
+    """Yield the object that a field of a volume or a variable names, with its keys.
+
+    The keys are the one that is read, or those that become files.
+    """
     source, place = mapping(holder, field), (*path, field)
     if source.get(name):
         keys = [(each["key"], (*place, "items", index, "key")) for index, each in enumerate(sequence(source, "items")) if each.get("key")]

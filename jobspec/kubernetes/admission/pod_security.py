@@ -209,7 +209,10 @@ _REMOVE = "remove what is forbidden"
 def _wrong_values(
     around: Callable[[Data], Iterable[tuple[Path, Data]]], steps: str, is_wrong: Callable[[Any], bool], why: str, hint: str = _REMOVE
 ) -> Find:
-    """A check of each value at some steps from places of a pod, `[]` after the name of a list; `{}` in *why* is the value."""
+    """Return a check of each value at some steps from places of a pod.
+
+    A list has `[]` after its name; `{}` in *why* is the value.
+    """
     names = [(step.removesuffix("[]"), step.endswith("[]")) for step in steps.split(".")]
 
     def find(_: Data, spec: Data) -> Iterator[Breach]:
@@ -344,7 +347,7 @@ _VOLUMES = "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeC
 
 
 def _unless_windows(find: Find) -> Find:
-    """A check that pods for Windows pass, since the fields that it looks at do not exist there."""
+    """Return a check that pods for Windows pass, since they lack the checked fields."""
     return lambda metadata, spec: () if mapping(spec, "os").get("name") == "windows" else find(metadata, spec)
 
 

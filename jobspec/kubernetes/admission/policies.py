@@ -251,7 +251,10 @@ _SAME = ("failurePolicy", "matchConstraints", "matchConditions", "variables", "v
 
 
 def _of_kyverno(name: str, spec: Data) -> Policy:
-    """Kyverno's policy as one of the server's; its functions, such as `resource.Get`, make an expression that is not evaluated."""
+    """Return Kyverno's policy as one of the server's.
+
+    An expression with Kyverno's functions, such as `resource.Get`, is not evaluated.
+    """
     return Policy(name, {field: spec[field] for field in _SAME if field in spec}, [Binding(*kyverno_binding(spec))])
 
 
@@ -434,7 +437,10 @@ def _selects_object(selector: Data, request: Request) -> bool:
 
 
 def _selects_namespace(selector: Data, request: Request, objects: Index) -> bool:
-    """Whether the labels of the object's namespace are selected; of a namespace that is not at hand, its name alone is known."""
+    """True if the labels of the object's namespace are selected.
+
+    If the namespace is not given, only its name is known.
+    """
     if not selector:
         return True
     if request.kind == kinds.NAMESPACE:
@@ -670,7 +676,10 @@ class _PolicyExpressions:
 
 
 class _Together:
-    """Policies whose expressions are evaluated at once, for requests with the same unknown values and values of similar sizes."""
+    """Policies whose expressions are evaluated at once.
+
+    That is for requests with the same unknown values and values of similar sizes.
+    """
 
     def __init__(self, policies: Sequence[Policy], inputs: Inputs) -> None:
         self.most = (1 << inputs.bits) - 1
@@ -691,7 +700,10 @@ class _Together:
 
 
 def _silent(known: dict[Any, _Together], inputs: Inputs) -> Collection[Policy]:
-    """The policies that are known, by those evaluated together, to say nothing of a request in its own version."""
+    """Return the policies that say nothing of a request in its own version.
+
+    *known*: the groups of policies that are evaluated together.
+    """
     together = known.get(inputs.like)
     if not together or not together.groups:
         return ()
@@ -772,7 +784,10 @@ class Evaluation:
         return CelFailure(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
     def _message(self, validation: Data, values: Values) -> str:
-        """What the server says: by the message's expression, unless that fails, the message, or the expression itself."""
+        """Return the server's message for a validation.
+
+        It is that of the message's expression, unless that fails, else the message, or the expression itself.
+        """
         expression = validation.get("messageExpression") or ""
         said = self.value(expression, values) if expression else None
         text = said.strip() if isinstance(said, str) else ""
@@ -798,7 +813,10 @@ class Evaluation:
             return _failure(text, str(error), [values.variables[name] for name in expression.variables], of_null)
 
     def _field_of_null(self, expression: _PolicyExpression, values: Values) -> str:
-        """The field of a null on which an evaluation failed: with an empty map in its place, it fails otherwise, or not at all."""
+        """Return the field of a null on which an evaluation failed.
+
+        With an empty map in place of the null, it fails otherwise, or not at all.
+        """
         from jobspec.kubernetes.cel.library import environment
 
         fields = {names[0]: names[1] for names in reversed(expression.reads) if len(names) > 1 and values.is_null(names[0])}
@@ -835,7 +853,7 @@ class Evaluation:
         return self.value(text, changed.values(self._params, has_namespace=True))
 
     def _reads(self, text: str) -> Iterator[Names]:
-        """What an expression reads, by its variables, too."""
+        """Yield the names that an expression reads, also by its variables."""
         expression = self._expressions.compiled(text)
         if not isinstance(expression, str):
             yield from expression.reads
@@ -995,7 +1013,7 @@ def _program(text: str, variables: tuple[tuple[str, CelType], ...], unknown: fro
 
 
 def _loops(program: Program) -> Iterator[tuple[Names, str]]:
-    """What each `all` of an expression goes through, and the name of its item."""
+    """Yield the list of each `all` in an expression, and the name of its item."""
     from jobspec.kubernetes.cel.syntax import Comprehension, Literal, names_of, walk
 
     for node in walk(program.tree.root):
@@ -1016,7 +1034,10 @@ _OF_NULL = "Applying SELECT to non-message type"
 
 
 def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> CelFailure:
-    """Why an expression has no value; *variables*: the values of those that it uses; *of_null*: a field that it reads of a null."""
+    """Return why an expression has no value.
+
+    *variables*: the values of its variables; *of_null*: a field that it reads of a null.
+    """
     from jobspec.kubernetes.cel.library import UNKNOWN
 
     if UNKNOWN in message:
@@ -1057,7 +1078,7 @@ _PLAIN_LITERAL = r"""-?[0-9.]+|"[^"]*"|'[^']*'|true|false|null"""
 
 
 def _split(text: str, operators: tuple[str, ...]) -> list[str]:
-    """The parts of an expression that one of some operators joins, the longest of which come first, where it does so at the top."""
+    """Split an expression at *operators* on its top level, the longest operator first."""
     depth, parts, start, plain = 0, [], 0, without_literals(text)
     for place, character in enumerate(plain):
         depth += (character in "([{") - (character in ")]}")

@@ -88,7 +88,10 @@ def _counts(quota: NamespaceQuota, pod: Data) -> bool:
 
 
 def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
-    """The problems of containers without a request or limit that a quota counts, unless the pod as a whole has it."""
+    """Yield the problems of containers without a request or limit that a quota counts.
+
+    If the pod as a whole has it, there is no problem.
+    """
     demanded = [name for name in _DEMANDED if name in quota.hard]
     for path, container in containers(spec, ("containers", "initContainers")) if not says_pod_resources(spec) else ():
         own = mapping(container, "resources")

@@ -111,13 +111,19 @@ def _to_pod(document: Document, target: Target, policies: Index, old: Document |
 
 
 def _of_update(pod: Data, old: Data, refusals: Iterable[Problem]) -> list[Problem]:
-    """The refusals that the server repeats on an update: those of Pod Security, where an image changes, which is all that can."""
+    """Return the refusals that the server repeats on an update.
+
+    These are the ones of Pod Security, if an image changes, since nothing else of them can change.
+    """
     before, after = ([each.get("image") for _, each in containers(mapping(data, "spec"), CONTAINERS)] for data in (old, pod))
     return [each for each in refusals if each.rule == "pod-security"] if after != before else []
 
 
 def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
-    """The objects that the plugins look up for a pod, besides what decides on its namespace; an empty name stands for all of a kind."""
+    """Yield the objects that the plugins look up for a pod, except those about its namespace.
+
+    An empty name stands for all objects of a kind.
+    """
     from jobspec.kubernetes.admission.classes import account_of
 
     spec = mapping(pod, "spec")
@@ -143,7 +149,10 @@ def _to_claim(document: Document, policies: Index, old: Document | None) -> Admi
 
 
 def _of_labels(document: Document, old: Document | None) -> Iterator[Diagnostic]:
-    """The problems of a namespace's labels; none for an update that has the same problems as the stored namespace."""
+    """Yield the problems of a namespace's labels.
+
+    If an update has the same problems as the stored namespace, there are none.
+    """
     from jobspec.kubernetes.admission.pod_security import label_problems
 
     found, before = (list(label_problems(mapping(each.data, "metadata", "labels"))) if each else [] for each in (document, old))
@@ -163,7 +172,7 @@ _EVERYWHERE = "kube-root-ca.crt"
 
 
 def _waits(pod: Data, namespace: str, objects: Index) -> Problems:
-    """What the pod needs and does not find, where the world is closed."""
+    """Yield the missing objects that the pod needs, in a closed world."""
     for each in references(mapping(pod, "spec")) if objects.complete.every else ():
         if each.is_optional:
             continue

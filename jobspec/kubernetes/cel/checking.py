@@ -162,7 +162,10 @@ class CheckedExpression:
         return BOOL if node.is_test else self._substitutions.substitute(field)
 
     def _field(self, at: int, operand: CelType, name: str, *, optional: bool = False) -> CelType:
-        """The type of a field; that of an optional object's field, or with *optional*, is an optional value."""
+        """Return the type of a field.
+
+        If the object is optional, or with *optional*, the type is that of an optional value.
+        """
         target = self._substitutions.substitute(operand)
         optional = optional or target.name == "optional"
         if target.name == "optional":
@@ -202,7 +205,10 @@ class CheckedExpression:
         return self._resolve_overload(node, node.function, [self._check(node.target), *arguments], is_member=True)
 
     def _resolve_overload(self, node: Call, function: str, arguments: list[CelType], *, is_member: bool) -> CelType:
-        """The type of a call's result: `dyn` where overloads with different results take the arguments."""
+        """Return the type of a call's result.
+
+        If overloads with different results accept the arguments, it is `dyn`.
+        """
         if function in ("_&&_", "_||_"):
             for argument, kind in zip(node.arguments, arguments, strict=True):
                 self._require(argument, kind, BOOL)
@@ -226,7 +232,10 @@ class CheckedExpression:
             raise CompileError(node.at, f"{what} is for rules from Kubernetes {since} on, and the target is {self._release}")
 
     def _overload_result(self, overload: Overload, arguments: list[CelType]) -> CelType | None:
-        """The type of an overload's result for arguments of these types, None where it does not take them."""
+        """Return the type of an overload's result for arguments of these types.
+
+        If the overload does not accept the arguments, return None.
+        """
         *parameters, result = self._substitutions.instantiate((*overload.takes, overload.result))
         if not self._substitutions.are_assignable(arguments, parameters):
             return None

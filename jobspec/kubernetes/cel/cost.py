@@ -200,7 +200,7 @@ _Found = tuple[int, _Size | None] | None
 
 
 class _Estimation:
-    """What is known while the cost of an expression is summed up: paths and sizes of its nodes, by their numbers."""
+    """The state of an estimation of an expression's cost: paths and sizes of nodes."""
 
     def __init__(self, checked: CheckedExpression, declared: Declared, release: str, limits: Mapping[Steps, int]) -> None:
         self.release = release
@@ -353,7 +353,10 @@ class _Estimation:
         return variable.size if variable else None
 
     def _declared_size(self, path: _Path) -> _Size | None:
-        """The size of the value at a path; the first step is a variable, and taken for `self` whatever it is."""
+        """Return the size of the value at a path.
+
+        The first step is a variable, and counts as `self`.
+        """
         if not path.length:
             return None
         steps = tuple(path.array[1 : path.length])
@@ -388,7 +391,10 @@ class _Estimation:
 
 
 class _Bound(_Estimation):
-    """An estimation for given values: a size that nobody knows is that of the largest text, list or map at hand."""
+    """An estimation for given values.
+
+    An unknown size counts as that of the largest text, list or map.
+    """
 
     def __init__(self, checked: CheckedExpression, variables: Mapping[str, Any] | None, largest: int) -> None:
         super().__init__(checked, _KEYS, "1.37", {})  # which estimates all that costs something
@@ -451,7 +457,7 @@ def _size_of(value: Any) -> int:
 
 
 def _inside(value: Any, step: str) -> Iterable[Any]:
-    """What is at a step from a value, whose type nobody knew."""
+    """Return the values at a step from a value of unknown type."""
     if not step.startswith("@"):
         return (value[step],) if isinstance(value, dict) and step in value else ()
     return (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -493,7 +499,10 @@ _COSTS: dict[type, Callable[[_Estimation, Any], int]] = {
 
 
 def _reads(factor: float = 1, *, keeps_size: bool = False) -> Callable[[_Called], _Found]:
-    """The cost of reading a text, the target or the first argument, some times; the result may be as long as the text."""
+    """Return the cost function of reading a text, the target or first argument, some times.
+
+    The result may be as long as the text.
+    """
     return lambda called: (called.first.reading(factor), called.first.size if keeps_size else None)
 
 
@@ -526,7 +535,10 @@ def _equal(called: _Called) -> _Found:
 
 
 def _matches(called: _Called) -> _Found:
-    """A pattern in a text. Before 1.37, the function `matches`, other than the member, costs as much as any call."""
+    """Return the cost of matching a pattern in a text.
+
+    Before 1.37, the function `matches`, other than the member, costs as much as any call.
+    """
     if called.target is None and not is_at_least(called.of.release, "1.37"):
         return None
     text = _scaled(_plus(called.first.size.most, 1), _PER_CHARACTER)
@@ -556,7 +568,10 @@ def _replaces(called: _Called) -> _Found:
 
 
 def _replaced(text: int, old: int, new: int, *, is_kept: bool) -> int:
-    """The size of a text in which a part is replaced wherever that occurs; an empty one occurs between all characters."""
+    """Return the size of a text in which all occurrences of a part are replaced.
+
+    An empty part occurs between all characters.
+    """
     if old == 0:
         return _plus(_times(_plus(text, 1), new), text)
     return text if is_kept else _times(min(ceil(float(text) / float(old)), _LARGEST), new)
@@ -622,7 +637,10 @@ def _slices(called: _Called) -> _Found:
 
 
 def _squared(called: _Called) -> _Found:
-    """The cost of comparing each item of a list with each other one: `distinct` and `sort`; in `sortBy`, the keys."""
+    """Return the cost of comparing each item of a list with each other one.
+
+    This is for `distinct` and `sort`; in `sortBy`, keys are compared.
+    """
     size = (called.arguments[0] if called.arguments else called.first).size
     kind = called.overload.takes[-1].inside[0].name
     return _makes(size.times(size), 2 + _PER_CHARACTER if kind in ("string", "bytes") else 2)

@@ -64,7 +64,10 @@ def _holds_unfit(value: Any) -> bool:
 
 
 def _message(rule: Rule, value: Any, old: Any) -> str:
-    """The message that the CRD has for a broken rule: of its `messageExpression`, unless that fails, or its `message`."""
+    """Return the CRD's message for a broken rule.
+
+    It is that of the `messageExpression`, unless that fails, or the `message`.
+    """
     plain = rule_message(rule)
     expression = rule.get("messageExpression") or ""
     if not expression.strip():

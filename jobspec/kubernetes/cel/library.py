@@ -50,7 +50,10 @@ def as_returned(value: Any) -> Any:
 
 
 def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, str, cel.Overload]:
-    """The name of a function, its parameters as the library distinguishes overloads, and the overload."""
+    """Return a function's name, its parameters, and the overload of a signature.
+
+    The parameters are written as the library distinguishes overloads.
+    """
     call, _, result = signature.rpartition(" ")
     found = re.fullmatch(r"(.+?)\((.*)\)", call)
     assert found
@@ -75,7 +78,10 @@ _current = local()
 
 
 def _variable(name: str) -> Any:
-    """The value of a variable of the expression that this thread evaluates. Raises ValueError where it has none."""
+    """Return the value of a variable of the expression that this thread evaluates.
+
+    Raises ValueError if it has none.
+    """
     return _current.variables(name)
 
 
@@ -269,7 +275,10 @@ def _expressions(message: Any) -> Iterator[Any]:
 
 
 def _read_variable(expr: Any, name: str) -> None:
-    """Make a call of `variables.name`; `has(variables.name)` is true, or the error of the variable."""
+    """Turn a reading of `variables.name` into a call.
+
+    `has(variables.name)` is true, or the error of the variable.
+    """
     at, is_test, is_optional = expr.id, expr.select_expr.test_only, expr.call_expr.function == "_?._"
     expr.Clear()
     expr.id = at
@@ -295,7 +304,10 @@ def _as_map(struct: Any) -> None:
 
 
 def _as_loop(binding: Any) -> None:
-    """Make a loop over one value of what `optMap` is expanded to: there the library takes an item of an earlier loop that ended early."""
+    """Turn the expansion of `optMap` into a loop over one value.
+
+    Otherwise the library takes an item of an earlier loop that ended early.
+    """
     name, value, within = binding.accu_var, Expr(), Expr()
     value.CopyFrom(binding.accu_init)
     within.CopyFrom(binding.result)

@@ -110,7 +110,10 @@ class SchemaTypes:
         return Compilation("", uses_old_self, estimate=partial(estimate, checked, declared, self._release))
 
     def _add(self, schema: Schema, *, is_resource: bool = False) -> Declared | None:
-        """Add a schema and those inside it. Gives what it declares, None where CEL does not see its values."""
+        """Add a schema and all schemas inside, and return what it declares.
+
+        If CEL does not see its values, return None.
+        """
         found = self._declare(schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
         self._declared[id(schema)] = found
         return found
@@ -161,7 +164,10 @@ _LONGEST_NAMES = {"name": 253, "generateName": 252}
 
 
 def _fields_of(schema: Schema, release: str, *, is_resource: bool) -> Schema:
-    """The fields of an object; those that any object has are Kubernetes' own, unless the schema has all of them."""
+    """Return the fields of an object.
+
+    The fields that every object has are Kubernetes' own, unless the schema has all of them.
+    """
     fields = schema.get("properties") or {}
     inside = (fields.get("metadata") or {}).get("properties") or {}
     texts = [fields.get("kind"), fields.get("apiVersion"), inside.get("name"), inside.get("generateName")]
@@ -238,7 +244,10 @@ def _check_call(node: Call, checked: CheckedExpression) -> None:
 
 
 def _check_pattern(node: Call) -> None:
-    """Check a constant pattern; in `matches(text, pattern)`, a server takes both arguments for patterns."""
+    """Check a constant pattern.
+
+    In `matches(text, pattern)`, a server takes both arguments for patterns.
+    """
     patterns = [node.arguments[0]] if node.target is not None else node.arguments
     for each in map(fold, patterns):
         if each is not None and each.kind == "string" and (why := regex.complaint(each.value)):
@@ -246,7 +255,10 @@ def _check_pattern(node: Call) -> None:
 
 
 def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpression) -> None:
-    """Check that the items of a list, or the keys or values of a map, are of one type; each comes with whether it is optional."""
+    """Check that the items of a list, or the keys or values of a map, are of one type.
+
+    Each comes with True if it is optional.
+    """
     kinds = [_value_type(item, checked.type_at(item.at)) if optional else checked.type_at(item.at) for item, optional in items]
     for (item, _), kind in zip(items, kinds, strict=True):
         if kind != kinds[0]:

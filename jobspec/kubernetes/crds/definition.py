@@ -65,7 +65,10 @@ def _schemas(data: Data) -> Iterator[tuple[Path, Schema]]:
 
 
 def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) -> Problems:
-    """The problems of the schemas of all versions, as an update of *old* unless that is None; a schema that they share is checked once."""
+    """Yield the problems of the schemas of all versions. A shared schema is checked once.
+
+    If *old* is given, the definition is an update of it.
+    """
     versions = versions_of(data)
     stored = {version.get("name"): mapping(version, "schema").get("openAPIV3Schema") for version in versions_of(old or {})}
     found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
@@ -82,7 +85,10 @@ def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) ->
 
 
 def _kept_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> list[Problem]:
-    """The problems of a schema, which are looked for once: repositories hold the same CRD for each release, each a megabyte."""
+    """Return the problems of a schema, and keep them for the next call.
+
+    Repositories hold the same CRD for each release, each a megabyte.
+    """
     key = sha256(marshal.dumps(schema)).digest(), release, is_stored
     if key not in _kept:
         _kept[key] = list(_one_schema_problems(schema, meta, release, is_stored=is_stored))
@@ -93,7 +99,10 @@ _kept: dict[tuple[bytes, str, bool], list[Problem]] = {}
 
 
 def _one_schema_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> Problems:
-    """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too."""
+    """Yield the problems of a schema.
+
+    Defaults are checked if it is structural, rules if the defaults are valid, too.
+    """
     found, wrong_at = problems_of_structure(schema)
     yield from found
     if wrong_at is None:
@@ -226,7 +235,10 @@ def _versions(versions: list[Data], release: str) -> Problems:
 
 
 def _each(versions: list[Data], name: str) -> list[tuple[int, Any]]:
-    """One field of each version, with the version's index; only the first where all versions share it, since it is checked once then."""
+    """Return one field of each version, with the version's index.
+
+    If all versions share the field, return only the first, since it is checked once.
+    """
     values = [plain(version.get(name)) for version in versions]
     return list(enumerate(values[:1] if all(value == values[0] for value in values) else values))
 

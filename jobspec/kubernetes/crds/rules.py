@@ -48,7 +48,10 @@ class _Ruled(NamedTuple):
 
 
 class _Limit(NamedTuple):
-    """A place where a limit would make rules cheaper: inside a value, or, without steps, a list or a map around it."""
+    """A place where a limit would make rules cheaper.
+
+    It is inside a value, or, without steps, a list or a map around the value.
+    """
 
     path: Path
     keyword: str
@@ -73,7 +76,10 @@ class _RuleExpression(NamedTuple):
         return cost if self.is_message else cost * self._most_values([each.path for each in limits if each.steps is None], number)
 
     def _most_values(self, limited: Sequence[Path], number: int) -> int:
-        """How many values an object can have: as many as a request has room for, unless all lists and maps around have limits."""
+        """Return how many values an object can have.
+
+        That is as many as a request has room for, unless all lists and maps around the value have limits.
+        """
         limits = [number if each.path in limited and (each.limit is None or each.limit > number) else each.limit for each in self.at.around]
         if None not in limits:
             return prod(max(each or 0, 0) for each in limits)
@@ -115,7 +121,10 @@ def rule_problems(schema: Schema, invalid_at: Sequence[Path], release: str, *, i
 
 
 def _outermost(at: _Ruled) -> Iterator[_Ruled]:
-    """The outermost schemas with rules; the server declares the CEL types of each of them separately."""
+    """Yield the outermost schemas with rules.
+
+    The server declares the CEL types of each of them separately.
+    """
     if at.schema.get(VALIDATIONS):
         yield at
     else:
@@ -143,7 +152,10 @@ def _inner_schemas(at: _Ruled) -> Iterator[_Ruled]:
 
 
 def _problems_of_rules(at: _Ruled, expressions: list[_RuleExpression], *, is_stored: bool) -> Problems:
-    """The problems of the rules of a schema, without their cost; it adds the expressions that compile."""
+    """Yield the problems of a schema's rules, except their cost.
+
+    Expressions that compile are added to *expressions*.
+    """
     for index, rule in enumerate(at.schema[VALIDATIONS]):
         path: Path = (*at.path, VALIDATIONS, index)
         if at.types is None:
@@ -198,7 +210,10 @@ def _factor(cost: int, budget: int) -> str:
 
 
 def _remedy(expression: _RuleExpression, budget: int) -> str:
-    """The limits that make an expression cheap enough, the largest round number of those that do."""
+    """Return the limits that make an expression cheap enough.
+
+    Their number is the largest round one that does.
+    """
     for number in (1000, 100, 10):
         limits = _affordable_limits(expression, number, budget)
         if limits:
@@ -207,7 +222,10 @@ def _remedy(expression: _RuleExpression, budget: int) -> str:
 
 
 def _affordable_limits(expression: _RuleExpression, number: int, budget: int) -> list[_Limit]:
-    """The fewest places where the limit *number* makes an expression cheap enough; none if no limits do."""
+    """Return the fewest places where the limit *number* makes an expression cheap enough.
+
+    If no limits do, return none.
+    """
     found = expression.limits()
     if expression.cost(found, number) > budget:
         return []
@@ -219,7 +237,10 @@ def _affordable_limits(expression: _RuleExpression, number: int, budget: int) ->
 
 
 def _path_of(steps: Steps, path: Path, schema: Schema) -> Path | None:
-    """The path of the schema of a value inside that of *schema*; None for fields of any object that it does not have."""
+    """Return the path of the schema of a value inside *schema*.
+
+    If the schema lacks a field that every object has, return None.
+    """
     for step in steps:
         if step in ("@items", "@values"):
             keyword = "items" if schema["type"] == "array" else "additionalProperties"

@@ -77,7 +77,10 @@ def _root_problems(schema: Schema) -> Problems:
 
 
 def _structure(schema: Schema, path: Path, *, level: str = "root") -> Problems:
-    """Check a schema and those inside it (`validateStructuralInvariants`); *level* is `root`, `field` or `item`."""
+    """Check a schema and all schemas inside. *level* is `root`, `field` or `item`.
+
+    Follows `validateStructuralInvariants`.
+    """
     kind = schema.get("type", "")
     either, kept, embedded = (
         bool(schema.get(f"x-kubernetes-{each}")) for each in ("int-or-string", "preserve-unknown-fields", "embedded-resource")
@@ -118,7 +121,10 @@ def _resource_fields(schema: Schema, path: Path) -> Problems:
 
 
 def _int_or_string_keywords(schema: Schema) -> list[str]:
-    """The keywords that hold the permitted pattern for int-or-string: `anyOf`, or `allOf` with it in its first schema."""
+    """Return the keywords that hold the permitted pattern for int-or-string.
+
+    It is in `anyOf`, or in the first schema of `allOf`.
+    """
     found = ["anyOf"] if _are_int_or_string(schema.get("anyOf")) else []
     first = (schema.get("allOf") or [{}])[0]
     return [*found, "allOf"] if _are_int_or_string(first.get("anyOf")) else found
@@ -130,9 +136,9 @@ def _are_int_or_string(branches: list[Schema] | None) -> bool:
 
 
 def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Problems:
-    """Check the value validation of a schema: the schemas in `allOf`, `anyOf`, `oneOf` and `not`, and its pattern.
+    """Check the value validation of a schema: `allOf`, `anyOf`, `oneOf`, `not`, and its pattern.
 
-    *typed* are the keywords in which types are permitted, as part of the int-or-string pattern.
+    *typed*: the keywords in which types are permitted, as part of the int-or-string pattern.
     """
     for branch, at in branches(schema, path):
         if at[len(path)] != "anyOf" or "anyOf" not in typed:
@@ -142,7 +148,10 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Problem
 
 
 def _patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Problems:
-    """A warning at the first pattern in the schemas *inside* a schema, if the CEL library, which checks patterns, is not installed."""
+    """Yield a warning at the first pattern if the CEL library is not installed.
+
+    The library checks patterns. *inside*: the schemas inside a schema.
+    """
     path = next((path for node, path in inside if node.get("pattern")), None)
     if path is not None and not regex.is_available():
         message = "the patterns of the schema are not checked: the CEL library is not installed (cel-expr-python)"
@@ -164,9 +173,9 @@ def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Problem
 
 
 def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> Problems:
-    """The fields and items that the branches of *rules* (`allOf`, `anyOf`, `oneOf`, `not`) restrict, and the *schema* at *path* lacks.
+    """Yield the fields and items that branches restrict and the *schema* at *path* lacks.
 
-    *rules* are at the path *at* (`validateStructuralCompleteness`).
+    The branches of *rules*, at the path *at*, are `allOf`, `anyOf`, `oneOf` and `not`. Follows `validateStructuralCompleteness`.
     """
     for branch, inside in branches(rules, at):
         yield from _complete(branch, schema, path, inside)
@@ -219,7 +228,10 @@ def status_problems(keywords: list[str], schema: Schema) -> Problems:
 
 
 def _is_readable(schema: Schema) -> bool:
-    """Whether the server can convert a schema to a structural schema (`NewStructural`), apart from the schemas inside it."""
+    """True if the server can convert a schema to a structural one, schemas inside it aside.
+
+    Follows `NewStructural`.
+    """
     return not (
         any(schema.get(keyword) for keyword in _UNSUPPORTED)
         or "additionalItems" in schema
@@ -497,7 +509,10 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
 
 
 def _inner_decode_problems(value: Any, wanted: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
-    """The problems of decoding the schemas in a value, which has to be a mapping or a list: *wanted* is its type."""
+    """Yield the problems of decoding the schemas in a mapping or list.
+
+    *wanted*: the type that the value must have.
+    """
     if isinstance(value, wanted):
         for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if path[-1] != "dependencies" or isinstance(inner, dict):

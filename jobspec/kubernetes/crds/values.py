@@ -60,7 +60,10 @@ def _default(default: Any, schema: Schema, meta: Shape) -> Problems:
 
 
 def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Problems:
-    """The problems of a default inside `apiVersion`, `kind` or `metadata` of an object; unknown fields are pruned there."""
+    """Yield the problems of a default inside `apiVersion`, `kind` or `metadata` of an object.
+
+    Unknown fields are pruned there.
+    """
     whole = default
     for step in reversed(steps):
         whole = [whole] if step == 0 else {step: whole}
@@ -76,7 +79,10 @@ def _child_of(schema: Schema, name: str) -> Schema | None:
 
 
 def _pruned_fields(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Problems:
-    """The fields that the server would prune; *kept* if the list around the value preserves unknown fields."""
+    """Yield the fields that the server would prune.
+
+    *kept*: the list around the value preserves unknown fields.
+    """
     if isinstance(value, list):
         kept = schema is not None and (kept or bool(schema.get("x-kubernetes-preserve-unknown-fields")))
         items = (schema or {}).get("items")
@@ -109,7 +115,10 @@ def _embedded_resources(value: Any, schema: Schema, path: Path) -> Iterator[tupl
 
 
 def _values_in(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Any, Schema, Path]]:
-    """The fields, map values and items of a value that have a schema, each with it and with its path."""
+    """Yield the fields, map values and items of a value that have a schema.
+
+    Each comes with its schema and its path.
+    """
     if isinstance(value, dict):
         for name, inner in value.items():
             child = _child_of(schema, name)
@@ -142,7 +151,10 @@ def _resource(value: Data, path: Path) -> Problems:
 
 
 def _as_value(default: Any, schema: Schema, meta: Shape) -> Problems:
-    """The problems of a default by its schema and CEL rules, evaluated as for a create and as for an update of the same value."""
+    """Yield the problems of a default by its schema and CEL rules.
+
+    They are evaluated as for a create, and as for an update of the same value.
+    """
     found = [*_types(default, schema, _DEFAULT), *broken_branch(default, shape_of(_as_checked(schema), meta, is_branch=True), _DEFAULT)]
     yield from (problem.moved_to(problem.path[len(_DEFAULT) :]) for problem in found)
     if not found:
@@ -151,7 +163,10 @@ def _as_value(default: Any, schema: Schema, meta: Shape) -> Problems:
 
 
 def _as_checked(schema: Any) -> Any:
-    """The schema that a default is checked against: without int-or-string and loose types; formats without a type are those of strings."""
+    """Return the schema that a default is checked against.
+
+    It has no int-or-string and loose types. Formats without a type are those of strings.
+    """
     if isinstance(schema, list):
         return [_as_checked(inner) for inner in schema]
     if not isinstance(schema, dict):

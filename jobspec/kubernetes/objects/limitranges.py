@@ -108,7 +108,10 @@ def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
 
 
 def _exceeds(ratio: int, most: int, least: int) -> bool:
-    """Whether a ratio is above another, by the numbers that Go compares: whole ones where one of them is large."""
+    """True if a ratio is above another one, by the numbers that Go compares.
+
+    If one of them is large, these are whole numbers.
+    """
     whole = [min(-(-each // 1000), _LARGEST) for each in (ratio, most, least)]
     if all(each < _LARGE for each in whole):
         return ratio / 1000 > most / least

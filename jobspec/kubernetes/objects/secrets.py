@@ -79,7 +79,10 @@ def _missing(kind: str, key: str) -> Problem:
 
 
 def _is_json_object(value: bytes) -> bool:
-    """Whether Go reads the bytes as JSON into a map: an object, or null, without numbers that are too large for it."""
+    """True if Go reads the bytes as JSON into a map: an object, or null.
+
+    Numbers must not be too large for Go.
+    """
     import json
 
     try:

@@ -127,7 +127,10 @@ def toleration_annotation_problems(text: str, path: Path) -> Problems:
 
 
 def _decoded(text: str) -> list[Data] | None:
-    """The tolerations in a text of JSON, whose fields Go finds in any case; None if Go cannot decode it."""
+    """Decode the tolerations in a text of JSON. Go finds fields in any case.
+
+    If Go cannot decode the text, return None.
+    """
     import json
 
     def refuse(_: str) -> None:

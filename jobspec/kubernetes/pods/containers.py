@@ -62,7 +62,10 @@ def container_problems(spec: Data, path: Path, release: str) -> Problems:
 
 
 def _common(container: Data, spec: Data, names: set[str], path: Path, release: str) -> Problems:
-    """The problems that any container can have; *names* are those of others, and get its own. Two without a name have the same."""
+    """Yield the problems that any container can have.
+
+    *names*: the names of other containers; this one's is added. Two without a name have the same.
+    """
     name = container.get("name", "")
     yield from required_name(container, "name", "a container", bad_label_name, path)
     if name in names:
@@ -349,7 +352,10 @@ def _port_problems(container: Data, path: Path) -> Problems:
 
 
 def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
-    """The problems of host ports that containers which run at the same time share; each container comes with its path."""
+    """Yield the problems of host ports that containers running at the same time share.
+
+    Each container comes with its path.
+    """
     taken: set[tuple[str, str, int | None]] = set()
     for path, container in containers:
         for at, port in items_at(container, "ports", path):
@@ -378,7 +384,7 @@ def number_problems(number: int, path: Path) -> Problems:
 
 
 def _port_of_action(action: Data, path: Path) -> Problems:
-    """The problem of the `port` of an action, which is a number or the name of a port of the container."""
+    """Yield the problem of an action's `port`: a number or the name of a container's port."""
     port = action.get("port")
     if port is None:
         yield missing("port", action, path, "write the number of the port, or its name")
@@ -429,7 +435,10 @@ def _probe(name: str, probe: Data, path: Path) -> Problems:
 
 
 def _action(around: Data, known: tuple[str, ...], path: Path) -> Problems:
-    """The problems of the one action that a probe or hook takes; the server looks at the first, and refuses further ones."""
+    """Yield the problems of the only action of a probe or hook.
+
+    The server looks at the first action, and refuses further ones.
+    """
     given = [name for name in known if name in around]
     if not given:
         choices = ", ".join(f"`{name}`" for name in known)
@@ -490,9 +499,10 @@ _MOST_CODES = 255
 
 
 def _restarts(container: Data, path: Path, release: str, *, is_init: bool = False) -> Problems:
-    """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy.
+    """Yield the problems of a container's restart policy, and of its rules.
 
-    Before 1.34, only init containers have a policy, which makes them sidecars; 1.34 drops others, 1.35 has rules, and none for sidecars.
+    The server ignores rules in an init container without a policy. Before 1.34, only init containers have a policy, which makes them
+    sidecars; 1.34 drops others, 1.35 has rules, and none for sidecars.
     """
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if not is_at_least(release, "1.34"):

@@ -172,7 +172,10 @@ def without_disabled(spec: Data, release: str) -> Data:
 
 
 def _disabled(release: str) -> dict[str, tuple[str, ...]]:
-    """The field that an object is in -> the fields of the object whose features are off in a release."""
+    """Return the fields of each object whose features are off in a release.
+
+    The key is the name of the field that holds the object.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for since, fields in _ON_SINCE.items():
         if not is_at_least(release, since):

@@ -43,7 +43,10 @@ def changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> P
 
 
 def _repeats(problem: Problem, pod: Data) -> bool:
-    """Whether a problem of a request repeats that of the limit that the server copied it from."""
+    """True if a problem of a request repeats that of the limit it was copied from.
+
+    The server copies the limit.
+    """
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
     if problem.path[1] == "resources" and _have_containers(str(problem.path[-1]), pod.get("spec", {})):
@@ -52,7 +55,7 @@ def _repeats(problem: Problem, pod: Data) -> bool:
 
 
 def _have_containers(resource: str, spec: Data) -> bool:
-    """Whether a pod-level request is defaulted from the containers' requests, and not from the pod-level limit."""
+    """True if a pod-level request defaults to the containers' requests, not the pod's limit."""
     amounts = (each.get("resources", {}) for field in CONTAINERS for each in spec.get(field, ()))
     return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
@@ -212,7 +215,7 @@ def _repeated_keys(spec: Data, labels: dict[str, str], release: str) -> Problems
 
 
 def _of_volumes(spec: Data, metadata: Data, release: str) -> Problems:
-    """The problems of images as volumes, and of the names of claims that are made for the pod's ephemeral volumes."""
+    """Yield the problems of image volumes, and of the claims' names of ephemeral volumes."""
     from jobspec.kubernetes.pods.volumes import image_volume_problems, source_of
 
     if not is_at_least(release, "1.37"):  # from which on templates are asked for it, too
@@ -287,7 +290,7 @@ def _volumes_and_mounts(spec: Data, path: Path, release: str) -> Problems:
 
 
 def _account_and_deadline(spec: Data, path: Path) -> Problems:
-    """The problems of the name of a pod's ServiceAccount, and of a deadline that is no number of seconds."""
+    """Yield the problems of a ServiceAccount's name, and of a deadline that is no valid number."""
     field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
     if spec.get(field):
         yield from named(spec[field], "a ServiceAccount", bad_subdomain, (*path, field))
@@ -327,7 +330,10 @@ def _host_names(spec: Data, path: Path, release: str) -> Problems:
 
 
 def _address(text: str, path: Path, release: str) -> Problems:
-    """The problem of a text that is no IP address, or, from 1.36 on, one that programs read differently."""
+    """Yield the problem of a text that is no IP address.
+
+    From 1.36 on, an address that programs read differently is a problem, too.
+    """
     found, is_strict = sloppy_address(text), is_at_least(release, "1.36")
     if found is None or (is_strict and plain_address(text) is None):
         mapped = getattr(found, "ipv4_mapped", None) or found
@@ -381,7 +387,10 @@ def _dns_config(config: Data, path: Path, release: str) -> Problems:
 
 
 def _is_search_domain(domain: str) -> bool:
-    """Whether a text is a DNS subdomain whose labels may hold underscores, also at their beginning, but not at their end."""
+    """True if a text is a DNS subdomain whose labels may hold underscores.
+
+    Labels may begin with an underscore, but not end with one.
+    """
     import re
 
     label = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -461,7 +470,10 @@ def _contexts(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
 
 
 def _on_the_host(spec: Data, path: Path) -> Problems:
-    """The problems of `hostProcess`: all containers of a pod run on the Windows host itself, or none of them does."""
+    """Yield the problems of `hostProcess`.
+
+    Either all containers of a pod run on the Windows host itself, or none does.
+    """
     of_pod = _host_process(spec)
     own = [(at, _host_process(each)) for at, each in containers_of(spec, path)]
     for at, value in own:

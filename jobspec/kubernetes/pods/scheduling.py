@@ -270,7 +270,10 @@ def topology_spread_problems(spec: Data, path: Path, release: str) -> Problems:
 
 
 def _selected_key_problems(constraint: Data, path: Path) -> Problems:
-    """The problems of `matchLabelKeys` that are in one condition of the selector; those in several are reported in any release."""
+    """Yield the problems of `matchLabelKeys` that are in one condition of the selector.
+
+    Keys in several conditions are reported in any release.
+    """
     selector = constraint.get("labelSelector") or {}
     selected = {*(selector.get("matchLabels") or ()), *(each.get("key") for each in selector.get("matchExpressions") or ())}
     repeated = {each.path for each in repeated_key_problems(constraint, {}, path)}

@@ -69,7 +69,10 @@ def _is_parameter(name: str) -> bool:
 
 
 def _shared_with_host(name: str) -> str:
-    """The field of a pod by which a sysctl would apply to the whole node, such as `hostIPC`; empty for sysctls of the pod alone."""
+    """Return the field of a pod, such as `hostIPC`, by which a sysctl applies to the whole node.
+
+    For sysctls of the pod alone, return an empty string.
+    """
     first = next((each for each in name if each in "./"), ".")
     dotted = name.translate(str.maketrans("./", "/.")) if first == "/" else name
     dotted = dotted.partition("*")[0]
@@ -165,7 +168,10 @@ def _windows(options: Data, path: Path) -> Problems:
 
 
 def _bad_user(text: str) -> str:
-    """Why a text is no user, with or without a domain and a backslash before it; empty if it is one."""
+    """Return why a text is no user; empty if it is one.
+
+    A user may have a domain and a backslash before it.
+    """
     import re
 
     if not text:

@@ -101,7 +101,10 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
-    """The paths of changed pull policies. An empty one means the default; if both states have none, nothing changes."""
+    """Yield the paths of changed pull policies. An empty policy means the default.
+
+    If both states have none, nothing changes.
+    """
     for (path, new), (_, old) in zip(containers_of(now, (), CONTAINERS), containers_of(was, (), CONTAINERS), strict=True):
         is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
         if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
@@ -123,7 +126,10 @@ def _account(spec: Data) -> Any:
 
 
 def _without_token(was: Data, now: Data) -> Data:
-    """The stored spec without the volume of the token that the cluster mounts, unless the new spec has it, too."""
+    """Return the stored spec without the volume of the token that the cluster mounts.
+
+    If the new spec has the volume, too, it stays.
+    """
     kept = {each.get("name", "") for each in now.get("volumes", ())}
     tokens = {name for each in was.get("volumes", ()) if (name := each.get("name", "")).startswith(_ACCESS)} - kept
 
@@ -135,7 +141,10 @@ def _without_token(was: Data, now: Data) -> Data:
 
 
 def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
-    """A spec without the fields that can change; of a gated pod, also without what it requires of nodes, where the *other* spec differs."""
+    """Return a spec without the fields that can change.
+
+    If the pod is gated, its requirements on nodes are left out, too, if the *other* spec's differ.
+    """
     made = {field: each for field, each in spec.items() if field not in (*_FREE, *(("nodeSelector",) if is_gated else ()))}
     for field in CONTAINERS:
         if field in made:
@@ -176,7 +185,7 @@ def _without_seconds(toleration: Data) -> Data:
 
 
 def _described_change(path: Path, now: Data, was: Data) -> str:
-    """What changed at a path of the spec, in words."""
+    """Write what changed at a path of the spec, in words."""
     name, after, before = f"`{spell(path)}`", value_at(now, path), value_at(was, path)
     if before is None and after is not None:
         return f"{name} cannot be added to an existing pod"
@@ -229,7 +238,10 @@ def _reduced(value: Any, around: str) -> Any:
 
 
 def _compared_amount(text: str, *, rounded: bool = False) -> int | str:
-    """What an amount is compared by, up to a thousandth where it is *rounded* up by the server."""
+    """Return the key to compare an amount by.
+
+    *rounded*: up to a thousandth, as the server rounds.
+    """
     nanos = comparable(text)
     return -(-nanos // _MILLI) * _MILLI if rounded and isinstance(nanos, int) else nanos
 
@@ -289,7 +301,10 @@ def _gates(now: Data, was: Data) -> Problems:
 
 
 def _node_affinity(now: Data, was: Data) -> Problems:
-    """The problems of requirements on nodes, to whose terms conditions can be added while gates hold the pod back."""
+    """Yield the problems of changed requirements on nodes.
+
+    While gates hold the pod back, conditions can be added to their terms.
+    """
     path: Path = (*_SPEC, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
     new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))
     if old and len(new) != len(old):
@@ -301,7 +316,10 @@ def _node_affinity(now: Data, was: Data) -> Problems:
 
 
 def _only_adds(new: Data, old: Data) -> bool:
-    """Whether a term has the old conditions first; one without conditions stays without, since it fits no node."""
+    """True if a term has the old conditions first.
+
+    A term without conditions must stay without, since it fits no node.
+    """
     pairs = [(new.get(field, []), old.get(field, [])) for field in ("matchExpressions", "matchFields")]
     if not any(before for _, before in pairs):
         return not any(after for after, _ in pairs)

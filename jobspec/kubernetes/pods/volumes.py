@@ -183,7 +183,10 @@ def _iscsi(data: Data, path: Path) -> Problems:
 
 
 def _qualified_name(name: str, path: Path) -> Problems:
-    """The problem of a name that is not an iSCSI name; the server looks for an `iqn` anywhere in the text."""
+    """Yield the problem of a name that is not an iSCSI name.
+
+    The server looks for an `iqn` anywhere in the text.
+    """
     import re
 
     form = _QUALIFIED.get(name[:3])
@@ -275,7 +278,10 @@ def _downward_api(data: Data, path: Path) -> Problems:
 
 
 def _files(data: Data, path: Path, needed: tuple[str, ...], content: Rule | None = None) -> Problems:
-    """The problems of the items that become files of a volume; *content* gives the problems of where a file's content comes from."""
+    """Yield the problems of the items that become files of a volume.
+
+    *content*: returns the problems of the source of a file's content.
+    """
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     for at, item in items_at(data, "items", path):
         for field in needed:
@@ -316,14 +322,17 @@ def _projected(data: Data, path: Path) -> Problems:
 
 
 def _files_of(name: str, source: Data, path: Path) -> Iterator[tuple[Path, str]]:
-    """The files that a source of a projected volume names, each with the place of its path; those of tokens are left out."""
+    """Yield the files that a source of a projected volume names, with the place of the path.
+
+    Files of tokens are left out.
+    """
     if name in ("clusterTrustBundle", "podCertificate"):
         yield from (((*path, field), source[field]) for field in ("path", *_CERTIFICATE_FILES) if source.get(field))
     yield from (((*at, "path"), item["path"]) for at, item in items_at(source, "items", path) if item.get("path"))
 
 
 def _bundle(data: Data, path: Path) -> Problems:
-    """The problems of certificates of a ClusterTrustBundle that is named, or of those of a signer that have some labels."""
+    """Yield the problems of certificates of a ClusterTrustBundle, or of a signer by labels."""
     name, signer = data.get("name"), data.get("signerName")
     if name is None and signer is None:
         yield missing("name", data, path, "name a ClusterTrustBundle, or its `signerName`")

@@ -136,7 +136,7 @@ def _stateful_set_problems(data: Data, old: Data | None, release: str) -> Proble
 
 
 def _name_of_claim(claim: Data, path: Path) -> Problems:
-    """The problem of a claim's name, which is that of a volume of the pods."""
+    """Yield the problem of a claim's name, which is also the name of a volume of the pods."""
     name = text(mapping(claim, "metadata"), "name")
     if not name:
         message = "a template of claims has a name, which its volume in the pods has too"
@@ -146,9 +146,10 @@ def _name_of_claim(claim: Data, path: Path) -> Problems:
 
 
 def _pods_of(spec: Data) -> tuple[Data, list[int]]:
-    """The pod template of a StatefulSet's spec as it is checked, and where the first of its volumes stand in the written one.
+    """Return the pod template of a StatefulSet as it is checked, and the places of its volumes.
 
-    It has no names of hosts, which the pods get from the StatefulSet, and volumes for the claims, in the place of others of their names.
+    It has no names of hosts, which the pods get from the StatefulSet. It has volumes for the claims, in the place of others of their
+    names.
     """
     template, pod = mapping(spec, "template"), mapping(spec, "template", "spec")
     names = {text(mapping(claim, "metadata"), "name") for claim in structs(spec, "volumeClaimTemplates")}
@@ -227,7 +228,7 @@ def _strategy(spec: Data, field: str) -> tuple[str, Data, Path]:
 
 
 def _type_of_strategy(spec: Data, field: str, kinds: tuple[str, ...]) -> Problems:
-    """The problem of a strategy of another type, or of one that has a `rollingUpdate` and is of another type than that."""
+    """Yield the problem of an unknown strategy, or of a `rollingUpdate` in another strategy."""
     kind, _, at = _strategy(spec, field)
     yield from one_of(kind, kinds, (*at[:-1], "type"))
     if kind in kinds and kind != _ROLLING and is_given(mapping(spec, field), "rollingUpdate"):

@@ -56,7 +56,10 @@ def _job_problems(data: Data, old: Data | None, release: str) -> Problems:
 
 
 def _without_disabled(data: Data, release: str, *, is_new: bool) -> Data:
-    """A Job without the fields of features that are off in a release; a manager is dropped of new Jobs alone."""
+    """Return a Job without the fields of features that are off in a release.
+
+    A manager is dropped only from new Jobs.
+    """
     off = disabled_fields_of_job(release) - (set() if is_new else {"managedBy"})
     spec = mapping(data, "spec")
     return data if off.isdisjoint(spec) else {**data, "spec": {name: each for name, each in spec.items() if name not in off}}
@@ -79,7 +82,7 @@ def with_defaults(spec: Data) -> Data:
 
 
 def _host_names(data: Data, spec: Data) -> Problems:
-    """The problem of an Indexed Job whose last pod would get a host name that is not valid."""
+    """Yield the problem of an Indexed Job whose last pod would get an invalid host name."""
     completions = number(spec, "completions") or 0
     if text(spec, "completionMode") != "Indexed" or completions <= 0:
         return
@@ -443,7 +446,10 @@ def _selector_as_stored(selector: Any, of_server: dict[str, str]) -> Any:
 
 
 def _of_server(data: Data, old: Data, release: str) -> dict[str, str]:
-    """The labels that the server wrote into the pods, from 1.37 on, where an update may change them; empty before."""
+    """Return the labels that the server wrote into the pods, if an update may change them.
+
+    That is so from 1.37 on; before, there are none.
+    """
     if not is_at_least(release, "1.37"):
         return {}
     return {**dict.fromkeys(_NAMES, name_of_job(old)), **dict.fromkeys(_UIDS, _uid_of(data, old))}
@@ -471,7 +477,10 @@ def _template(new: Data, old: Data, job: Data, written: dict[str, str], release:
 
 
 def _is_at_rest(job: Data, release: str) -> bool:
-    """Whether a suspended Job has no pods left, and gets no more; before 1.36, whether it never started."""
+    """True if a suspended Job has no pods left, and gets no more.
+
+    Before 1.36, it must never have started.
+    """
     status = mapping(job, "status")
     if not is_at_least(release, "1.36"):
         return not is_given(status, "startTime")
@@ -480,14 +489,20 @@ def _is_at_rest(job: Data, release: str) -> bool:
 
 
 def _metadata_without_generated(template: Data, written: dict[str, str]) -> Data:
-    """The metadata of a template without the labels that the server adds; those whose values differ from the ones *written* stay."""
+    """Return the metadata of a template without the labels that the server adds.
+
+    Labels whose values differ from the ones *written* stay.
+    """
     own = mapping(template, "metadata")
     labels = {key: value for key, value in string_map(own, "labels").items() if key not in GENERATED or written.get(key, value) != value}
     return {name: each for name, each in {**own, "labels": labels}.items() if name != "creationTimestamp"}
 
 
 def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
-    """The old spec of the pods with the new values of what may change: the choice of nodes and, if *sized*, the resources."""
+    """Return the old spec of the pods with the new values of the fields that may change.
+
+    These are the choice of nodes and, if *sized*, the resources.
+    """
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
     on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
     taken = {name: new[name] for name in CHANGEABLE_OF_PODS if name in new}
@@ -499,7 +514,10 @@ def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
 
 
 def _sized(new: list[Data], old: list[Data]) -> list[Data]:
-    """The old containers with the resources of the new ones; a container whose name has changed keeps its own."""
+    """Return the old containers with the resources of the new ones.
+
+    A container whose name has changed keeps its own.
+    """
     if len(new) != len(old):
         return old
     made = []

@@ -140,7 +140,10 @@ def _addresses(asked: list[str], families: list[str], at: Path | None, release: 
 
 
 def _policy(spec: Data) -> str:
-    """The `ipFamilyPolicy` of a Service: by default single-stack, unless it is headless and has no selector."""
+    """Return the `ipFamilyPolicy` of a Service.
+
+    By default it is single-stack, unless the Service is headless and has no selector.
+    """
     default = "RequireDualStack" if text(spec, "clusterIP") == _NONE and not string_map(spec, "selector") else _SINGLE
     return text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default
 
@@ -221,7 +224,10 @@ def _node_ports(ports: list[Data], kind: str, *, is_new: bool) -> Problems:
 
 
 def _allocated(ports: list[Data]) -> Problems:
-    """The problems of node ports that are asked for twice; those of one number, of several protocols, share one."""
+    """Yield the problems of repeated node ports.
+
+    Ports of one number and several protocols share a node port.
+    """
     taken: set[int] = set()
     shared: dict[int, int] = {}
     for index, port in enumerate(ports):
@@ -387,7 +393,10 @@ def _families(new: Data, old: Data) -> Problems:
 
 
 def _released(new: Data, old: Data) -> Problems:
-    """The problem of dropping the second family or address, where the policy, or else the stored one, is dual-stack."""
+    """Yield the problem of dropping the second family or address under a dual-stack policy.
+
+    The policy is the new one, or else the stored one.
+    """
     policy = text(new, "ipFamilyPolicy") if is_given(new, "ipFamilyPolicy") else _policy(old)
     fewer = [name for name in ("clusterIPs", "ipFamilies") if len(texts(new, name)) == 1 and len(texts(old, name)) == 2]
     if policy != _SINGLE and fewer:
@@ -435,7 +444,7 @@ def _ports(new: Data, old: Data, kind: str, was: str) -> Data:
 
 
 def _address(text: str, release: str) -> Address | None:
-    """The IP address that a text is; from 1.36 on, only one that all programs read alike."""
+    """Parse an IP address. From 1.36 on, all programs must read it alike."""
     return plain_address(text) if is_at_least(release, "1.36") else sloppy_address(text)
 
 
