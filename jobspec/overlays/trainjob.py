@@ -233,7 +233,7 @@ class TrainJobPods:
         return child.with_value({key: inner for key, inner in inside.items() if inner})
 
     def _report_unreached(self, field: str, value: MarkedTree, path: Path) -> None:
-        """Report a field of the training container that `spec.trainer` takes and does not bring to the pods."""
+        """Report a field of the training container that `spec.trainer` does not bring to the pods."""
         if only_removes(value):
             return
         if self.runtime.trainer_job() is None:
@@ -378,7 +378,10 @@ def _without_useless_container_removals(patch: MarkedTree, own: MarkedTree | Non
 
 
 def _removals(item: MarkedTree, own: MarkedTree | None) -> list[MarkedTree]:
-    """The removals of those items of *own* that an item says to remove, by `name`: mounts have another key in pods than in entries."""
+    """Return the removals of items of *own* by `name`, for an item that says what to remove.
+
+    Mounts have another key in pods than in entries.
+    """
     keys = item.value.keys() - {REMOVE}
     found = [each for each in items(own) if all(same_field(item, each, key) for key in keys)]
     return [item.with_value({"name": each.value["name"], REMOVE: item.value[REMOVE]}) for each in found]
