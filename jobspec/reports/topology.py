@@ -90,7 +90,7 @@ def _name_of(tree: MarkedTree) -> str:
 
 
 def _short(name: str, job: str) -> str:
-    """A name without that of the job, which is long and says nothing of the topology."""
+    """Return a name without the job's name, which is long and says nothing of the topology."""
     return visible(JOB_NAME + name[len(job) :] if name == job or name.startswith(f"{job}-") else name)
 
 
