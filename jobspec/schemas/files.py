@@ -97,7 +97,10 @@ def _without_facts(structure: Structure, facts: tuple[str, ...]) -> Structure:
 
 
 def _root(structure: Structure, resource: Resource) -> Structure:
-    """The structure of the root object, with its metadata and the paths of the scale subresource."""
+    """Return the structure of the root object.
+
+    It has the object's metadata and the paths of the scale subresource.
+    """
     fields = structure["fields"]
     root = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
     if resource.scale:
@@ -106,7 +109,10 @@ def _root(structure: Structure, resource: Resource) -> Structure:
 
 
 class _ShapeTable:
-    """The shapes so far, each once; one that refers to others comes behind them, but for the first of a model's file."""
+    """The shapes so far, each once. A shape comes behind the shapes that it refers to.
+
+    The first shape of a model's file is an exception.
+    """
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.rows = rows

@@ -184,9 +184,9 @@ def _scalar_schema(kind: str, form: str) -> dict[str, Any]:
 
 
 def _merging(structure: Structure) -> dict[str, Any]:
-    """How patches merge a list: by the keys of overlays, even if the release's CRD declares none.
+    """Return how patches merge a list: by the keys of overlays.
 
-    kustomize does not support a key that is a list, such as `targetJobs`.
+    That is so even if the release's CRD declares none. kustomize does not support a key that is a list, such as `targetJobs`.
     """
     keys = structure.get("merge", [])
     if not keys or any("items" in structure["items"]["fields"][key] for key in keys):

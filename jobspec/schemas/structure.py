@@ -48,7 +48,10 @@ def facts_of(resource: base.Resource, release: str, version: str, facts: Iterabl
 
 
 def _context_of(resource: base.Resource, release: str, version: str) -> _Context:
-    """The releases that decide about a kind, and its version, as if `v1beta2` were release 2 of `v1beta`."""
+    """Return the releases that decide about a kind, with the kind's version.
+
+    `v1beta2` counts as release 2 of `v1beta`.
+    """
     version = version or resource.version
     stem = version.rstrip("0123456789")
     releases = {resource.component: release, stem: version.removeprefix(stem), **RELEASES[resource.component][release]}
@@ -74,7 +77,7 @@ def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The releases that decide which facts hold, and whether the API server itself has the kind."""
+    """The releases by which facts hold. *builtin*: the API server itself has the kind."""
 
     releases: dict[str, str]
     _: KW_ONLY

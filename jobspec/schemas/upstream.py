@@ -55,7 +55,10 @@ def table(releases: Mapping[str, tuple[Document, Iterable[Document]]]) -> str:
 
 
 def _defaults(documents: Iterable[Document]) -> dict[tuple[str, str], Any]:
-    """The defaults of fields by definition and field; zeros, which mean the same as an absent field in Go, are left out."""
+    """Return the defaults of fields by definition and field.
+
+    Zeros are left out: they mean the same as an absent field in Go.
+    """
     return {
         (name, field): schema["default"]
         for document in documents
