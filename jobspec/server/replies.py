@@ -282,7 +282,10 @@ def at_field(question: Question, rule: str, message: str, field: str, *, hint: s
 
 
 def _entry(value: Any, message: str) -> Path:
-    """The step to the entry of a map, such as labels, that has the quoted text as key or value: servers name the map only."""
+    """Return the step to the entry of a map that has the quoted text as key or value.
+
+    Servers name only the map, such as labels.
+    """
     quoted = _QUOTED_VALUE.match(message)
     if not quoted or not isinstance(value, dict):
         return ()
