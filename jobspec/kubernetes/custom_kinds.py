@@ -203,7 +203,10 @@ class JSONSchema:
     """
 
     def __init__(self, file: str, schema: Any, uri: str, read: Callable[[str], Any]) -> None:
-        """*uri* is the file's own; *read* gives the content of another that it refers to, and raises JobspecError where it cannot."""
+        """Take the schema of a file and the file's *uri*.
+
+        *read* returns the content of another URI that the schema refers to, and raises JobspecError if it cannot.
+        """
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import Draft7Validator, validator_for
         from referencing import Registry, Resource

@@ -45,7 +45,10 @@ def _visit(
     *,
     unnamed: bool = False,
 ) -> Problems:
-    """The broken rules of a value and of all values inside it; *around* is the nearest value around it with a counterpart."""
+    """Yield the broken rules of a value and of all values inside.
+
+    *around*: the nearest value around it with a counterpart.
+    """
     if value is None or not (shape.ruled_on_create or (before and shape.ruled_on_update)):
         return
     old = before.old if before else None

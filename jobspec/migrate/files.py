@@ -175,7 +175,7 @@ def migrate_project(
     sources: dict[str, Source] = {}
 
     def reader(texts: Mapping[str, str]) -> ReadFile:
-        """Reads the files of the project, some of which have another text now, and keeps them by the names that diagnostics show."""
+        """Read the files of the project, or their new *texts*, and keep them by their shown names."""
 
         def read_one(path: str) -> Source:
             found = read(path)

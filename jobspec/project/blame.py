@@ -93,7 +93,7 @@ class Blame:
         text: str,
         stages: Sequence[Stage] | None = None,
     ) -> None:
-        """*text* is that of the rendered file; *stages*: those of the variant, where they are made already."""
+        """*text*: the rendered file's text; *stages*: the variant's stages, if they are made already."""
         stages = stages_of(variant, project, cluster) if stages is None else stages
         self._histories = _HistoryReader(variant, project, cluster, document, stages)
         (rendered,), _ = read(text, file="")

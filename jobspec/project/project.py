@@ -119,7 +119,10 @@ class Sources:
     """
 
     def __init__(self, read: ReadFile, cluster: Cluster, find: Callable[[str], Cluster] | None = None) -> None:
-        """*find*: gives the cluster at a path that a variant names; without it, all variants meet the one cluster."""
+        """*find*: returns the cluster at a path that a variant names.
+
+        Without it, all variants meet the one cluster.
+        """
         self._find = find
         self._read = read
         self._cluster = cluster

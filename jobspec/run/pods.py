@@ -50,7 +50,7 @@ class LocalPod:
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """The local substitute for a cluster: the addresses of pods, and the objects that hold values."""
+    """The local substitute for a cluster: addresses of pods, and objects with values."""
 
     addresses: Addresses
     sources: ObjectValues

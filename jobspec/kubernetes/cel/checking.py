@@ -106,10 +106,9 @@ class CheckedExpression:
         lenient: bool = False,
         patches: bool = False,
     ) -> None:
-        """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
+        """Check *tree*. *fields*: the fields of each object type, by its name.
 
-        For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`. *release*: that of
-        Kubernetes whose functions a new rule can call; without one, the newest. *patches*: it may write changes of objects.
+        Raises CompileError if types do not fit together.
         """
         self.tree = tree
         self._lenient = lenient

@@ -114,9 +114,9 @@ class Program:
         unknown: Collection[tuple[str, ...]] = (),
         patches: bool = False,
     ) -> None:
-        """*fields*, *patches*: as of `CheckedExpression`. *unknown*: paths, from a variable on, of values that are errors to read.
+        """Take *fields* and *patches* as `CheckedExpression` does.
 
-        Raises RuntimeError, with the reason, for an expression that cannot be compiled.
+        *unknown*: paths, from a variable on, of values that are errors to read.
         """
         within = environment(tuple(variables))
         self.tree = parse(text, within)

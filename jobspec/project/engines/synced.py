@@ -18,7 +18,10 @@ class SyncedObject:
     __slots__ = ("group_kind", "is_fixed", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
 
     def __init__(self, document: Document, place: Mark | None = None) -> None:
-        """*place*: where its name is written; without it the document's marks are made to find that, which takes long."""
+        """*place*: where the object's name is written.
+
+        If it is None, the document's marks are made to find the place, which takes long.
+        """
         self.group_kind = document.group_kind
         self.name = document.name
         self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
