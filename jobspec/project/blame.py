@@ -93,7 +93,7 @@ class Blame:
         text: str,
         stages: Sequence[Stage] | None = None,
     ) -> None:
-        """*text*: the rendered file's text; *stages*: the variant's stages, if they are made already."""
+        """*text*: the text of the rendered file; *stages*: the variant's stages, if already made."""
         stages = stages_of(variant, project, cluster) if stages is None else stages
         self._histories = _HistoryReader(variant, project, cluster, document, stages)
         (rendered,), _ = read(text, file="")
@@ -316,9 +316,9 @@ def stages_of(
 ) -> list[Stage]:
     """Return the stages of a variant, each with one more layer than the one before.
 
-    The first is the base in its own namespace, the second the base in the namespace of the defaults. Then each overlay follows. The layer
-    of the defaults comes before the variant's own layer. The last stage has all layers, but not yet the job's name. *known* keeps the
-    stages of overlays that variants share.
+    The first stage is the base alone, the second the base in the namespace of the defaults. The further stages are in the variant's own
+    namespace, with one overlay more each. The layer of the defaults comes before the variant's own layer. The last stage does not have
+    the job's name yet. *known* keeps the stages of overlays that variants share.
     """
     base = variant.base.documents
     inside = [in_namespace(each, variant.namespace) for each in base]

@@ -416,7 +416,7 @@ def project_in(source: Source) -> LoadedProject | FileResult:
 def whole(source: Source, read: ReadFile, cluster: Cluster | None = None) -> Whole:
     """Read and render the project in a file, with the files that it names.
 
-    Without a *cluster*, the project meets one of its own releases.
+    If no *cluster* is given, the project meets a cluster of its own releases.
     """
     project = project_in(source)
     if isinstance(project, FileResult):
