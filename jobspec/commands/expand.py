@@ -14,7 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.documents.writer import write
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.workloads import KINDS, is_workload
+from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.reports.expansion import ordered, table, with_origin
 from jobspec.session.applied import AppliedFile
 from jobspec.session.delivery import deliver
@@ -83,7 +83,7 @@ def run(options: Options) -> int:
     results = [*run_context.remarks, *given.files]
     accepted = given.applied if all(each.valid for each in results) else []
     documents = [document for each in accepted for document in each.checked.documents]
-    if accepted and not any(map(is_workload, documents)):
+    if accepted and not any(map(takes_overlays, documents)):
         kinds = " and no ".join(kind for _, kind in KINDS)
         raise JobspecError(f"nothing to expand: the files hold no {kinds}{unbuilt(given.read, 'expand')}")
     world = None
@@ -108,7 +108,7 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
     reported: dict[str, list[Diagnostic]] = {}
     for file in files:
         target, policies = file.cluster.target, policies_in(file.cluster)
-        for written in filter(is_workload, file.checked.documents):
+        for written in filter(takes_overlays, file.checked.documents):
             context, job = file.context, written
             if policies is not None:
                 from jobspec.operators.policies import changed_job, changed_objects

@@ -16,7 +16,7 @@ from jobspec.documents.atomic_writes import add_files
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.project.import_overlays import Original
 from jobspec.project.importing import Destination, Planned, plan
 from jobspec.project.project import OUTPUT, LoadedProject
@@ -102,7 +102,7 @@ def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) ->
     planned = plan_project(Options(), ProjectFiles(PROJECT_FILE)).with_variants()
     made = {}
     for variant in planned.variants:
-        base = next(filter(is_workload, variant.base.documents))
+        base = next(filter(takes_overlays, variant.base.documents))
         namespace = str(variant.namespace.value) if variant.namespace else base.namespace
         if not variant.hashed:
             made[base.group_kind, variant.job_name.value, namespace] = variant.name
@@ -134,7 +134,7 @@ def _summary(planned: Planned, read: Sequence[tuple[Found, Checked]]) -> Iterato
         )
         yield f"  {each.name}: {each.item.original.file}{f', by the overlays {overlays}' if overlays else ''}\n"
     for file, answer in read:
-        if not any(map(is_workload, answer.documents)):
+        if not any(map(takes_overlays, answer.documents)):
             yield f"skipped {file.path}: no training job\n"
 
 

@@ -34,7 +34,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
-from jobspec.operators.workloads import QUEUE, is_workload
+from jobspec.operators.workloads import QUEUE, takes_overlays
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
@@ -134,7 +134,7 @@ class ClientView:
     def jobs(self, name: str) -> list[LintedJob]:
         """The jobs of a file with their pods; without the jobs that cannot be expanded."""
         cluster = self.snapshot.cluster
-        found = [each for each in self.documents(name) if is_workload(each)]
+        found = [each for each in self.documents(name) if takes_overlays(each)]
         if not found:
             return []
         others = [each for each in self.all_documents() if each.file != name]
@@ -210,10 +210,10 @@ def steps_of(structure: Any, path: Path) -> list[str]:
 def _blame(view: ClientView, name: str, document: Document, path: Path) -> list[str]:
     """Where the values of a field come from in the variants of a base, variants with the same answer together."""
     answers: dict[str, list[str]] = {}
-    for plan, variant in view.variants(name)[:_MOST] if is_workload(document) else ():
+    for plan, variant in view.variants(name)[:_MOST] if takes_overlays(document) else ():
         cluster = plan.met_by(variant)
         checked, made = documents_of(variant, cluster)
-        files = [(file, each) for file, each in made.items() if is_workload(each)] if checked.result.valid else []
+        files = [(file, each) for file, each in made.items() if takes_overlays(each)] if checked.result.valid else []
         for _, job in files:
             content = as_rendered(rendering.text_of([job], cluster.target)).decode()
             blame = Blame(variant, plan.project, cluster, job, content)
@@ -395,7 +395,7 @@ def _of_project(view: ClientView, name: str, path: Path) -> Iterator[Offer]:
                 file = os.path.relpath(each.file, folder or os.curdir)
                 yield file, str(value_at(each.data, ("spec", "description")) or "an overlay of this repository"), file
     if path[-1:] == ("base",):
-        files = dict.fromkeys(each.file for each in view.all_documents() if is_workload(each))
+        files = dict.fromkeys(each.file for each in view.all_documents() if takes_overlays(each))
         yield from ((each, "", each) for each in (os.path.relpath(file, folder or os.curdir) for file in files))
 
 

@@ -11,7 +11,7 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.world.judging import judge, objects_for
 from jobspec.world.policies import parameters_in
 
@@ -87,7 +87,7 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
         return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
     if has_error(applied.diagnostics):
-        settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
+        settled = [result_of(row, "invalid") if takes_overlays(row) else row for row in base.result.documents]
         return manifests.changed(documents=base.documents, diagnostics=applied.diagnostics, settled=settled)
     return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
 

@@ -15,7 +15,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text, with
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import REPLICATED_JOB, is_workload, released, resumed
+from jobspec.operators.workloads import REPLICATED_JOB, released, resumed, takes_overlays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
     if given.group_kind in kinds.RUNTIMES:
         job = _stand_in(given)
         referred = [given]
-    elif is_workload(given):
+    elif takes_overlays(given):
         job = released(given)
         referred = documents.referred(given)
     else:

@@ -21,7 +21,7 @@ from jobspec.kubernetes.structural import filled
 from jobspec.migrate.facts import Difference, JobFacts, compared, job_facts, with_whole_items
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names, runtime_of
-from jobspec.operators.workloads import is_workload, suspended
+from jobspec.operators.workloads import suspended, takes_overlays
 from jobspec.schemas import shapes
 from jobspec.world.judging import judge
 from jobspec.world.world import Cluster, StoredObjects
@@ -183,8 +183,8 @@ def needed_first(
     The stored jobs have the defaults of the *old* releases, and no longer the fields that the cluster does not know. If jobs need not be
     changed first, return an empty string.
     """
-    stored = [_filled(_filled(each, old), cluster.target) for each in before if is_workload(each)]
-    wanted = [each for each in after if is_workload(each)]
+    stored = [_filled(_filled(each, old), cluster.target) for each in before if takes_overlays(each)]
+    wanted = [each for each in after if takes_overlays(each)]
     if not _refuses(stored, wanted, cluster):
         return ""
     return "recreated" if _refuses(list(map(suspended, stored)), list(map(suspended, wanted)), cluster) else "suspended"

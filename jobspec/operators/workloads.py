@@ -157,7 +157,7 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
             yield from _pod_specs_in(child, (*path, step), depth - 1)
 
 
-def is_workload(document: Document | DocumentResult) -> bool:
+def takes_overlays(document: Document | DocumentResult) -> bool:
     """Whether overlays can be applied to the document."""
     return (document.api_version, document.kind) in KINDS
 

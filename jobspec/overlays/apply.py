@@ -84,7 +84,7 @@ def apply(documents: Sequence[Document], overlays: Sequence[LoadedOverlay], targ
     *there*: further runtimes that the jobs may use.
     """
     context = [*documents, *there]
-    jobs = [overlaid(each, context, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
+    jobs = [overlaid(each, context, overlays, target) for each in documents if overlays and workloads.takes_overlays(each)]
     return Applied(documents, jobs, overlays, target, there)
 
 

@@ -20,7 +20,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.documents.reader import read
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import LoadedOverlay
@@ -180,7 +180,7 @@ class _HistoryReader:
 
         It was made of quantities as they are written.
         """
-        if value.path != ("metadata", "name") or not (self._variant.hashed and is_workload(self._document)):
+        if value.path != ("metadata", "name") or not (self._variant.hashed and takes_overlays(self._document)):
             return []
         return [Cause("hash", "spec", self._document.name.rpartition("-")[2], self._document.marks.nearest(("spec",)).place())]
 
@@ -298,7 +298,7 @@ class Stage:
 
     def settings(self) -> Sequence[OverlayValue]:
         """Return what the last layer of the stage sets and removes in the job."""
-        jobs = [each for each in self._before if is_workload(each)]
+        jobs = [each for each in self._before if takes_overlays(each)]
         return overlaid(jobs[0], [*self._before, *self._cluster.lookups], self._overlays, self._cluster.target).settings
 
     def counterpart(self, document: Document) -> Document | None:
@@ -306,8 +306,8 @@ class Stage:
 
         That is the job, or else the object of the same kind and name.
         """
-        is_job, identity = is_workload(document), (document.group_kind, document.name)
-        alike = (each for each in self.documents if (is_job and is_workload(each)) or (each.group_kind, each.name) == identity)
+        is_job, identity = takes_overlays(document), (document.group_kind, document.name)
+        alike = (each for each in self.documents if (is_job and takes_overlays(each)) or (each.group_kind, each.name) == identity)
         return next(alike, None)
 
 

@@ -11,7 +11,7 @@ from jobspec.apis.kinds import COMPONENTS
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, walk
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
@@ -171,7 +171,7 @@ class _Between:
     def variant(self, name: str) -> VariantChange:
         """Return the change of a variant."""
         old, new = self._before.documents(name), self._after.documents(name)
-        old_job, new_job = next(filter(is_workload, old), None), next(filter(is_workload, new), None)
+        old_job, new_job = next(filter(takes_overlays, old), None), next(filter(takes_overlays, new), None)
         objects = [*self._objects(name, old_job, new), *self._gone(old, new_job)]
         return VariantChange(
             name,
@@ -191,7 +191,7 @@ class _Between:
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
-                yield ObjectChange(document, "new-run" if is_workload(document) else "created")
+                yield ObjectChange(document, "new-run" if takes_overlays(document) else "created")
 
     def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
         """Return the change to the job that follows another one.
@@ -222,7 +222,7 @@ class _Between:
 
         It is of the same kind, under a new name, and the other job is removed.
         """
-        is_next = is_workload(new) and new.group_kind == old.group_kind
+        is_next = takes_overlays(new) and new.group_kind == old.group_kind
         return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
 
     def _changes(self, old: Document, new: Document, name: str) -> list[FieldChange]:
@@ -231,7 +231,7 @@ class _Between:
         if new.kind == "Secret":
             return [each.masked() if each.path[0] in SECRET_PARTS else each for each in found]
         before, after = self._before.variants.get(name), self._after.variants.get(name)
-        if before and after and is_workload(new):
+        if before and after and takes_overlays(new):
             return list(map(ChangedLines(before, after, self._after.cluster(name)), found))
         return found
 
@@ -316,7 +316,7 @@ class ChangedLines:
         if overlay.name not in self._without:
             rest = [each for each in self._new.overlays if each is not overlay]
             documents, _ = objects_of(replace(self._new, overlays=rest, shared=None), self._cluster)
-            job = next(filter(is_workload, documents), None)
+            job = next(filter(takes_overlays, documents), None)
             self._without[overlay.name] = fields_of(job, self._cluster.target) if job else None
         return self._without[overlay.name]
 

@@ -17,7 +17,7 @@ from jobspec.documents.document import Document
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.project.engines.replacement import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
@@ -177,7 +177,7 @@ def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) ->
     The committed job has the same name.
     """
     context, _ = objects_of(variant, cluster)
-    new = next(filter(is_workload, context))
+    new = next(filter(takes_overlays, context))
     old = next(iter(documents_in(committed)), None)
     if old is None or identity_of(old) != identity_of(new):
         return

@@ -29,7 +29,7 @@ from jobspec.journey.reading import read
 from jobspec.journey.steps import Source
 from jobspec.operators.accelerators import is_accelerator
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.schemas import shapes
@@ -125,7 +125,7 @@ class _Trials:
     def _applied(self, text: str, overlays: Sequence[LoadedOverlay]) -> list[Document]:
         """The documents of a text with overlays applied; none where something is wrong with either."""
         manifests = self._read(text)
-        if manifests.diagnostics or not any(map(is_workload, manifests.documents)):
+        if manifests.diagnostics or not any(map(takes_overlays, manifests.documents)):
             return []
         found = apply(manifests.documents, overlays, self._target)
         return [] if has_error(found.diagnostics) else found.documents
@@ -154,7 +154,7 @@ class _Trials:
 
         So earlier paths stay valid.
         """
-        job = next(filter(is_workload, self._applied(text, overlays)))
+        job = next(filter(takes_overlays, self._applied(text, overlays)))
         shape = shapes.load(job.api_version, job.kind, self._target)
         paths = layered(job.marks, overlay.name, shape)
         values = [[path] for path in paths if {"command", "args"}.isdisjoint(map(str, path[-2:]))]  # of arguments, words are cut
@@ -167,7 +167,7 @@ class _Trials:
         """
         shorter = text
         for path in cuts:
-            marks = next(filter(is_workload, self._read(shorter).documents)).marks
+            marks = next(filter(takes_overlays, self._read(shorter).documents)).marks
             if not exists(marks, path):
                 return text
             try:
@@ -389,7 +389,7 @@ class Original:
         self.file = file
         self.documents = documents
         """What the variant has to render to."""
-        self.job = next(filter(is_workload, documents))
+        self.job = next(filter(takes_overlays, documents))
         self.text = text
         """YAML of these documents, with the file's own bytes where it is YAML in which each job has its own part."""
         self.is_fixed = "\r" in text or has_alias(text)
@@ -404,7 +404,7 @@ def originals(file: str, text: str, documents: Sequence[Document], target: Targe
     A companion stays beside the first job; a runtime goes with each job that names it, since a job cannot be checked without.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    jobs = [each for each in documents if is_workload(each)]
+    jobs = [each for each in documents if takes_overlays(each)]
     if not jobs:
         return []
     parts = _parts(jobs, documents)
@@ -431,7 +431,7 @@ def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list
         for job in jobs
     }
     runtimes = {id(each) for found in named.values() for each in found}
-    others = [each for each in documents if not is_workload(each) and id(each) not in runtimes]
+    others = [each for each in documents if not takes_overlays(each) and id(each) not in runtimes]
     belonging = [[job, *named[id(job)], *(others if job is jobs[0] else ())] for job in jobs]
     return [[each for each in documents if any(each is other for other in part)] for part in belonging]
 

@@ -22,7 +22,7 @@ from jobspec.documents.writer import is_plain
 from jobspec.journey import reading
 from jobspec.journey.rendering import as_stored
 from jobspec.journey.steps import Source
-from jobspec.operators.workloads import KINDS, is_workload
+from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, object_key, shipped_overlays
@@ -373,7 +373,7 @@ def documents_in(text: str, target: Target) -> Sequence[Document]:
 
 def job_in(text: str, target: Target) -> Document:
     """Return the training job of a base's text."""
-    return next(filter(is_workload, documents_in(text, target)))
+    return next(filter(takes_overlays, documents_in(text, target)))
 
 
 def _without_in_all(text: str, path: Path, target: Target) -> str:
@@ -433,10 +433,10 @@ def _skeleton(each: Import, target: Target) -> str:
     from json import dumps
 
     documents = documents_in(each.text, target)
-    job = next(filter(is_workload, documents))
+    job = next(filter(takes_overlays, documents))
     metadata = {name: value for name, value in (job.data.get("metadata") or {}).items() if name not in _OWN}
     data = {**job.data, "metadata": metadata}
-    others = [other.data for other in documents if not is_workload(other)]
+    others = [other.data for other in documents if not takes_overlays(other)]
     return dumps([_without_flags(data, job), others], sort_keys=True)
 
 

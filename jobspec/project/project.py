@@ -18,7 +18,7 @@ from jobspec.journey import checking, reading
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Source
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.project.matrix import Spelling
 from jobspec.world.world import Cluster
@@ -149,7 +149,7 @@ class Sources:
         except Unreadable as error:
             return str(error)
         checked = check(reading.read(source, self._cluster.target), self._cluster.for_bases())
-        jobs = [each for each in checked.documents if is_workload(each)]
+        jobs = [each for each in checked.documents if takes_overlays(each)]
         if checked.result.valid and len(jobs) != 1:
             return f"a base must hold one training job; this file holds {len(jobs) or 'none'}"
         return Base(source.name, checked.documents, checked.result.diagnostics)

@@ -21,7 +21,7 @@ from jobspec.journey.references import resolve
 from jobspec.journey.steps import Checked, Manifests
 from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.programs.command_lines import FLAGS
@@ -45,7 +45,7 @@ class RenderedObject:
     def __init__(self, file: str, document: Document, text: str, job_name: Mark) -> None:
         self.file = file
         """Name of its file in the variant's folder."""
-        self.is_job = is_workload(document)
+        self.is_job = takes_overlays(document)
         self.identity = identity_of(document)
         self.synced = SyncedObject(document, job_name if self.is_job else None)
         """The object as an engine sees it."""
@@ -80,7 +80,7 @@ def render_variant(variant: PlannedVariant, cluster: Cluster, *, outcome: bool =
     checked, files = documents_of(variant, cluster, outcome=outcome)
     job_name = variant.job_name.mark
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
-    earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
+    earlier = [path for each in files.values() if variant.history and takes_overlays(each) for path in variant.history.earlier(each)]
     return RenderedVariant(variant.name, checked, objects, earlier, variant.cluster)
 
 
@@ -126,7 +126,7 @@ def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document
     if has_error(problems):
         return [], problems
     documents = [in_namespace(each, variant.namespace) for each in applied.documents]
-    named = [_under_name(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
+    named = [_under_name(each, documents, variant, cluster, problems) if takes_overlays(each) else each for each in documents]
     return [_annotated(each, variant) for each in named], problems
 
 

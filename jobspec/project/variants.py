@@ -12,7 +12,7 @@ from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
-from jobspec.operators.workloads import KINDS, QUEUE, is_workload
+from jobspec.operators.workloads import KINDS, QUEUE, takes_overlays
 from jobspec.overlays.apply import Applied
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
@@ -498,4 +498,4 @@ def _run_in(path: str, content: bytes) -> Run | None:
     if "job-" not in path.rpartition("/")[2]:  # which the file of a job is named after; to read all of a tree takes long
         return None
     documents = documents_in(content, path)
-    return Run(path, documents[0]) if len(documents) == 1 and is_workload(documents[0]) else None
+    return Run(path, documents[0]) if len(documents) == 1 and takes_overlays(documents[0]) else None

@@ -11,7 +11,7 @@ from jobspec.diagnostics.diagnostic import lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.journey.steps import Source
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
 from jobspec.project.project import only_document
@@ -89,7 +89,7 @@ def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState,
 
     def asked(state: ProjectState, name: str) -> Asked | None:
         documents = state.documents(name)
-        job = next(filter(is_workload, documents), None)
+        job = next(filter(takes_overlays, documents), None)
         if job is None:
             return None
         cluster = state.cluster(name)

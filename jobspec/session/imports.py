@@ -13,7 +13,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import KINDS, is_workload
+from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Existing, Planned
 from jobspec.project.project import LoadedProject, Sources
@@ -71,7 +71,7 @@ def base_folder(to: str, output: str) -> str:
 def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
     """What keeps a valid file from being imported: it was named and holds no job, or an object whose name the server makes."""
     path = checked.result.path
-    jobs = [each for each in checked.documents if is_workload(each)]
+    jobs = [each for each in checked.documents if takes_overlays(each)]
     if checked.result.valid and is_named and not jobs:
         hint = f"put what belongs to a job into the job's file; the kinds of jobs are {', '.join(kind for _, kind in KINDS)}"
         yield Diagnostic("no-workload", "no training job in the file to import", Mark(path), hint=hint)

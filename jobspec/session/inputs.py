@@ -14,7 +14,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.operators.workloads import KINDS, is_workload
+from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.session.folders import folders_above, holds_repository
 from jobspec.session.found import Found
 from jobspec.session.reading import content_of
@@ -191,7 +191,7 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
     """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
-    if any(is_workload(document) for each in results for document in each.documents):
+    if any(takes_overlays(document) for each in results for document in each.documents):
         return list(results)
     return [results[0].with_diagnostics([no_workload(overlays, results[0].path, "error")]), *results[1:]]
 

@@ -12,7 +12,7 @@ from jobspec.documents.document import PAGES, result_of
 from jobspec.journey.journey import Journey, one_by_one, travel
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.session.advice import with_advice
 from jobspec.session.applied import AppliedFile
 from jobspec.session.finding import find_for, projects_around
@@ -180,7 +180,7 @@ def _with_projects(
         variants: Sequence[FileResult] = ()
         if each.path in named or each.path in plans:
             variants = _judge_variants(
-                planned.among([one for file in checked for one in file.objects if not is_workload(one)]), depth, applied
+                planned.among([one for file in checked for one in file.objects if not takes_overlays(one)]), depth, applied
             )
         rows += [row for one in variants for row in one.documents]
         said = [*each.diagnostics, *wrong, *reported_once(variants, earlier)]

@@ -21,7 +21,7 @@ from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
 from jobspec.migrate.files import File, MigratedFile
 from jobspec.migrate.releases import KINDS
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.session.fixing import show
 from jobspec.session.found import STDIN, Found
 from jobspec.session.options import Options
@@ -69,7 +69,7 @@ def migration_file(found: Found, checked: Checked) -> File:
 def why_nothing_migrates(files: Sequence[File], to: str) -> str:
     """Why there is nothing to migrate; empty where there is something."""
     documents = [each for file in files for each in file.documents]
-    if to == TRAINJOB and not any(is_workload(each) and each.kind == "PyTorchJob" for each in documents):
+    if to == TRAINJOB and not any(takes_overlays(each) and each.kind == "PyTorchJob" for each in documents):
         return "nothing to migrate: the files hold no PyTorchJob"
     if to != TRAINJOB and not any(each.group_kind in KINDS for each in documents):
         return "nothing to migrate: the files hold no TrainJob and no runtime"

@@ -11,7 +11,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.project import tree
 from jobspec.project.project import LoadedProject, Unreadable
 from jobspec.project.tree import KUSTOMIZATION, SHARED
@@ -44,7 +44,7 @@ class RenderedFile:
 
     def of_job(self, files: Mapping[str, Document]) -> RenderedFile:
         """The file of the job among those of the variant."""
-        name = next(name for name, each in files.items() if is_workload(each))
+        name = next(name for name, each in files.items() if takes_overlays(each))
         return replace(self, path=os.path.join(self.output, self.variant, name), name=name)
 
     def name_among(self, files: Collection[str]) -> str:

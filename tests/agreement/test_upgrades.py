@@ -14,7 +14,7 @@ from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Source
 from jobspec.migrate.upgrade import RULE, JudgedJob, UpgradeState, changes
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.world.world import Cluster
 from tests.agreement import known
 from tests.agreement.records import Record, is_known, records, target_of
@@ -77,7 +77,7 @@ def _state(record: Record) -> UpgradeState:
     source = Source(record.manifest.name, record.manifest.read_bytes())
     (checked,) = travel(Journey([TextFile(source)], cluster, outcome=True))
     valid = {row.index for row in checked.result.documents if row.status == "valid"}
-    jobs = [each for each in checked.documents if is_workload(each) and each.index in valid]
+    jobs = [each for each in checked.documents if takes_overlays(each) and each.index in valid]
     judged = {f"{each.index} {each.name}": JudgedJob(each.name, each, checked.documents, cluster.target) for each in jobs}
     return UpgradeState(cluster, checked.result.diagnostics, judged)
 

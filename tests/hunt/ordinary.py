@@ -18,7 +18,7 @@ from jobspec.documents.document import Document
 from jobspec.journey import checking
 from jobspec.journey.steps import Source
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import is_workload, resumed
+from jobspec.operators.workloads import resumed, takes_overlays
 from jobspec.outcome.judgement import judged
 from jobspec.outcome.ordinary import looked_at
 from jobspec.schemas import shapes
@@ -87,7 +87,7 @@ def seen(text: str, target: Target) -> Iterator[Seen]:
     checked = checking.checked(Source("jobs.yaml", text), [], cluster)
     accepted = {(row.index, row.name) for row in checked.result.documents if row.status == "valid"}
     there = [each for each in checked.documents if (each.index, each.name) in accepted]
-    for job in map(resumed, filter(is_workload, there)):
+    for job in map(resumed, filter(takes_overlays, there)):
         runtime = runtime_of(job, there, cluster.target) if job.kind == "TrainJob" else None
         if runtime is None and job.kind == "TrainJob":
             continue

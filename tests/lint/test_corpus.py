@@ -10,7 +10,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.journey.checking import checked
 from jobspec.journey.steps import Checked, Source
 from jobspec.lint.linting import lint
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.world.world import Cluster
 from tests.support.reference import folder
 
@@ -53,7 +53,7 @@ def test_everything_that_is_reported_stands_in_the_file_that_wrote_it() -> None:
 
 
 def test_in_whatever_order_files_come_the_same_is_reported() -> None:
-    files = [each for each in _checked() if any(is_workload(document) for document in each.documents)]
+    files = [each for each in _checked() if any(takes_overlays(document) for document in each.documents)]
     forwards, backwards = (lint(some, Cluster()) for some in (files, files[::-1]))
     texts = [
         sorted(f"{each!r} {each.severity}" for each in _advice(results) if each.rule != "repeated-object")

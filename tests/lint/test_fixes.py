@@ -17,7 +17,7 @@ from jobspec.journey.steps import Source
 from jobspec.lint.linting import RULES, lint, seen
 from jobspec.lint.pages import sections
 from jobspec.operators.expansion import expand
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import takes_overlays
 from jobspec.session.fixes import FixedText, fix_texts
 from jobspec.world.world import Cluster
 from tests.lint.test_lint import files_of
@@ -72,7 +72,7 @@ def expanded(texts: Mapping[str, str], cluster: Cluster) -> Values:
 
 def _objects(job: Document, context: Sequence[Document], cluster: Cluster) -> Sequence[MarkedTree]:
     try:
-        return expand(job, context, cluster.target).objects if is_workload(job) else ()
+        return expand(job, context, cluster.target).objects if takes_overlays(job) else ()
     except JobspecError:  # too many pods
         return ()
 
