@@ -301,6 +301,11 @@ def group_kind(api_version: str, kind: str) -> GroupKind:
     return api_version.rpartition("/")[0], kind
 
 
+def of_name(name: GroupKind) -> Kind | None:
+    """The kind of a group and a name, in whatever version; None if jobspec does not know it."""
+    return _KINDS.get(name)
+
+
 def named(text: str) -> GroupKind:
     """The group and kind that a text such as `LocalQueue.kueue.x-k8s.io` names; without a group, the only known kind of the name."""
     name, _, group = text.partition(".")

@@ -256,9 +256,9 @@ class _Known:
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
         file = given.found
-        held = (file.in_build, tuple(cluster.objects))
+        held = (file.in_build, tuple(cluster.objects), cluster.custom_kinds)
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
-        key = (*where, id(held[0]), tuple(map(id, held[1])), cluster.around is None)
+        key = (*where, id(held[0]), tuple(map(id, held[1])), id(held[2]), cluster.around is None)
         known = self._workspace._files.get(key)
         if known is None or any(cluster.index.answer(question) != answer for question, answer in known[2].items()):
             self._stop()

@@ -88,15 +88,28 @@ class CustomKinds:
     A kind is compiled when its first object is judged.
     """
 
-    def __init__(self, crds: Sequence[Document | UnreadFile], json_schema: FindJSONSchema | None = None) -> None:
+    def __init__(
+        self,
+        crds: Sequence[Document | UnreadFile],
+        json_schema: FindJSONSchema | None = None,
+        *,
+        among_files: Sequence[UnreadFile] = (),
+    ) -> None:
+        """*among_files*: CRDs that nobody gave, but which are beside the objects; the nearest one of a kind is used, without an error."""
         self._crds: dict[tuple[str, str], Document] = {}
         self._unread = [each for each in crds if isinstance(each, UnreadFile)]
         self._reading = allocate_lock()
         for crd in (each for each in crds if not isinstance(each, UnreadFile)):
             self._add(crd)
         self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
-        self._compiled: dict[tuple[str, str], CustomKind] = {}
+        self._compiled: dict[tuple[int, str], CustomKind] = {}
         self._find_json_schema = json_schema
+        self._among_files = among_files
+        self._beside: dict[tuple[str, str], Sequence[Document]] = {}
+
+    def with_files(self, files: Sequence[UnreadFile]) -> CustomKinds:
+        """Return the same kinds, with those that the CRDs in further files define."""
+        return CustomKinds([*self._crds.values(), *self._unread], self._find_json_schema, among_files=files)
 
     def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
         """Return the document's custom kind, or its JSON Schema, or the errors of its CRD.
@@ -107,29 +120,30 @@ class CustomKinds:
         name, version = document.group_kind, document.api_version.rpartition("/")[2]
         with self._reading:  # another thread waits until the CRDs are there
             self._read_files(name, judge)
-        crd = self._crds.get(name)
+        crd = self._crd_of(document)
         if crd is None:
             return self._wrong.get(name) or self._json_schema(document)
-        served = {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
+        served = _served(crd)
         if version not in served:
             return [_not_served(document, crd, list(served))]
-        key = (document.api_version, document.kind)
+        key = (id(crd), version)
         if key not in self._compiled:
             self._compiled[key] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
         return self._compiled[key]
 
     def defines(self, document: Document) -> bool:
         """True if a CRD defines the document's kind, or if an unread file may define it."""
-        return document.group_kind in self._crds or any(each.may_define(*document.group_kind) for each in self._unread)
+        name = document.group_kind
+        return self._crd_of(document) is not None or (name not in self._beside and any(each.may_define(*name) for each in self._unread))
 
     def shape(self, document: Document) -> Shape | None:
         """Return the structure of a document that was judged by its CRD; None for other documents."""
-        found = self._compiled.get((document.api_version, document.kind))
+        found = self._compiled.get((id(self._crd_of(document)), document.api_version.rpartition("/")[2]))
         return found.shape if found else None
 
     def plural(self, document: Document) -> str:
         """Return the resource of a document's kind as its CRD names it. If there is none, return ""."""
-        crd = self._crds.get(document.group_kind)
+        crd = self._crd_of(document)
         return str(crd.data["spec"]["names"].get("plural") or "") if crd else ""
 
     def versions(self, document: Document) -> list[str]:
@@ -137,13 +151,20 @@ class CustomKinds:
 
         If no CRD defines the kind, the list is empty.
         """
-        crd = self._crds.get(document.group_kind)
+        crd = self._crd_of(document)
         return [each["name"] for each in crd.data["spec"]["versions"]] if crd else []
 
     def is_converted_by_name(self, document: Document) -> bool:
         """True if the CRD converts between versions of a document's kind by `apiVersion` alone."""
-        crd = self._crds.get(document.group_kind)
+        crd = self._crd_of(document)
         return crd is not None and (crd.data["spec"].get("conversion") or {}).get("strategy", "None") == "None"
+
+    def _crd_of(self, document: Document) -> Document | None:
+        """Return the CRD of a document's kind: the given one, or the nearest among the files that serves its version."""
+        name, version = document.group_kind, document.api_version.rpartition("/")[2]
+        if name in self._crds:
+            return self._crds[name]
+        return _nearest([each for each in self._beside.get(name, ()) if version in _served(each)], document.file)
 
     def _add(self, crd: Document) -> None:
         name = defined_by(crd)
@@ -153,7 +174,13 @@ class CustomKinds:
         self._crds[name] = crd
 
     def _read_files(self, name: tuple[str, str], judge: Judge) -> None:
-        """Read the files that may define a kind, and keep their CRDs, or the errors."""
+        """Read the files that may define a kind, and keep their CRDs, or the errors of given files."""
+        if name in self._beside:
+            return
+        known = kinds.of_name(name)
+        files = [each for each in self._among_files if all(name) and not (known and known.is_builtin) and each.may_define(*name)]
+        beside = [crd for each in files for crd in _accepted_in(each, judge)]
+        self._beside[name] = [each for each in beside if defined_by(each) == name]
         wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
         self._unread = [each for each in self._unread if each not in wanted]
         for each in wanted:
@@ -167,6 +194,31 @@ class CustomKinds:
             return None
         known = kinds.find(document.api_version, document.kind)
         return None if known and (known.component or is_judged(known, document.api_version)) else self._find_json_schema(document)
+
+
+def _served(crd: Document) -> dict[str, Data]:
+    """The versions that a CRD serves, by name."""
+    return {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
+
+
+def _accepted_in(file: UnreadFile, judge: Judge) -> list[Document]:
+    """The CRDs in a file that a server accepts; those that it refuses are reported for themselves."""
+    documents, _ = read(file.text, file=file.path)
+    crds = [each for each in documents if (each.api_version, each.kind) == CRD]
+    return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
+
+
+def _nearest(crds: Sequence[Document], file: str) -> Document | None:
+    """The CRD whose folder has the most in common with that of a file; None if several that differ are as near."""
+
+    def distance(crd: Document) -> tuple[int, int]:
+        here, there = file.split("/")[:-1], crd.file.split("/")[:-1]
+        common = next((at for at, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), min(len(here), len(there)))
+        return -common, len(there) - common
+
+    least = min(map(distance, crds), default=None)
+    nearest = [each for each in crds if distance(each) == least]
+    return nearest[0] if nearest and all(each.data == nearest[0].data for each in nearest) else None
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:

@@ -22,7 +22,7 @@ from jobspec.session.inputs import RunContext, require_workload
 from jobspec.session.options import Options
 from jobspec.session.processes import spread_if_many
 from jobspec.session.progress import with_progress
-from jobspec.session.reading import parts_of
+from jobspec.session.reading import crds_among, parts_of
 from jobspec.session.reported import reported
 
 TYPE_CHECKING = False
@@ -219,4 +219,5 @@ def check_files(
     if run_context.wrong:
         return []
     files = [FoundFile(part, run_context, skip_unknown, kept is not None) for each in found for part in parts_of(each)]
-    return travel(Journey(files, run_context.cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept))
+    cluster = run_context.cluster.with_crds(crds_among(found))
+    return travel(Journey(files, cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept))

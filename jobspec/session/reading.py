@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.repository.substitution import Variables
     from jobspec.session.found import Found
 
@@ -129,6 +130,33 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
         found.changed(first_line=found.first_line + line, span=(start + at, start + at + len(piece.encode())))
         for piece, line, at in cut_of_kinds(text, kinds, words)
     ]
+
+
+def crds_among(files: Iterable[Found]) -> list[UnreadFile]:
+    """The files that may have CustomResourceDefinitions, which are not parsed; templates are left out."""
+    texts = []
+    for each in files:
+        if each.path.endswith(PAGES) or not (os.path.isfile(each.path) or each.content is not None):
+            continue
+        content = _written(each)
+        if _CRD in content and b"{{" not in content:
+            texts.append((each.path, decode(content, each.path)))
+    if not texts:
+        return []
+    from jobspec.kubernetes.custom_kinds import UnreadFile
+
+    return [UnreadFile(path, text) for path, text in texts if isinstance(text, str)]
+
+
+_CRD = b"CustomResourceDefinition"
+
+
+def _written(found: Found) -> bytes:
+    """The content of a file as it is written, whatever is built of it; empty if it cannot be read."""
+    try:
+        return found.content if found.content is not None else read_beginning(found.path)
+    except OSError:
+        return b""
 
 
 def _size(found: Found) -> int:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     """The judgement with the webhooks' answer. They decode objects to the types of their own release, not to those of a CRD in `crds`."""
     seen, old = judged.seen, judged.old
-    if cluster.custom_kinds or old:
+    is_custom = cluster.custom_kinds is not None and cluster.custom_kinds.defines(seen)
+    if is_custom or old:
         by_release = verdict(seen, cluster.target)
         old = old and as_decoded(old, cluster.target)
         if by_release.status != "valid":
             seen = as_decoded(seen, cluster.target)
-            wrong = [] if cluster.custom_kinds else undecodable(by_release)
-            if wrong or cluster.custom_kinds:
+            wrong = [] if is_custom else undecodable(by_release)
+            if wrong or is_custom:
                 return judged.reviewed(wrong, seen=seen, old=old)
     if judged.by_server.status != "valid":
         return judged.reviewed((), seen=seen, old=old)

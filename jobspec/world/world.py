@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from jobspec.documents.manifest import Manifest
-    from jobspec.kubernetes.custom_kinds import CustomKinds
+    from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.kubernetes.index import Index
     from jobspec.programs.command_lines import Contract
 
@@ -163,6 +163,18 @@ class Cluster:
 
         around = self.around and self.around.with_others(data_of(objects))
         return self._changed(objects=[*self.objects, *objects], around=around)
+
+    def with_crds(self, files: Sequence[UnreadFile]) -> Cluster:
+        """The same cluster with the kinds that CRDs among the checked files define; itself for the same files as before."""
+        if not files:
+            return self
+        known: tuple[Sequence[UnreadFile], Cluster] | None = self._found.get("with_crds")
+        if known is None or known[0] != files:
+            from jobspec.kubernetes.custom_kinds import CustomKinds
+
+            kinds_of_files = (self.custom_kinds or CustomKinds(())).with_files(files)
+            self._found["with_crds"] = known = (files, self._changed(custom_kinds=kinds_of_files))
+        return known[1]
 
     def with_index(self, index: Index) -> Cluster:
         """The same cluster, in which these objects are given besides its own."""
