@@ -59,12 +59,13 @@ class Index:
 
     def recording(self, objects: Iterable[Data] = ()) -> Index:
         """The same with further objects, and with a record of the questions that are asked of it."""
-        return Index([each for each in objects if not self._has(each)], complete=self.complete, there=self, asked=set())
+        latest = {_place_of(each): each for each in objects}
+        changed = [each for place, each in latest.items() if self._at(place) != each]
+        return Index(changed, complete=self.complete, there=self, asked=set())
 
-    def _has(self, data: Data) -> bool:
-        """Whether an object is given already, with the same content."""
-        kind, namespace, name = _place_of(data)
-        return self._by_place.get((kind, namespace), {}).get(name) == data
+    def _at(self, place: Name) -> Data | None:
+        kind, namespace, name = place
+        return self._by_place.get((kind, namespace), {}).get(name)
 
     def answer(self, question: Question) -> Any:
         """The answer to a recorded question."""

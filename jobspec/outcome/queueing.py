@@ -55,7 +55,8 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
     if not job.namespace and world.namespaces_of(answer.workload.queue) != [""]:
         return  # whoever applies a job without a namespace says which queue of the name it is in
     if answer.verdict == "never":
-        yield _never(answer, job, world, weight="warning" if bypasses else "error")
+        by_default: Severity = "error" if names_queue or job.namespace else "info"  # the namespace may be one without that queue
+        yield _never(answer, job, world, weight="warning" if bypasses else by_default)
         return
     yield from _undercounted(answer, job, world)
     if not bypasses and answer.verdict == "unknown" and answer.missing and world.local_queue(workload.namespace, workload.queue):
@@ -77,7 +78,7 @@ def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity
     tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
     if ask(answer.workload, replace(world, nodes=None), {}).verdict != "never":
         tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
-        weight = "warning"
+        weight = "info" if weight == "info" else "warning"
     hint = tried or _spelling(answer.missing, world.others)
     return Finding(_place(answer, job), f"never admitted by Kueue: {answer.reason}", hint, rule="never-admitted", severity=weight)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.apis.kinds import CLUSTER
+from jobspec.apis.kinds import CLUSTER, LIMIT_RANGE
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.explanations import RULES
 from jobspec.diagnostics.results import FileResult
@@ -16,6 +16,7 @@ from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.steps import Source
+from jobspec.kubernetes.index import Index
 from jobspec.world.world import Cluster
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
@@ -114,3 +115,8 @@ def test_nothing_is_foreseen_from_a_runtime_that_is_refused(tmp_path: Path) -> N
     result = foreseen(tmp_path / "both.yaml")
     assert [(each.rule, each.mark.line) for each in result.diagnostics] == [("wrong-type", 4)]
     assert [each.runs for each in result.documents if each.kind == "TrainJob"] == [None]
+
+
+def test_of_two_objects_of_a_name_the_last_counts_though_the_index_has_it_already() -> None:
+    first, last = ({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "a"}, "spec": number} for number in (1, 2))
+    assert Index([last]).recording([first, last]).in_namespace(LIMIT_RANGE, "") == [("a", last)]
