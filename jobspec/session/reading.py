@@ -154,7 +154,7 @@ _CRD = b"CustomResourceDefinition"
 def _written(found: Found) -> bytes:
     """The content of a file as it is written, whatever is built of it; empty if it cannot be read."""
     try:
-        return found.content if found.content is not None else read_beginning(found.path)
+        return found.content if found.content is not None else found.disk.read(found.path)
     except OSError:
         return b""
 
