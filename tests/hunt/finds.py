@@ -17,8 +17,8 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.custom_kinds import CustomKinds
-from jobspec.session.stored import from_files
-from jobspec.world.world import Cluster
+from jobspec.session.stored import documents_in
+from jobspec.world.world import Cluster, StoredObjects
 from tests.hunt import operated
 from tests.support.checking import checked
 from tests.support.reference import ROOT
@@ -93,7 +93,7 @@ def we_accept(find: Find, folder: Path) -> bool:
         choose(find.target.split()),
         webhooks=find.server == "operators",
         closed=find.server == "operators",
-        stored=from_files(str(stored)) if find.stored else None,
+        stored=StoredObjects(documents_in(str(stored), option="--from")) if find.stored else None,
         custom_kinds=CustomKinds(read(find.crd, file="crd.yaml")[0]) if find.crd else None,
     )
     found = checked(file, cluster)

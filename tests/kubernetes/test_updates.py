@@ -9,8 +9,8 @@ import pytest
 
 from jobspec import cli
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.session.stored import from_files
-from jobspec.world.world import Cluster
+from jobspec.session.stored import documents_in
+from jobspec.world.world import Cluster, StoredObjects
 from tests.hunt import updates
 from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents
@@ -29,7 +29,7 @@ def _judge(case: str, place: Path) -> list[Diagnostic]:
     before, after = states(case)
     (place / "before.yaml").write_text(before)
     (place / "after.yaml").write_text(after)
-    cluster = Cluster(target_of(case), webhooks=False, stored=from_files(str(place / "before.yaml")))
+    cluster = Cluster(target_of(case), webhooks=False, stored=StoredObjects(documents_in(str(place / "before.yaml"), option="--from")))
     return list(result(place / "after.yaml", cluster).diagnostics)
 
 
