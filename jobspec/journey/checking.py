@@ -11,8 +11,9 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
 from jobspec.journey.steps import Checked
+from jobspec.journey.updates import judge_file
 from jobspec.operators.workloads import takes_overlays
-from jobspec.world.judging import judge, objects_for
+from jobspec.world.judging import objects_for
 from jobspec.world.policies import parameters_in
 
 TYPE_CHECKING = False
@@ -100,7 +101,8 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         return Checked(result, manifests.documents, generating, comments=manifests.comments, settled=True)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
-    judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
+    judged, remarks = judge_file(manifests, cluster, broken=broken)
+    diagnostics += remarks
     documents = []
     rows: dict[int, list[DocumentResult]] = {}
     pending = []

@@ -72,6 +72,7 @@ def read(source: Source, target: Target) -> Manifests:
         comments=comments,
         sync=build.sync if build else "",
         substitution=source.substitution,
+        by_engine=build.by_engine if build else None,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobspec.apis.kinds import GroupKind
     from jobspec.kubernetes.index import Question
     from jobspec.operators.webhooks import Objects
-    from jobspec.repository.in_build import InBuild
+    from jobspec.repository.in_build import AppliedFolder, InBuild
     from jobspec.repository.substitution import Variables
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
@@ -90,6 +90,8 @@ class Manifests(Record):
     """The folder that an engine applies the file with; empty where none does."""
     substitution: Variables | None = None
     """What fills in placeholders; None where neither Flux nor the user does."""
+    by_engine: AppliedFolder | None = None
+    """How an engine applies the file; None if no engine is known to."""
 
 
 class LoadedFile(Record):

@@ -55,7 +55,15 @@ WARNINGS = frozenset(
 #: The rules that only inform.
 NOTES = frozenset(
     (
-        *("admission-not-known", "kind-not-queued", "no-pods-created", "policy-not-evaluated", "refused-before", "renamed-rule"),
+        *(
+            "admission-not-known",
+            "kind-not-queued",
+            "no-pods-created",
+            "policy-not-evaluated",
+            "recreated-object",
+            "refused-before",
+            "renamed-rule",
+        ),
         "undercounted-requests",
         "unjudged-template",
     )

@@ -18,11 +18,13 @@ from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
 from jobspec.operators.workloads import takes_overlays
-from jobspec.project.engines.replacement import ARGOCD, FLUX, SPEC_HASH
+from jobspec.project.engines.replacement import SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant, documents_in
+from jobspec.repository.in_build import AppliedFolder
+from jobspec.repository.recreation import recreation_of
 from jobspec.world.world import Cluster, StoredObjects
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
@@ -91,7 +93,7 @@ def update(old: Document, new: Document, changes: Sequence[FieldChange], context
     """
     refused = refusals(old, new, changes, context, cluster)
     if refused:
-        meaning: Meaning = "replaced" if is_forced(new) else "refused"
+        meaning: Meaning = "replaced" if is_recreated(new) else "refused"
         return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
     effects = [effect_of(each, old, new) for each in changes]
     meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
@@ -99,10 +101,10 @@ def update(old: Document, new: Document, changes: Sequence[FieldChange], context
     return ObjectChange(new, gravest(meanings), list(zip(changes, meanings, strict=True)), notes)
 
 
-def is_forced(document: Document) -> bool:
-    """True if an object tells its engine to delete and recreate it if it cannot be changed."""
-    by_flux, by_argo_cd = (str(value_at(document.data, (*_ANNOTATIONS, name)) or "") for name, _ in (FLUX, ARGOCD))
-    return by_flux.lower() == "enabled" or "Force=true" in by_argo_cd.replace(" ", "").split(",")
+def is_recreated(document: Document) -> bool:
+    """True if an object has its engine delete and recreate it if it cannot be changed."""
+    how = recreation_of(document, AppliedFolder())
+    return how is not None and how.when != "never"
 
 
 def gravest(meanings: Sequence[Meaning]) -> Meaning:

@@ -14,6 +14,7 @@ DOORS: tuple[str, ...] = (
     "layers",
     "origins",
     "placeholders",
+    "recreation",
     "roles",
     "substitution",
 )

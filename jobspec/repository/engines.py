@@ -49,14 +49,27 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
         for source in (mapping(spec, "source"), *structs(spec, "sources")):
             if source.get("path"):
                 encrypted = None if source.get("plugin") else _without_plugin(f"Application `{document.name}`")
-                recursive = bool(mapping(source, "directory").get("recurse"))
-                yield str(source["path"]), AppliedFolder(default_namespace=namespace, undecrypted=encrypted, is_recursive=recursive)
+                yield (
+                    str(source["path"]),
+                    AppliedFolder(
+                        default_namespace=namespace,
+                        undecrypted=encrypted,
+                        is_recursive=bool(mapping(source, "directory").get("recurse")),
+                        is_replaced="Replace=true" in options_of(document),
+                    ),
+                )
     elif document.group_kind == PROJECT:
         argocd = mapping(spec, "engines", "argocd")
         if argocd and not argocd.get("plugin"):
             folder = os.path.join(os.path.dirname(document.file), str(spec.get("output") or "rendered"))
             encrypted = _without_plugin(f"the engine of {os.path.basename(document.file)}")
             yield os.path.abspath(folder), AppliedFolder(undecrypted=encrypted)
+
+
+def options_of(application: Document) -> list[str]:
+    """Return the sync options of an Application, which hold for all of its objects."""
+    options = mapping(application.data, "spec", "syncPolicy").get("syncOptions")
+    return [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
 
 
 def _without_plugin(application: str) -> Undecrypted:
@@ -81,6 +94,7 @@ def _by_flux(document: Document, documents: Sequence[Document], is_added: Callab
         undecrypted=encrypted,
         completed=frozenset({"namespace"} if namespace else ()),
         is_recursive=True,
+        forced_by=f"`force: true` of the {by}" if spec.get("force") is True else "",
     )
 
 
@@ -130,6 +144,8 @@ def agreed_on(several: Sequence[AppliedFolder]) -> AppliedFolder:
         undecrypted=next(iter(undecrypted), None),
         completed=first.completed.intersection(*(each.completed for each in others)),
         is_recursive=any(each.is_recursive for each in several),
+        forced_by=first.forced_by if all(each.forced_by for each in several) else "",
+        is_replaced=all(each.is_replaced for each in several),
     )
 
 

@@ -38,6 +38,10 @@ class AppliedFolder:
     """What engines fill in, as in `InBuild`."""
     is_recursive: bool = False
     """Whether the files in folders below are applied with it."""
+    forced_by: str = ""
+    """What has Flux recreate each object that it cannot update."""
+    is_replaced: bool = False
+    """Whether Argo CD replaces objects instead of applying them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 class StoredObjects:
     """The stored objects that manifests update, by API version, kind, namespace and name."""
 
-    __slots__ = ("_by_name",)
+    __slots__ = ("_by_name", "_documents")
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        named = [each for each in documents if each.name]
+        named = self._documents = [each for each in documents if each.name]
         self._by_name = grouped(named, lambda each: (each.api_version, each.kind, each.name))
 
     def of(self, document: Document) -> Document | None:
@@ -45,6 +45,11 @@ class StoredObjects:
         if exact:
             return next((each for each in exact if each.file == document.file), exact[-1])
         return loose[0] if len(loose) == 1 else None
+
+    def without(self, documents: Iterable[Document]) -> StoredObjects:
+        """Return the stored objects other than those that some documents update."""
+        left_out = [self.of(each) for each in documents]
+        return StoredObjects(each for each in self._documents if not any(each is one for one in left_out))
 
 
 class Cluster:
