@@ -19,11 +19,13 @@ from jobspec.lint import (
     jobset_claims,
     jobset_failures,
     jobset_placement,
+    queued_children,
     queues,
     restarts,
     runtimes,
     scheduling,
     storage,
+    sync_options,
     synced_values,
     taken_names,
 )
@@ -67,7 +69,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "interfaces": interfaces.RULES,
     "istio": ISTIO_RULES,
     "jobsets": (*jobset_failures.RULES, *jobset_placement.RULES, *jobset_claims.RULES),
-    "kueue": queues.RULES,
+    "kueue": (*queues.RULES, *queued_children.RULES),
     "names": (*NAME_RULES, *taken_names.RULES),
     "releases": RELEASE_RULES,
     "restarts": (*restarts.RULES, *exit_codes.RULES),
@@ -75,7 +77,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "scheduling": scheduling.RULES,
     "security": SECURITY_RULES,
     "storage": storage.RULES,
-    "sync": synced_values.RULES,
+    "sync": (*synced_values.RULES, *sync_options.RULES),
     "topology": TOPOLOGY_RULES,
 }
 

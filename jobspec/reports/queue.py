@@ -30,6 +30,8 @@ class Asked:
 
     job: Document
     answer: QueueAnswer | None
+    children: Sequence[tuple[str, str]] = ()
+    """The kind and queue name of what another controller makes and resumes, if the job names no queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,11 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
 def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
     job, answer = each.job, each.answer
     name = paint(visible(f"{job.kind} {_name(each)}"), BOLD, colour=how.colour)
+    if answer is None and each.children:
+        kind, queue = each.children[0]
+        why = f"its {kind} is in queue `{queue}`, and another controller resumes what Kueue suspends"
+        yield from _indented(f"{name}: no queue-name label: {why} ({job.file})", "", how)
+        return
     if answer is None:
         yield f"{name}: bypasses Kueue: no queue-name label ({job.file})"
         return
@@ -123,7 +130,7 @@ def _coloured(verdict: str, words: str, how: TextOptions) -> str:
 
 
 def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
-    counts = Counter(each.answer.verdict if each.answer else "bypasses Kueue" for each in asked)
+    counts = Counter(each.answer.verdict if each.answer else "resumed" if each.children else "bypasses Kueue" for each in asked)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
     yield f"{counted(len(asked), 'job')}: {said} (Kueue {how.release}){empty}"
@@ -212,7 +219,8 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
     for each in asked:
         answer = each.answer
         if answer is None:
-            lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", "bypasses Kueue", "no queue-name label"))
+            verdict = f"resumed: its {each.children[0][0]} is in a queue" if each.children else "bypasses Kueue"
+            lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", verdict, "no queue-name label"))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
         why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
-_ARGO_CD: GroupKind = ("argoproj.io", "Application")
+APPLICATION: GroupKind = ("argoproj.io", "Application")
 #: The kinds that say how folders are applied, Argo CD's ConfigMap among them.
-APPLYING_KINDS = (FLUX, _ARGO_CD, PROJECT, CONFIG_MAP)
+APPLYING_KINDS = (FLUX, APPLICATION, PROJECT, CONFIG_MAP)
 
 
 def applied_folders(
@@ -44,9 +44,9 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
     if document.group_kind == FLUX:
         if spec.get("sourceRef"):  # a patch of a Kustomization has none
             yield str(spec.get("path") or ""), _by_flux(document, documents, is_added)
-    elif document.group_kind == _ARGO_CD:
+    elif document.group_kind == APPLICATION:
         namespace = str(mapping(spec, "destination").get("namespace") or "")
-        for source in (mapping(spec, "source"), *structs(spec, "sources")):
+        for source in _sources(document):
             if source.get("path"):
                 encrypted = None if source.get("plugin") else _without_plugin(f"Application `{document.name}`")
                 yield (
@@ -64,6 +64,17 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
             folder = os.path.join(os.path.dirname(document.file), str(spec.get("output") or "rendered"))
             encrypted = _without_plugin(f"the engine of {os.path.basename(document.file)}")
             yield os.path.abspath(folder), AppliedFolder(undecrypted=encrypted)
+
+
+def _sources(application: Document) -> list[dict[str, Any]]:
+    """Return the sources of an Application."""
+    spec = mapping(application.data, "spec")
+    return [mapping(spec, "source"), *structs(spec, "sources")]
+
+
+def applied_paths(application: Document) -> list[str]:
+    """Return the folders of an Application, from the top of their repositories."""
+    return [str(each["path"]) for each in _sources(application) if each.get("path")]
 
 
 def options_of(application: Document) -> list[str]:

@@ -15,6 +15,7 @@ from jobspec.journey.reading import items_of
 from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
+from jobspec.operators.kueue.children import children_in_queues
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
@@ -80,7 +81,12 @@ def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
     """What becomes of the jobs among documents, each with what it may refer to."""
-    return [Asked(job, answer_of(job, context, target, world)) for job, context in jobs if job.group_kind in KINDS]
+    return [_asked(job, context, target, world) for job, context in jobs if job.group_kind in KINDS]
+
+
+def _asked(job: Document, context: Sequence[Document], target: Target, world: World) -> Asked:
+    answer = answer_of(job, context, target, world)
+    return Asked(job, answer, () if answer else children_in_queues(job, context, target))
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
