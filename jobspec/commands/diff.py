@@ -11,7 +11,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-from jobspec.session.comparing import of_queues, prices_in, sides, tree_at
+from jobspec.session.comparing import of_queues, prices_in, queues_in, sides, tree_at
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
@@ -50,9 +50,10 @@ def run(options: Options) -> int:
         wrong += [listed] if isinstance(listed, FileResult) else []
         _deliver_problems(options, wrong, after.releases, [*before.read, *after.read])
         return 1
-    comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
-    if options.queues:
-        comparison = replace(comparison, notes=[*comparison.notes, *of_queues(comparison, before.state, after.state, options.queues)])
+    queues = queues_in(options.queues) if options.queues else None
+    comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state), queues=queues)
+    if queues:
+        comparison = replace(comparison, notes=[*comparison.notes, *of_queues(comparison, before.state, after.state, queues)])
     _deliver(options, ComparisonView(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if options.exit_code and comparison.differs else 0
 

@@ -93,15 +93,15 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
     return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
 
 
-def check(manifests: Manifests, cluster: Cluster) -> Checked:
-    """The result of a file's manifests in a cluster."""
+def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Checked:
+    """The result of a file's manifests in a cluster. *engines*: an object that an engine recreates is a new one."""
     if manifests.settled is not None:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
         generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == kinds.KUSTOMIZATION]
         return Checked(result, manifests.documents, generating, comments=manifests.comments, settled=True)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
-    judged, remarks = judge_file(manifests, cluster, broken=broken)
+    judged, remarks = judge_file(manifests, cluster, broken=broken, engines=engines)
     diagnostics += remarks
     documents = []
     rows: dict[int, list[DocumentResult]] = {}

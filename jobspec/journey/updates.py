@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from jobspec.world.world import Cluster
 
 
-def judge_file(manifests: Manifests, cluster: Cluster, *, broken: Container[int | None]) -> tuple[list[Judged], list[Diagnostic]]:
-    """Judge the documents of a file. Judge those that an engine recreates as new objects, and return a remark for each.
+def judge_file(
+    manifests: Manifests, cluster: Cluster, *, broken: Container[int | None], engines: bool
+) -> tuple[list[Judged], list[Diagnostic]]:
+    """Judge the documents of a file. With *engines*, judge those that an engine recreates as new objects, and return a remark for each.
 
     Documents with a *broken* index are invalid.
     """
     judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
-    if not cluster.stored:
+    if not (cluster.stored and engines):
         return judged, []
     from jobspec.repository.in_build import AppliedFolder
     from jobspec.repository.recreation import recreation_of

@@ -7,10 +7,13 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from typing import Literal
 
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import COMPONENTS, PYTORCHJOB, RUNTIMES
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, walk
+from jobspec.kubernetes.index import Index
+from jobspec.operators.kueue.requeueing import is_requeued
+from jobspec.operators.kueue.world import World, queues_in
 from jobspec.operators.workloads import takes_overlays
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
@@ -125,14 +128,14 @@ class Comparison:
         return f"<Comparison: {changed or 'no changes'}; {self.unchanged} unchanged>"
 
 
-def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str]) -> Comparison:
+def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str], queues: World | None = None) -> Comparison:
     """Compare the states of a project *before* and *after* a change.
 
-    *committed*: the files of the tree before, with those of earlier runs.
+    *committed*: the files of the tree before, with those of earlier runs. *queues*: those of Kueue; None if they are not given.
     """
     names = sorted(before.rendered.keys() | after.rendered.keys())
     differing = [name for name in names if before.texts(name) != after.texts(name)]
-    between = _Between(before, after, committed)
+    between = _Between(before, after, committed, queues or queues_in(Index()))
     found = [between.variant(name) for name in differing]
     elsewhere = [*_moved(before, after), *_other_engines(before, after)]
     notes = [*(() if before.variants else ["the project is new"]), *elsewhere, *_other_target(before, after)]
@@ -161,10 +164,11 @@ def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
 class _Between:
     """Compares the variants of two states, whose objects can be those of other variants, too."""
 
-    def __init__(self, before: ProjectState, after: ProjectState, committed: Collection[str]) -> None:
+    def __init__(self, before: ProjectState, after: ProjectState, committed: Collection[str], queues: World) -> None:
         self._before = before
         self._after = after
         self._committed = committed
+        self._queues = queues
         self._owners_before = before.owners()
         self._owners_after = after.owners()
 
@@ -187,11 +191,28 @@ class _Between:
             if stored:
                 found = self._changes(stored, document, name)
                 if found:
-                    yield effects.update(stored, document, found, new, self._after.cluster(name))
+                    change = effects.update(stored, document, found, new, self._after.cluster(name))
+                    yield effects.requeued(change, self._requeued(document, name))
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
                 yield ObjectChange(document, "new-run" if takes_overlays(document) else "created")
+
+    def _requeued(self, document: Document, name: str) -> list[Document]:
+        """Return the jobs that Kueue stops and queues again since an object has changed: the job itself, or those of a runtime."""
+        if document.group_kind not in (PYTORCHJOB, *RUNTIMES):
+            return []
+        names = [name] if is_workload(document) else sorted(self._before.rendered.keys() & self._after.rendered.keys())
+        return [each for variant in names for each in self._requeued_of(variant)]
+
+    def _requeued_of(self, name: str) -> Iterator[Document]:
+        cluster = self._after.cluster(name)
+        old, new = ([*state.documents(name), *cluster.lookups] for state in (self._before, self._after))
+        stored = {identity_of(each): each for each in self._before.documents(name)}
+        for job in filter(is_workload, self._after.documents(name)):
+            before = stored.get(identity_of(job))
+            if before and is_requeued((before, old), (job, new), cluster.target, self._queues):
+                yield job
 
     def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
         """Return the change to the job that follows another one.

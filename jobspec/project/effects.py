@@ -6,7 +6,7 @@ What operators do stands in `operators/life.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from jobspec.apis.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
@@ -101,6 +101,18 @@ def update(old: Document, new: Document, changes: Sequence[FieldChange], context
     return ObjectChange(new, gravest(meanings), list(zip(changes, meanings, strict=True)), notes)
 
 
+def requeued(change: ObjectChange, jobs: Sequence[Document]) -> ObjectChange:
+    """Return the change of a job or runtime for which Kueue stops running *jobs*, and queues them again."""
+    if change.meaning not in ("ignored", "in-place") or not jobs:
+        return change
+    if is_workload(change.document):
+        note = "Kueue stops the job and queues it again: its pods are deleted, and start over with the new spec"
+    else:
+        names = shortened([f"`{each.name}`" for each in jobs])
+        note = f"Kueue stops {names} and queues it again: the pods start over, with the runtime that the job began with"
+    return replace(change, meaning="in-place", fields=[(each, "in-place") for each, _ in change.fields], notes=[note])
+
+
 def is_recreated(document: Document) -> bool:
     """True if an object has its engine delete and recreate it if it cannot be changed."""
     how = recreation_of(document, AppliedFolder())
@@ -131,7 +143,7 @@ def refusals(old: Document, new: Document, changes: Sequence[FieldChange], conte
 
 def _by_rules(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[str]:
     others = [each for each in context if each is not new]
-    checked = check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])))
+    checked = check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])), engines=False)
     for each in checked.result.diagnostics:
         if each.severity == "error":
             yield f"{each.field}: {each.message}" if each.field else each.message

@@ -11,6 +11,7 @@ from jobspec.diagnostics.diagnostic import lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.journey.steps import Source
+from jobspec.operators.kueue.world import World
 from jobspec.operators.workloads import takes_overlays
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
@@ -80,12 +81,17 @@ def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Coll
     return then.below(then.output(before.output)) if before.variants and has_history else ()
 
 
-def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, paths: Sequence[str]) -> Iterator[str]:
+def queues_in(paths: Sequence[str]) -> World:
+    """Read the queues in the files and folders that `--queues` names."""
+    from jobspec.session.queues import queue_documents, world_for
+
+    return world_for(queue_documents(paths), (), Cluster())
+
+
+def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, world: World) -> Iterator[str]:
     """What Kueue does with a changed variant otherwise than before, and which quota all variants exceed together."""
     from jobspec.reports.queue import Asked, beyond, verdict_text
-    from jobspec.session.queues import answer_of, queue_documents, world_for
-
-    world = world_for(queue_documents(paths), (), Cluster())
+    from jobspec.session.queues import answer_of
 
     def asked(state: ProjectState, name: str) -> Asked | None:
         documents = state.documents(name)

@@ -374,3 +374,23 @@ def test_json_has_these_keys(tmp_path: Path) -> None:
     for field in job["fields"]:
         assert {"field", "meaning", "changedIn"} <= field.keys() <= {"field", "before", "after", "meaning", "changedIn", "was"}
         assert {*field["changedIn"]} == {"file", "line", "column", "layer"}
+
+
+_QUEUES = """apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+integrations: {frameworks: [kubeflow.org/pytorchjob]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "meaning", "words"),
+    [("queue: team", "in-place", "Kueue stops the job and queues it again"), ("", "ignored", "running pods stay as they are")],
+)
+def test_a_running_pytorchjob_is_stopped_by_a_change_only_in_a_queue(queue: str, meaning: str, words: str, tmp_path: Path) -> None:
+    entry = ", ".join(filter(None, ["name: one", "base: base/job.yaml", "naming: fixed", queue]))
+    project = f"{HEAD}  variants: [{{{entry}}}]\n"
+    place = _place(tmp_path, **{"jobspec.yaml": project, "kueue.yaml": _QUEUES})
+    write(place, {"base/job.yaml": NEWER})
+    report = _report(tmp_path, "--queues", "kueue.yaml")
+    ((found,),) = [each["objects"] for each in report["variants"]]
+    assert (found["meaning"], words in " ".join(found["notes"])) == (meaning, True)

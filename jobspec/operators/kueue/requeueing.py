@@ -1,0 +1,50 @@
+"""Changes for which Kueue stops a job that runs in a queue, and queues it again: those of the containers and counts of its pod sets.
+
+Follows `EquivalentToWorkload`, sigs.k8s.io/kueue pkg/controller/jobframework, and `ComparePodSetSlices`, pkg/util/equality, 0.19.2: node
+selectors are not compared, and tolerations are not of a job that is admitted.
+"""
+
+from __future__ import annotations
+
+from jobspec.apis.releases import QUEUES
+from jobspec.go.values import structs
+from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
+from jobspec.operators.kueue.workload import queue_name, workload_of
+from jobspec.operators.workloads import is_suspended
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.apis.releases import Target
+    from jobspec.documents.document import Document
+    from jobspec.operators.kueue.world import World
+
+    #: A job, and what it may refer to, such as runtimes.
+    State = tuple[Document, Sequence[Document]]
+
+
+def is_requeued(before: State, after: State, target: Target, world: World) -> bool:
+    """True if Kueue stops a job between two states, and queues it again. A suspended job has no pods to stop."""
+    if not all(_runs_in_queue(job, target, world) for job, _ in (before, after)):
+        return False
+    old, new = (_compared(*each, target, world) for each in (before, after))
+    return old is not None and new is not None and old != new
+
+
+def _runs_in_queue(job: Document, target: Target, world: World) -> bool:
+    """True if Kueue queues a job that does not say to be suspended."""
+    if job.group_kind not in KINDS or is_suspended(job) or not queue_name(job, world):
+        return False
+    bypasses, _ = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
+    return not bypasses
+
+
+def _compared(job: Document, context: Sequence[Document], target: Target, world: World) -> list[object] | None:
+    """Return what Kueue compares of the pod sets of a job; None if there are none."""
+    workload = workload_of(job, context, target, world)
+    if workload.problem:
+        return None
+    return [
+        (each.count, each.least, *(structs(each.spec, field) for field in ("initContainers", "containers"))) for each in workload.pod_sets
+    ]
