@@ -9,7 +9,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.reports.queue import REPORTS, TextOptions
 from jobspec.session.delivery import deliver
 from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options, repository_options
-from jobspec.session.queues import answers
+from jobspec.session.queues import LACKING, answers
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
 
@@ -27,11 +27,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Say of all jobs in files, or of the variants of a project, what Kueue does with them; 1 where one is never admitted or not valid."""
+    """Say of all jobs in files, or of the variants of a project, what Kueue does with them.
+
+    If a job is never admitted or not valid, or there are jobs but no queue, return 1.
+    """
     made = answers(options)
     if not all(each.valid for each in made.results):
         deliver(made.results, made.cluster.releases, options, sys.stderr, read=reader(made.read))
         sys.stderr.write("jobspec: no queue is asked before these errors are fixed\n")
+        return 1
+    if made.lacks:
+        sys.stderr.write(f"jobspec: {LACKING[made.lacks]}\n")
+    if made.lacks == "queues":
         return 1
     text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form](made.asked, made.world, text))

@@ -36,7 +36,7 @@ from jobspec.session.explaining import explained
 from jobspec.session.field_pages import place_of
 from jobspec.session.found import Found
 from jobspec.session.options import Options
-from jobspec.session.queues import answers
+from jobspec.session.queues import LACKING, answers
 
 _MOST = 100  # findings, lines or files of an answer
 _NEW = "manifest.yaml"
@@ -140,6 +140,8 @@ class Tools:
         paths = [self._name(each) for each in queues or ([] if cluster else [os.curdir])]
         options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None, disk=Disk(None, self._root))
         made = _asked(lambda: answers(options, given))
+        if made.lacks:
+            raise _error(LACKING[made.lacks])
         found = {"workloads": json.loads(workloads_report(made.asked))["workloads"], "together": list(beyond(made.asked, made.world))}
         bypassing = [f"{each.job.kind} {each.job.name}" for each in made.asked if not each.answer]
         return {**found, "bypassing": bypassing, "findings": _findings([each for one in made.results for each in one.diagnostics])}

@@ -54,7 +54,7 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
     lines += ["", paint("quotas", BOLD, colour=how.colour)] if bars else []
     for queue, flavor, resource, bar, words in bars:
         lines.append(f"  {queue:{wide[0]}}  {flavor:{wide[1]}}  {resource:{wide[2]}}  {bar}  {words}")
-    lines += ["", *_remarks(asked, world, how)]
+    lines += [*([""] if lines else []), *_remarks(asked, world, how)]
     return "\n".join([*lines, ""])
 
 
@@ -132,8 +132,8 @@ def _coloured(verdict: str, words: str, how: TextOptions) -> str:
 def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
     counts = Counter(each.answer.verdict if each.answer else "resumed" if each.children else "bypasses Kueue" for each in asked)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
-    empty = "" if world.knows_usage else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
-    yield f"{counted(len(asked), 'job')}: {said} (Kueue {how.release}){empty}"
+    empty = "" if world.knows_usage or not asked else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
+    yield f"{': '.join(filter(None, [counted(len(asked), 'job'), said]))} (Kueue {how.release}){empty}"
 
 
 def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS
 from jobspec.apis.releases import Target, choose
@@ -41,12 +42,15 @@ class Answers:
     """The files that were read."""
     asked: Sequence[Asked] = ()
     world: World = field(default_factory=lambda: world_of(()))
+    lacks: Literal["jobs", "queues"] | None = None
+    """What is missing. If nothing is, None."""
 
 
 def answers(options: Options, given: Found | None = None) -> Answers:
     """What becomes of the jobs of a command line, or of the *given* text.
 
-    Raises JobspecError where there are no queues or no jobs, and for jobs that meet several clusters, each of which has its own queues.
+    If there is no job or no queue, the answers say what is missing. Raises JobspecError for jobs that meet several clusters, each of which
+    has its own queues.
     """
     run_context = load_run_context(options)
     queues = queue_documents(options.queues)
@@ -66,12 +70,18 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     jobs = [(job, file.context) for file in found.applied for job in file.checked.documents]
     objects = [each for file in found.applied for each in (*file.checked.objects, *file.checked.documents)]
     world = world_for(queues, objects, cluster)
+    if not any(job.group_kind in KINDS for job, _ in jobs):
+        return Answers(results, cluster, read, world=world, lacks="jobs")
     if not world.queues and not any(world.of_kind("LocalQueue")):
-        raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
-    asked = asked_of(jobs, cluster.target, world)
-    if not asked:
-        raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
-    return Answers(results, cluster, read, asked, world)
+        return Answers(results, cluster, read, world=world, lacks="queues")
+    return Answers(results, cluster, read, asked_of(jobs, cluster.target, world), world)
+
+
+#: What is missing -> what to do about it.
+LACKING = {
+    "jobs": f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}",
+    "queues": "no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster",
+}
 
 
 def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:

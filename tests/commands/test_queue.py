@@ -62,10 +62,22 @@ def test_queues_come_from_elsewhere_and_a_job_without_one_starts_past_them(tmp_p
     assert done.returncode == 0
     assert "TrainJob nlp/llama: fits in queue nlp → research (jobs/job.yaml)" in done.stdout
     assert "research  a100  cpu  [+++++++++++++++.....]  8 own, 8 at most, 6 wanted" in done.stdout
-    assert "no queues: give the folder" in run_here("queue", "jobs", cwd=tmp_path).stderr
+    without = run_here("queue", "jobs", cwd=tmp_path)
+    assert (without.returncode, without.stdout) == (1, "")
+    assert "no queues: give the folder" in without.stderr
     assert "bypasses Kueue: no queue-name label" in run_here("queue", "free.yaml", "--queues", "platform", cwd=tmp_path).stdout
     table = run_here("queue", "jobs", "--queues", "platform", "-o", "markdown", cwd=tmp_path).stdout
     assert "| TrainJob `nlp/llama` | `nlp` → `research` |  | **fits** |  |" in table
+
+
+@pytest.mark.parametrize("text", [QUEUES, "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu}}\n"])
+def test_files_without_jobs_are_nothing_to_ask(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"platform/objects.yaml": text})
+    done = run_here("queue", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "0 jobs (Kueue 0.19.2)\n")
+    assert done.stderr.startswith("jobspec: no job to ask for: the files hold no ")
+    found = run_here("queue", "platform", "-o", "json", cwd=tmp_path)
+    assert (found.returncode, json.loads(found.stdout)) == (0, {"workloads": []})
 
 
 def test_expand_shows_the_workload_and_the_pods_as_admitted(tmp_path: Path) -> None:
