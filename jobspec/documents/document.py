@@ -28,6 +28,7 @@ PAGES = (".md", ".markdown")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: The file that makes a folder a Helm chart.
 CHART = "Chart.yaml"
+CHART_VALUES = "values.yaml"
 #: Words in files that have engines apply folders.
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 

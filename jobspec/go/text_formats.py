@@ -275,3 +275,13 @@ EXAMPLES = {
     "uri": "a URI such as `https://example.com/`",
     "uuid": "a UUID",
 }
+
+
+def go_float(number: float) -> str:
+    """Write a number as Go's `%g` and `%v` do: the fewest digits, with an exponent from `1e+06` on."""
+    from decimal import Decimal
+
+    digits, exponent = Decimal(repr(number)).normalize(), Decimal(repr(number)).adjusted()
+    if not digits.is_finite() or not digits or -4 <= exponent < 6:
+        return f"{digits:f}"
+    return f"{digits.scaleb(-exponent):f}e{exponent:+03d}"

@@ -38,7 +38,7 @@ ADMISSION = (
 WARNINGS = frozenset(
     (
         *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "encrypted-manifest", "fixed-name"),
-        *("hashed-name", "image-not-reached", "selects-nothing"),
+        *("hashed-name", "image-not-reached", "number-as-text", "selects-nothing"),
         *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
         *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
         *(

@@ -20,10 +20,11 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Mark, Marks, Path
 from jobspec.diagnostics.results import FileResult
-from jobspec.documents.document import Document
+from jobspec.documents.document import CHART_VALUES, Document
 from jobspec.documents.marked_tree import MarkedTree, each_inside, walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.repository.builds import Build, Output
+from jobspec.repository.helm_numbers import NumberInText
 from jobspec.repository.origins import documents_in
 
 
@@ -32,9 +33,10 @@ class RenderedChart(Build):
 
     what = "Helm chart"
 
-    def __init__(self, chart: str, text: str, values: Sequence[str]) -> None:
+    def __init__(self, chart: str, text: str, values: Sequence[str], numbers: Sequence[NumberInText] = ()) -> None:
         super().__init__(os.path.join(chart, "Chart.yaml"), Output(chart, text), {}, ())
-        self._values = (*values, os.path.join(chart, "values.yaml"))
+        self._values = (*values, os.path.join(chart, CHART_VALUES))
+        self._numbers = numbers
         lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]
         self._lines = [number for number, _ in lines]
         # helm names templates from the folder of the chart, whose name is that of the chart
@@ -44,9 +46,11 @@ class RenderedChart(Build):
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML."""
         documents, problems = read(text, file=self.path, first_line=first_line)
         lines = text.split("\n")
-        return [self._placed(each) for each in documents], [
+        placed = [
             each.changed(mark=self._written(each.mark, lines, first_line), message=_FIRST_SET.sub("", each.message)) for each in problems
         ]
+        numbers = [each.problem(one) for one in documents for each in self._numbers if each.line == one.marks.mark.line]
+        return [self._placed(each) for each in documents], [*placed, *numbers]
 
     def _template_of(self, line: int) -> str:
         """The template that a line is rendered from."""

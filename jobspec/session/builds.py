@@ -15,7 +15,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
+from jobspec.documents.document import CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
@@ -385,21 +385,50 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
     import tempfile
 
     from jobspec.repository.helm import RenderedChart
+    from jobspec.repository.helm_numbers import numbers_in_text
 
     helm = shutil.which("helm")
     if not helm:
         raise JobspecError("--helm: helm is not installed")
     found = {}
     for chart in charts:
-        files = [word for each in values for word in ("--values", each)]
         with tempfile.TemporaryDirectory(prefix="jobspec-") as work:
-            command = [helm, "template", "release", os.path.join(os.curdir, chart), "--include-crds", "--kube-version", kubernetes, *files]
+            command = functools.partial(_helm_command, helm, kubernetes)
             try:
-                made = RenderedChart(chart, _run(command, work, chart), values)
+                text = _run(command(os.path.join(os.curdir, chart), values), work, chart)
             except BuildFailure as failure:
                 raise JobspecError(f"--helm {chart}: {failure}") from None
+            texts = {path: text_of(path) for path in (*values, os.path.join(chart, CHART_VALUES)) if os.path.isfile(path)}
+            numbers = numbers_in_text(text, texts.items(), functools.partial(_rendered_with, command, chart, values, work))
+            made = RenderedChart(chart, text, values, tuple(numbers))
         found[made.path] = InBuild(build=made)
     return found
+
+
+def _helm_command(helm: str, kubernetes: str, chart: str, values: Sequence[str]) -> list[str]:
+    files = [word for each in values for word in ("--values", each)]
+    return [helm, "template", "release", chart, "--include-crds", "--kube-version", kubernetes, *files]
+
+
+def _rendered_with(
+    command: Callable[[str, Sequence[str]], list[str]], chart: str, values: Sequence[str], work: str, path: str, text: str
+) -> str | None:
+    """What helm renders of a chart where one of the values files has another text. If helm fails, return None."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        changed = os.path.join(folder, CHART_VALUES)
+        with open(changed, "w", encoding="utf-8") as file:
+            file.write(text)
+        if path not in values:  # the chart's own
+            for name in os.listdir(chart):
+                if name != CHART_VALUES:
+                    os.symlink(os.path.realpath(os.path.join(chart, name)), os.path.join(folder, name))
+        around = os.path.join(os.curdir, chart) if path in values else folder
+        try:
+            return _run(command(around, [changed if each == path else each for each in values]), work, chart)
+        except BuildFailure:
+            return None
 
 
 def _fingerprint(root: RootKustomization, command: Sequence[str], digest: Callable[[str], bytes]) -> str:

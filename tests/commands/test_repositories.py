@@ -802,6 +802,15 @@ def test_a_mistake_in_the_yaml_that_helm_renders_is_reported_in_the_template(tmp
 
 
 @helm
+def test_a_number_that_helm_writes_in_other_characters_is_reported_in_the_values() -> None:
+    folder = REPOSITORIES / "chart-numbers"
+    found, _ = _found(folder, "--helm", "job", "-f", "big.yaml")
+    assert found == _expected(folder)
+    text = run_here("validate", "--helm", "job", "-f", "big.yaml", "-o", "concise", cwd=folder).stdout
+    assert "job/values.yaml:1:54: warning: the number 1.10 becomes `1.1` in `spec.template.spec.containers[0].image`" in text
+
+
+@helm
 def test_a_chart_that_helm_cannot_render() -> None:
     done = run_here("validate", "--helm", "nowhere", cwd=CHARTS)
     assert (done.returncode, done.stdout) == (2, "")

@@ -381,7 +381,7 @@ def _as_text(one: Literal) -> tuple[str, Any]:
     if one.kind == "bool":
         return "string", "true" if one.value else "false"
     if one.kind == "double":
-        return "string", _go_double(one.value)
+        return "string", text_formats.go_float(one.value)
     if one.kind == "duration":
         return "string", one.value if one.value[-1].isalpha() else f"{one.value}s"
     if one.kind == "timestamp" and isinstance(one.value, int):
@@ -389,16 +389,6 @@ def _as_text(one: Literal) -> tuple[str, Any]:
 
         return "string", datetime.fromtimestamp(one.value, UTC).isoformat()
     return "string", str(one.value)
-
-
-def _go_double(number: float) -> str:
-    """A number in the shortest form of Go's `%g`, which has an exponent from `1e+06` on."""
-    from decimal import Decimal
-
-    digits, exponent = Decimal(repr(number)).normalize(), Decimal(repr(number)).adjusted()
-    if not digits.is_finite() or not digits or -4 <= exponent < 6:
-        return f"{digits:f}"
-    return f"{digits.scaleb(-exponent):f}e{exponent:+03d}"
 
 
 def _as_duration(one: Literal) -> tuple[str, Any]:
