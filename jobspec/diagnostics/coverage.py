@@ -8,7 +8,7 @@ from jobspec.diagnostics.wording import counted, severity_counts, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics.results import FileResult
@@ -38,9 +38,12 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     counts = count(files)
     lost = counts["willNotRun"]
     counts["valid"] -= lost
-    parts = [f"{counts[status]} {'partly checked' if status == 'partly' else status}" for status in STATUSES if counts[status]]
-    if reasons := _reasons(files):
-        parts[-1] += f" ({', '.join(reasons)})"
+    shown = {"valid": "", "invalid": "", "partly": "; ".join(_reasons_of_partly(files)), "skipped": ", ".join(_reasons(files))}
+    parts = [
+        f"{counts[status]} {_WORDS.get(status, status)}" + f" ({shown[status]})" * bool(shown[status])
+        for status in STATUSES
+        if counts[status]
+    ]
     parts += [f"{lost} accepted but will not run"] if lost else []
     found = [diagnostic for each in files for diagnostic in each.diagnostics]
     parts += [severity_counts(found)] if found else []
@@ -54,6 +57,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
 
 
+_WORDS = {"partly": "partly checked"}
 _CHART = "Helm chart file"
 
 
@@ -74,6 +78,14 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
         return parts
     shown = shortened([f"{number} {kind}" for kind, number in sorted(kinds.items(), key=lambda each: -each[1])])
     return [*parts, f"{sum(kinds.values())} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {shown}"]
+
+
+def _reasons_of_partly(files: Sequence[FileResult]) -> Iterator[str]:
+    """Yield each reason why documents are checked partly, with their kinds, the most frequent first."""
+    rows = [row for each in files for row in each.documents if row.status == "partly" and row.reason]
+    for reason, alike in sorted(grouped(rows, lambda row: row.reason).items(), key=lambda each: -len(each[1])):
+        kinds = sorted(grouped(alike, lambda row: row.kind).items(), key=lambda each: -len(each[1]))
+        yield f"{shortened([f'{len(same)} {kind}' for kind, same in kinds])}: {reason}"
 
 
 def summary(files: Sequence[FileResult]) -> dict[str, Any]:

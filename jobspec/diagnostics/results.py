@@ -41,7 +41,7 @@ class DocumentResult(Record):
     runs: bool | None = None
     """Whether a training job will run; None where that is not known, or was not checked."""
     reason: str = ""
-    """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
+    """Why it is skipped, or checked partly; empty where it is no manifest, or of a kind that is not known."""
 
     def moved(self, index: int) -> DocumentResult:
         """Return the result for another document."""

@@ -146,7 +146,9 @@ def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
     document = judged.document
     if judged.status != "unknown":
         part = _part_of_object(judged) if skip_unknown and judged.diagnostics else ""
-        return result_of(document, "skipped", reason=part) if part else result_of(document, judged.status)
+        if part:
+            return result_of(document, "skipped", reason=part)
+        return result_of(document, judged.status, reason=judged.by_server.reason if judged.status == "partly" else "")
     if not skip_unknown or judged.by_server.near_miss:
         return result_of(document, "invalid")
     is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS

@@ -121,9 +121,11 @@ def _with_problems(file: Checked, problems: Sequence[Diagnostic]) -> Checked:
     refused = {each.document for each in problems if each.rule == _RULE}
     wrong = {each.document for each in problems}
     rows = [
-        result_of(row, "invalid" if row.index in refused else row.status, runs=False)
-        if row.index in wrong and row.status in _COUNTED
-        else row
+        row
+        if row.index not in wrong or row.status not in _COUNTED
+        else result_of(row, "invalid", runs=False)
+        if row.index in refused
+        else row.changed(runs=False)
         for row in file.result.documents
     ]
     return file.changed(result=FileResult(file.result.path, rows, [*file.result.diagnostics, *problems], ignored=file.result.ignored))

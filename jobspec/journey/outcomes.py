@@ -7,7 +7,7 @@ from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
-from jobspec.documents.document import Document, result_of
+from jobspec.documents.document import Document
 from jobspec.journey.references import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
@@ -73,11 +73,11 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         job, at = given, places[document_key(given)]
         if not takes_overlays(job):
             said = [*_queue_problems(job, context, cluster, index)] if rows[at].status != "invalid" else []
-            rows[at] = result_of(rows[at], rows[at].status, runs=False) if has_error(said) else rows[at]
+            rows[at] = rows[at].changed(runs=False) if has_error(said) else rows[at]
             found.update(((one.rule, str(one.mark), one.message), one) for one in said)
             continue
         if rows[at].status != "valid":
-            rows[at] = result_of(rows[at], rows[at].status, runs=False)
+            rows[at] = rows[at].changed(runs=False)
             continue
         if index.change_objects:
             from jobspec.operators.policies import changed_job
@@ -88,7 +88,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if foresight is None:
             unforeseen.append(given)
         else:
-            rows[at] = result_of(rows[at], rows[at].status, runs=foresight.runs)
+            rows[at] = rows[at].changed(runs=foresight.runs)
             for one in foresight.diagnostics:  # a mistake that hits several jobs, such as one in their runtime, is reported once
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))

@@ -87,7 +87,8 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     status: Status = after.status if after.status in ("valid", "partly") else "invalid"
     runs = None if status == "valid" else False
     identity = document_key(before.document)
-    rows = [result_of(row, status, runs=runs) if document_key(row) == identity else row for row in result.documents]
+    reason = after.by_server.reason if status == "partly" else ""
+    rows = [result_of(row, status, runs=runs, reason=reason) if document_key(row) == identity else row for row in result.documents]
     return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
 
 

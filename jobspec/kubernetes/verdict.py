@@ -43,6 +43,8 @@ class Verdict(Record):
     """Whether an unknown kind is a misspelling of one of our own kinds."""
     is_common: bool = False
     """Whether the kind is that of a common project, of which a cluster may have another release or none."""
+    reason: str = ""
+    """Why a document is checked partly."""
 
 
 class AdmissionAnswer(Record):
@@ -86,16 +88,19 @@ def verdict(
     from jobspec.kubernetes.builtin import builtin_problems, is_judged
 
     found = builtin_problems(document.data, document.api_version, document.kind, target, stored)
-    return _verdict(document, found, "valid" if is_judged(kind, document.api_version) else "partly")
+    if is_judged(kind, document.api_version):
+        return _verdict(document, found, "valid")
+    return _verdict(document, found, "partly", reason="structure and metadata only")
 
 
-def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
+def _verdict(document: Document, found: Iterable[Problem], otherwise: Status, *, reason: str = "") -> Verdict:
     """Return the verdict with a diagnostic for each problem.
 
     It is a warning if a rule was not evaluated, and an error otherwise. If no diagnostic is an error, the status is *otherwise*.
+    *reason*: why a document is checked partly.
     """
     diagnostics = [_reported(document, each) for each in found]
-    return Verdict("invalid" if has_error(diagnostics) else otherwise, diagnostics)
+    return Verdict("invalid", diagnostics) if has_error(diagnostics) else Verdict(otherwise, diagnostics, reason=reason)
 
 
 def _reported(document: Document, problem: Problem) -> Diagnostic:
@@ -117,7 +122,7 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
     if isinstance(custom, list):
         return Verdict("invalid", custom)
     if custom.covers == "partly":
-        return _verdict(document, custom.problems(document), "partly")
+        return _verdict(document, custom.problems(document), "partly", reason="JSON Schema and metadata only")
     found = _of_custom_resource(document, custom.shape, old.data if old else None, namespaced=custom.namespaced)
     return _verdict(document, found, "valid")
 
@@ -130,7 +135,9 @@ def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
     found = _of_custom_resource(document, common.shape, None, namespaced=common.namespaced)
     diagnostics = _verdict(document, found, "partly").diagnostics
     reported = [each if _is_certain(document, each) else _as_warning(each, common.release) for each in diagnostics]
-    return Verdict("invalid" if has_error(reported) else "partly", reported, is_common=True)
+    if has_error(reported):
+        return Verdict("invalid", reported, is_common=True)
+    return Verdict("partly", reported, is_common=True, reason=f"schema of {common.release} without CEL rules")
 
 
 def _is_certain(document: Document, found: Diagnostic) -> bool:

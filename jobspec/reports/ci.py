@@ -112,7 +112,6 @@ _MARKUP = {ord(each): f"\\{each}" for each in "<*_"}
 
 
 _SKIPPED = "skipped: not a manifest, or of an unknown kind"
-_PARTLY = "checked partly: decoding and metadata only"
 _ELSEWHERE = "the error is reported with another document of this file"
 
 
@@ -169,7 +168,7 @@ def _write_failure(element: Element, case: _Case) -> None:
     elif case.status == "skipped":
         SubElement(element, "skipped", message=f"skipped: {case.reason}" if case.reason else _SKIPPED)
     else:
-        lines += [_PARTLY] if case.status == "partly" else []
+        lines += [f"checked partly: {case.reason}"] if case.status == "partly" else []
         if lines:
             SubElement(element, "system-out").text = "\n".join(lines)
 

@@ -75,7 +75,8 @@ def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> Documen
     worst = min(several, key=lambda each: _WORST.index(each.status))
     runs = False if any(each.runs is False for each in several) else worst.runs
     shown = [each.diff for each in several if each.diff is not None]
-    return result_of(row if row.kind else worst, worst.status, diff="".join(shown) if shown else None, runs=runs)
+    of = row if row.kind else worst
+    return result_of(of, worst.status, diff="".join(shown) if shown else None, runs=runs, reason=worst.reason)
 
 
 def _in_builds(roots: Sequence[str]) -> str:

@@ -245,7 +245,11 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     broken = {each.document for each in kept if each.severity == "error"}
     in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
-    rows = [result_of(row, "partly") if row.index in in_part and row.status in ("invalid", "valid") else row for row in result.documents]
+    why = "encrypted by SOPS" if is_encrypted else "placeholders" if first else "a template"
+    rows = [
+        result_of(row, "partly", reason=why) if row.index in in_part and row.status in ("invalid", "valid") else row
+        for row in result.documents
+    ]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
 
 

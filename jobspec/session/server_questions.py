@@ -121,10 +121,7 @@ def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answe
 def _with_pods_problems(result: FileResult, problems: Sequence[Diagnostic]) -> FileResult:
     """A file's result with what is said of the pods of its jobs; a job whose pods are refused will not run."""
     refused = {each.document for each in problems if each.severity == "error"}
-    rows = [
-        result_of(row, row.status, diff=row.diff, runs=False) if row.index in refused and takes_overlays(row) else row
-        for row in result.documents
-    ]
+    rows = [row.changed(runs=False) if row.index in refused and takes_overlays(row) else row for row in result.documents]
     return FileResult(result.path, rows, [*result.diagnostics, *problems])
 
 

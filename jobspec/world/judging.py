@@ -112,7 +112,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
     if document.group_kind[0] in POLICY_ENGINES and (unread := of_other_engine(document)):
-        found = Verdict(found.status, [*found.diagnostics, unread])
+        found = found.changed(diagnostics=[*found.diagnostics, unread])
     return Judged(document, found.changed(status="invalid") if broken and found.status != "unknown" else found, seen=seen, old=old)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.kubernetes.verdict import Verdict, verdict
+from jobspec.kubernetes.verdict import verdict
 from jobspec.world.judged import Judged
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def changed_by_policies(judged: Judged, policies: Index, cluster: Cluster) -> tu
     known = {(each.rule, each.field) for each in judged.by_server.diagnostics}
     hint = f"as {' and '.join(f'policy `{each}`' for each in found.policies)} {'change' if found.policies[1:] else 'changes'} it"
     diagnostics = [each if (each.rule, each.field) in known else each.with_hint(each.hint or hint) for each in by_server.diagnostics]
-    return Judged(document, Verdict(by_server.status, diagnostics), seen=seen, old=judged.old, before=judged), said
+    return Judged(document, by_server.changed(diagnostics=diagnostics), seen=seen, old=judged.old, before=judged), said
 
 
 def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:

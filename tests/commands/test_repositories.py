@@ -41,7 +41,7 @@ def _reported(folder: Path, *arguments: str) -> dict[str, tuple[str, list[str]]]
     files = json.loads(done.stdout)["files"]
     return {
         each["path"]: (
-            "".join(row.get("reason", "") for row in each["documents"]),
+            "".join(row.get("reason", "") for row in each["documents"] if row["status"] == "skipped"),
             [found["rule"] for found in each["diagnostics"] if found["severity"] == "error"],
         )
         for each in files
@@ -341,7 +341,7 @@ def _found(folder: Path, *arguments: str) -> tuple[Counter[tuple[str, int, str]]
     rows = (row for file in files for row in file["documents"])
     return (
         Counter((each["file"], each["line"], each["rule"]) for each in found),
-        Counter(row.get("reason") or f"{row['kind']} {row['status']}" for row in rows),
+        Counter((row["status"] == "skipped" and row.get("reason")) or f"{row['kind']} {row['status']}" for row in rows),
     )
 
 

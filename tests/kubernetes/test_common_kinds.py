@@ -23,6 +23,8 @@ def test_what_the_schema_of_some_release_says_is_a_warning() -> None:
         assert found == {(number, *line.partition("# ~ ")[2].split()) for number, line in lines if "# ~ " in line}
         rows = [each["status"] for each in file["documents"]]
         assert rows == ["partly", "partly", "invalid", "partly", "partly"]
+        reasons = [each.get("reason", "") for each in file["documents"]]
+        assert all(reason.startswith("schema of ") for reason, row in zip(reasons, rows, strict=True) if row == "partly")
         assert all(
             "`jobspec schema add`" in each["hint"] and not each.get("fix") for each in file["diagnostics"] if each["severity"] != "error"
         )
