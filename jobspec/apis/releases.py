@@ -52,6 +52,8 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
 
 #: apiVersion -> the operator that serves it, its first release that no longer does, and the version to write; by its release notes.
 REMOVED_VERSIONS = {"kueue.x-k8s.io/v1beta1": ("kueue", "0.20", "kueue.x-k8s.io/v1beta2")}
+#: apiVersion -> the operator that serves it, and its first release that does; by its CRDs.
+ADDED_VERSIONS = {"kueue.x-k8s.io/v1beta2": ("kueue", "0.15")}
 
 #: The operators that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
 OPERATORS = ("training-operator", "trainer", "jobset", "kueue")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec.apis.kinds import PROJECT_FILE
-from jobspec.apis.releases import CHOSEN, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
+from jobspec.apis.releases import CHOSEN, RELEASES, complete, is_at_least, is_later, is_release, known_releases, nearest_known, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark
@@ -58,12 +58,12 @@ def run(options: Options) -> int:
     pinned = pinned_cluster(options)
     declared = {**(pinned.found if pinned else {}), **_declared([project] if project else _projects_in_folders(options), options)}
     before, after = _releases(options, declared)
-    known, later = _known(after)
-    old, new = (judge(options, paths, releases) for releases in (_known(before)[0], known))
+    old, new = (judge(options, paths, _known(releases)) for releases in (before, after))
     wrong = old.wrong or new.wrong
     found = [] if wrong else changes(old.side, new.side, spread_if_many)
     found += announced(new.side.documents, before, after)
-    remarks = [*later, *release_problems(before, after)]
+    replaced = {each: release for each, release in before.items() if release != after[each]}
+    remarks = [*_unknown("--from", replaced), *_unknown("--to", after), *release_problems(before, after)]
     results = wrong or with_changes(new.results, with_migrations(found, old, new, project))
     results = [*([FileResult(remarks[0].mark.file, [], remarks)] if remarks else []), *results]
     releases = {each: _change_of(each, before, after) for each in after} if options.output in _FOR_PEOPLE else after
@@ -122,17 +122,29 @@ def _one_before(component: str, release: str) -> str:
     return older[-1] if older else ""
 
 
-def _known(releases: Mapping[str, str]) -> tuple[dict[str, str], list[Diagnostic]]:
-    """The releases that jobspec can judge by, and a warning about each that came after those: it is judged as the newest known one."""
-    chosen = {each: release for each, release in releases.items() if each in CHOSEN}
-    found = nearest_known(chosen)
+def _known(releases: Mapping[str, str]) -> dict[str, str]:
+    """Return the releases that jobspec can judge by."""
+    found = nearest_known({each: release for each, release in releases.items() if each in CHOSEN})
     complete(found)
-    return found, [_later(each, release, found[each]) for each, release in chosen.items() if found.get(each, release) != release]
+    return found
 
 
-def _later(component: str, release: str, known: str) -> Diagnostic:
-    message = f"jobspec does not know {component} {release} yet: judged as {known}"
-    return Diagnostic("later-release", message, Mark(f"--to {component}={release}"), severity="warning")
+def _unknown(option: str, releases: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yield a warning about each release that jobspec does not know.
+
+    If the release came after the known ones, it is judged as the newest of them. If it came before, nothing is judged by it.
+    """
+    known = _known(releases)
+    for component, release in releases.items():
+        mark = Mark(f"{option} {component}={release}")
+        if component in known and is_later(component, release):
+            message = f"jobspec does not know {component} {release} yet: judged as {known[component]}"
+            yield Diagnostic("later-release", message, mark, severity="warning")
+        elif component in CHOSEN and component not in known:
+            first = next(iter(RELEASES[component]))
+            message = f"jobspec does not know {component} {release}, which is older than {first}: not judged by its rules"
+            hint = f"its kinds are judged as those of {component} {release_of(component, known)}"
+            yield Diagnostic("earlier-release", message, mark, severity="warning", hint=hint)
 
 
 def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:

@@ -31,6 +31,7 @@ _DECODING = {
     "not-a-manifest": "A manifest is an object with the strings `apiVersion` and `kind`; this document is something else.",
 }
 _SCHEMA = {
+    "earlier-release": "The release is older than all that jobspec knows, so that its rules are not applied.",
     "later-release": "The target is newer than this jobspec, which applies the webhook rules of the newest release that it knows.",
     "unknown-kind": "jobspec has no schema for this apiVersion and kind, so the document cannot be checked.",
     "unknown-field": "The field does not exist at this place. Without strict validation a server drops it silently.",

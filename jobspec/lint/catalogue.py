@@ -37,7 +37,7 @@ ADMISSION = (
 #: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.
 WARNINGS = frozenset(
     (
-        *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "encrypted-manifest", "fixed-name"),
+        *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "earlier-release", "encrypted-manifest", "fixed-name"),
         *("hashed-name", "image-not-reached", "number-as-text", "selects-nothing"),
         *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
         *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
-from jobspec.apis.releases import RELEASES, REMOVED_VERSIONS, Target, is_at_least
+from jobspec.apis.releases import ADDED_VERSIONS, RELEASES, REMOVED_VERSIONS, Target, is_at_least
 from jobspec.diagnostics.causes import joined
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.errors import JobspecError
@@ -250,17 +250,12 @@ def _passes(component: str, since: str, before: Mapping[str, str], after: Mappin
 
 
 def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield what a later release will refuse, by its release notes and its main branch.
+    """Yield what a later or an earlier release refuses, by its release notes, its main branch or its CRDs.
 
-    jobspec does not know this release yet. Runtimes, jobs, and Kueue's kinds are looked at.
+    jobspec does not know this release. Runtimes, jobs, and Kueue's kinds are looked at.
     """
     documents = list(documents)
-    for document in (each for each in documents if each.api_version in REMOVED_VERSIONS):
-        operator, since, newer = REMOVED_VERSIONS[document.api_version]
-        if _passes(operator, since, before, after):
-            message = f"`{document.api_version}` is not served from {operator.capitalize()} {since} on {_AS_READ}"
-            hint = f"write `{newer}`, in which some fields have other names"
-            yield document.problem("release-step", message, ("apiVersion",), hint=hint, severity="warning")
+    yield from _versions_not_served(documents, before, after)
     if _passes("trainer", _NO_FEWER_THAN_0_SINCE, before, after):
         for document in (each for each in documents if each.group_kind == TRAINJOB):
             nodes = value_at(document.data, _NODES)
@@ -274,3 +269,18 @@ def announced(documents: Iterable[Document], before: Mapping[str, str], after: M
                     f"`{name}` has {len(name)} characters, and trainer {NAMES_LIMITED_SINCE} accepts at most {LONGEST_NAME} {_AS_READ}"
                 )
                 yield document.problem("release-step", message, path, hint="shorten it", severity="warning")
+
+
+def _versions_not_served(documents: Sequence[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yield the documents in a version that an operator does not serve yet, or not any more."""
+    for document in (each for each in documents if each.api_version in ADDED_VERSIONS):
+        operator, since = ADDED_VERSIONS[document.api_version]
+        if (release := after.get(operator)) and not is_at_least(release, since):
+            message = f"`{document.api_version}` is served from {operator.capitalize()} {since} on: {release} refuses it"
+            yield document.problem("release-step", message, ("apiVersion",))
+    for document in (each for each in documents if each.api_version in REMOVED_VERSIONS):
+        operator, since, newer = REMOVED_VERSIONS[document.api_version]
+        if _passes(operator, since, before, after):
+            message = f"`{document.api_version}` is not served from {operator.capitalize()} {since} on {_AS_READ}"
+            hint = f"write `{newer}`, in which some fields have other names"
+            yield document.problem("release-step", message, ("apiVersion",), hint=hint, severity="warning")
