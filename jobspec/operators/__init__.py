@@ -10,6 +10,8 @@ DOORS: tuple[str, ...] = (
     "jobset.objects",
     "jobset.webhook",
     "kueue.admission",
+    "kueue.children",
+    "kueue.requeueing",
     "kueue.topology",
     "kueue.versions",
     "kueue.webhook",

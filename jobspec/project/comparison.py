@@ -202,14 +202,14 @@ class _Between:
         """Return the jobs that Kueue stops and queues again since an object has changed: the job itself, or those of a runtime."""
         if document.group_kind not in (PYTORCHJOB, *RUNTIMES):
             return []
-        names = [name] if is_workload(document) else sorted(self._before.rendered.keys() & self._after.rendered.keys())
+        names = [name] if takes_overlays(document) else sorted(self._before.rendered.keys() & self._after.rendered.keys())
         return [each for variant in names for each in self._requeued_of(variant)]
 
     def _requeued_of(self, name: str) -> Iterator[Document]:
         cluster = self._after.cluster(name)
         old, new = ([*state.documents(name), *cluster.lookups] for state in (self._before, self._after))
         stored = {identity_of(each): each for each in self._before.documents(name)}
-        for job in filter(is_workload, self._after.documents(name)):
+        for job in filter(takes_overlays, self._after.documents(name)):
             before = stored.get(identity_of(job))
             if before and is_requeued((before, old), (job, new), cluster.target, self._queues):
                 yield job

@@ -105,7 +105,7 @@ def requeued(change: ObjectChange, jobs: Sequence[Document]) -> ObjectChange:
     """Return the change of a job or runtime for which Kueue stops running *jobs*, and queues them again."""
     if change.meaning not in ("ignored", "in-place") or not jobs:
         return change
-    if is_workload(change.document):
+    if takes_overlays(change.document):
         note = "Kueue stops the job and queues it again: its pods are deleted, and start over with the new spec"
     else:
         names = shortened([f"`{each.name}`" for each in jobs])

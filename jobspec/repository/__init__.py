@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "engines",
     "generated_names",
     "helm",
+    "helm_numbers",
     "idle_entries",
     "in_build",
     "kustomizations",
