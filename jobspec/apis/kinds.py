@@ -39,6 +39,8 @@ LIMIT_RANGE: GroupKind = ("", "LimitRange")
 RESOURCE_QUOTA: GroupKind = ("", "ResourceQuota")
 SERVICE_ACCOUNT: GroupKind = ("", "ServiceAccount")
 CONFIG_MAP: GroupKind = ("", "ConfigMap")
+APPLICATION: GroupKind = ("argoproj.io", "Application")
+FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 SECRET: GroupKind = ("", "Secret")
 SERVICE: GroupKind = ("", "Service")
 NODE: GroupKind = ("", "Node")
@@ -307,7 +309,10 @@ def of_name(name: GroupKind) -> Kind | None:
 
 
 def named(text: str) -> GroupKind:
-    """The group and kind that a text such as `LocalQueue.kueue.x-k8s.io` names; without a group, the only known kind of the name."""
+    """Return the group and kind that a text such as `LocalQueue.kueue.x-k8s.io` names.
+
+    If the text has no group, return the only known kind of the name.
+    """
     name, _, group = text.partition(".")
     found = [each for each in _KINDS if each[1] == name] if not group else []
     return found[0] if len(found) == 1 else (group, name)

@@ -4,9 +4,7 @@ A module is loaded when its command is asked for. `options`, where a module has 
 """
 
 #: The modules that other rooms import.
-DOORS: tuple[str, ...] = (
-    "blame",
-)
+DOORS: tuple[str, ...] = ()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

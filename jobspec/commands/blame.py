@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
@@ -31,7 +30,7 @@ from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.session.rendered_files import RenderedFile
+    from jobspec.session.rendered_files import RenderedFile, State
 
 
 #: What a cluster says to a variant, and its objects by the names of their files.
@@ -40,9 +39,6 @@ Rendered = tuple[Checked, Mapping[str, Document]]
 
 #: Gives the cluster that a variant meets.
 MetBy = Callable[[PlannedVariant], Cluster]
-
-
-State = Literal["same", "stale", "edited", "missing"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

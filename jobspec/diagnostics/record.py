@@ -16,7 +16,9 @@ else:
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """A value with the attributes that its class names: a frozen data class, without the milliseconds that loading `dataclasses` takes.
+    """A frozen value with the attributes that its class names.
+
+    It is a data class without the milliseconds that loading `dataclasses` takes.
 
     Attributes without a default are required, those after `_: KW_ONLY` are given by name. A default is one value that all records
     share, so its type should be one that cannot be changed: `Sequence`, `Mapping`. A subclass has no attributes of its own.

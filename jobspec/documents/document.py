@@ -34,7 +34,7 @@ ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 
 
 def is_of_chart(name: str) -> bool:
-    """Whether a file in the folder of a chart is the chart's own, such as its values, by its name."""
+    """True if a file in a chart's folder is by its name the chart's own, such as its values."""
     is_values = name.startswith("values") and name[6:7] in (".", "-", "_") and name.endswith((".yaml", ".yml", ".json"))
     return name in (CHART, "Chart.lock") or is_values
 

@@ -71,7 +71,10 @@ def quantity(text: str) -> Quantity:
 
 
 def quantity_of(value: Any) -> Quantity:
-    """The quantity of any value; zero if Go does not parse the value, and for null, which Go decodes as zero."""
+    """Return the quantity of any value.
+
+    It is zero if Go does not parse the value, and for null, which Go decodes as zero.
+    """
     text = str(value)
     return quantity(_bounded(text, _MAX_EXPONENT)) if is_parsed_quantity(text) else Quantity(0, "decimal")
 
@@ -210,7 +213,9 @@ def fits_pages(size: str, text: str) -> bool:
 
 
 def whole_number(text: str) -> int:
-    """The whole number of a quantity, rounded up, as `Value` gives it to operators; 0 for a text that Go does not parse.
+    """Return the whole number of a quantity, rounded up, as `Value` gives it to operators.
+
+    A text that Go does not parse is 0.
 
     Of what is too large for 64 bits, the last ones are left, or zero: `1e19` is none.
     """

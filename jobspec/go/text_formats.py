@@ -278,7 +278,10 @@ EXAMPLES = {
 
 
 def go_float(number: float) -> str:
-    """Write a number as Go's `%g` and `%v` do: the fewest digits, with an exponent from `1e+06` on."""
+    """Write a number as Go's `%g` and `%v` do: in the fewest digits.
+
+    It has an exponent from `1e+06` on.
+    """
     from decimal import Decimal
 
     digits, exponent = Decimal(repr(number)).normalize(), Decimal(repr(number)).adjusted()

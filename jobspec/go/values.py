@@ -237,7 +237,10 @@ def mapping(data: Any, *steps: str) -> dict[str, Any]:
 
 
 def items(data: Any, *steps: str) -> list[Any]:
-    """The items of the list at the end of some steps through mappings; none where there is no list."""
+    """Return the items of the list at the end of some steps through mappings.
+
+    If there is no list, there are none.
+    """
     found = value_at(data, steps)
     return found if isinstance(found, list) else []
 

@@ -60,9 +60,11 @@ def within_counts(
 
 
 def _counts(document: Document) -> bool:
+    if document.group_kind != kinds.RESOURCE_QUOTA:
+        return False
     from jobspec.kubernetes.admission.quotas import counts_objects
 
-    return document.group_kind == kinds.RESOURCE_QUOTA and counts_objects(document.data)
+    return counts_objects(document.data)
 
 
 def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document]:

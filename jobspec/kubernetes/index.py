@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class Index:
-    """The objects that are given, by kind, namespace and name; of two with one name, the last counts."""
+    """The given objects by kind, namespace and name.
+
+    If two have one name, the last counts.
+    """
 
     def __init__(
         self,
@@ -201,7 +204,10 @@ def _has_no_namespace(kind: GroupKind) -> bool:
 
 
 def data_of(documents: Iterable[Document]) -> list[Data]:
-    """The data of those documents that are mappings, and the objects that controllers generate of a document in its place."""
+    """Return the data of the documents that are mappings.
+
+    If controllers generate objects of a document, these stand in its place.
+    """
     data = [each.data for each in documents if isinstance(each.data, dict)]
     return [made for each in data for made in (list(generated_by(each)) or [each])]
 

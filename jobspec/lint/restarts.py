@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, GroupKind
+from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, GroupKind
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -24,10 +24,10 @@ _TTL: dict[GroupKind, Path] = {
 }
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
-    ("argoproj.io", "Application"),
+    APPLICATION,
     ("argoproj.io", "ApplicationSet"),
     ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
+    FLUX,
     ("source.toolkit.fluxcd.io", "GitRepository"),
 )
 

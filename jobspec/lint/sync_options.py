@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOB, JOBSET, TRAINJOB
+from jobspec.apis.kinds import APPLICATION, JOB, JOBSET, TRAINJOB
 from jobspec.diagnostics.places import Key, items_at
 from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.go.values import mapping
 from jobspec.lint.linted import LintedDocument
-from jobspec.repository.engines import APPLICATION, applied_paths, options_of
-from jobspec.repository.in_build import AppliedFolder
-from jobspec.repository.recreation import SYNC_OPTIONS, recreation_of, sync_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
 #: Kinds of which a change, as jobs are changed, is one of an immutable field.
 _IMMUTABLE = (JOB, JOBSET, TRAINJOB)
+_HINT = "write `Force=true,Replace=true` at the job: it is deleted and recreated"
 
 
 def replace_without_force(document: LintedDocument) -> Iterator[Finding]:
@@ -30,25 +29,46 @@ def replace_without_force(document: LintedDocument) -> Iterator[Finding]:
     After: "argocd.argoproj.io/sync-options: Force=true,Replace=true"
     Evidence: `syncContext.applyObject` of Argo CD 3.2; NVIDIA/aicr#2367
     """
-    hint = "write `Force=true,Replace=true` at the job: it is deleted and recreated"
-    if document.given.group_kind in _IMMUTABLE and "Replace=true" in sync_options(document.given) and _is_updated(document):
+    if document.given.group_kind in _IMMUTABLE and mapping(document.given.data, "metadata", "annotations"):
+        yield from _at_job(document)
+    if document.given.group_kind == APPLICATION:
+        yield from _at_application(document)
+
+
+def _at_job(document: LintedDocument) -> Iterator[Finding]:
+    from jobspec.repository.recreation import SYNC_OPTIONS, sync_options
+
+    if "Replace=true" in sync_options(document.given) and _is_updated(document):
         at = ("metadata", "annotations", Key(SYNC_OPTIONS))
-        yield Finding(at, f"`Replace=true` without `Force=true`: the server refuses a changed {document.given.kind}", hint)
-    if document.given.group_kind == APPLICATION and "Replace=true" in options_of(document.given):
-        jobs = [each for kind in _IMMUTABLE for each in document.documents.of_kind(kind) if _applies(document.given, each)]
-        if jobs:
-            message = f"`Replace=true` without `Force=true`: the server refuses a changed {jobs[0].kind}, such as `{jobs[0].name}`"
-            options = items_at(document.given.data, ("spec", "syncPolicy", "syncOptions"))
-            yield Finding(next(path for path, option in options if option == "Replace=true"), message, hint)
+        yield Finding(at, f"`Replace=true` without `Force=true`: the server refuses a changed {document.given.kind}", _HINT)
+
+
+def _at_application(document: LintedDocument) -> Iterator[Finding]:
+    from jobspec.repository.engines import options_of
+
+    if "Replace=true" not in options_of(document.given):
+        return
+    jobs = [each for kind in _IMMUTABLE for each in document.documents.of_kind(kind) if _applies(document.given, each)]
+    if jobs:
+        message = f"`Replace=true` without `Force=true`: the server refuses a changed {jobs[0].kind}, such as `{jobs[0].name}`"
+        options = items_at(document.given.data, ("spec", "syncPolicy", "syncOptions"))
+        yield Finding(next(path for path, option in options if option == "Replace=true"), message, _HINT)
 
 
 def _is_updated(document: LintedDocument) -> bool:
     """True if Argo CD updates the object in place when it has changed."""
+    from jobspec.repository.in_build import AppliedFolder
+    from jobspec.repository.recreation import recreation_of
+
     return document.can_be_synced and recreation_of(document.given, AppliedFolder(is_replaced=True)) is None
 
 
 def _applies(application: Document, job: Document) -> bool:
     """True if an Application replaces a job: the job is in one of its folders, and has no option or hook of its own."""
+    from jobspec.repository.engines import applied_paths
+    from jobspec.repository.in_build import AppliedFolder
+    from jobspec.repository.recreation import recreation_of, sync_options
+
     if not job.name or {"Replace=true", "Replace=false"}.intersection(sync_options(job)):
         return False
     folder = f"/{job.file.rpartition('/')[0]}/"

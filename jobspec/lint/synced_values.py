@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOBSET, QUEUE_GROUP
+from jobspec.apis.kinds import APPLICATION, JOBSET, QUEUE_GROUP
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.places import Path
     from jobspec.documents.document import Document
 
-_ARGO_CD = (("argoproj.io", "Application"), ("argoproj.io", "ApplicationSet"))
+_ARGO_CD = (APPLICATION, ("argoproj.io", "ApplicationSet"))
 
 
 def out_of_sync_value(document: LintedDocument) -> Iterator[Finding]:

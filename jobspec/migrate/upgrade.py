@@ -250,9 +250,9 @@ def _passes(component: str, since: str, before: Mapping[str, str], after: Mappin
 
 
 def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield what a later or an earlier release refuses, by its release notes, its main branch or its CRDs.
+    """Yield the fields that an unknown release refuses by its notes, main branch or CRDs.
 
-    jobspec does not know this release. Runtimes, jobs, and Kueue's kinds are looked at.
+    The release is later or earlier than all that jobspec knows. Runtimes, jobs, and Kueue's kinds are looked at.
     """
     documents = list(documents)
     yield from _versions_not_served(documents, before, after)

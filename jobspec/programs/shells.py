@@ -52,7 +52,10 @@ _SPECIAL = frozenset("?#@*!$-0123456789")
 
 
 def script_at(words: Sequence[str]) -> int | None:
-    """The number of the word that is the script of a shell's command line; None where the line starts no shell, or a file."""
+    """Return the number of the word that is the script of a shell's command line.
+
+    If the line starts no shell, or a file, return None.
+    """
     if not words or not is_shell(words[0]):
         return None
     at, is_next = 1, False

@@ -29,7 +29,7 @@ _NUMBERS = ("--max-restarts", "--node-rank", "--master-port", "--monitor-interva
 
 
 class TorchrunSettings(Record):
-    """What torchrun is given in a pod."""
+    """The settings that torchrun is given in a pod."""
 
     options: Mapping[str, str]
     """The options of the command line by name, such as `--nnodes`; a switch is empty."""

@@ -73,7 +73,10 @@ class Capacity:
 
 
 def accelerators(resources: Amounts) -> int:
-    """How many GPUs and other accelerators there are; memory and cores of a shared GPU do not count."""
+    """Return the number of GPUs and other accelerators.
+
+    Memory and cores of a shared GPU do not count.
+    """
     return int(sum(amount for name, amount in resources.items() if is_gpu(name) or is_other_accelerator(name)))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Failure(NamedTuple):
+class FailedBuild(NamedTuple):
     """Why a builder has built nothing."""
 
     why: str
@@ -60,7 +60,7 @@ _SAID: list[tuple[str, str]] = [
 _ELSEWHERE = re.compile(r"not in or below the folder|unknown field|does not exist$|no such file|evalsymlink|git|plugin|exec|helm|http")
 
 
-def failure_in(printed: str, root: str, shown: Callable[[str], str]) -> Failure:
+def failure_in(printed: str, root: str, shown: Callable[[str], str]) -> FailedBuild:
     """The failure that a builder prints for the kustomization of a folder. *shown*: the path that users know of a real one."""
     lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
     quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
@@ -71,7 +71,7 @@ def failure_in(printed: str, root: str, shown: Callable[[str], str]) -> Failure:
     text = re.sub(
         r"/[\w./@+-]*\w", lambda found: shown(found[0]) if os.path.isabs(found[0]) and os.path.exists(found[0]) else found[0], text
     )
-    return Failure(_shortened(text), folders[-1] if folders else root, not _ELSEWHERE.search(text))
+    return FailedBuild(_shortened(text), folders[-1] if folders else root, not _ELSEWHERE.search(text))
 
 
 def _shortened(text: str) -> str:
@@ -82,7 +82,7 @@ def _shortened(text: str) -> str:
 # Where the cause is.
 
 
-def place_of(failure: Failure, path: str, real: str, data: Mapping[str, Any]) -> Mark:
+def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any]) -> Mark:
     """The line of a kustomization at *path*, in fact at *real*, that a failure is about; its first line if no line is."""
     lines = text_of(real).split("\n")
     words = list(_words_of(failure.why))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jobspec.apis.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
+from jobspec.apis.kinds import APPLICATION, CONFIG_MAP, FLUX, PROJECT, is_cluster_scoped
 from jobspec.diagnostics.grouping import gathered
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from jobspec.repository.in_build import InBuild
 
 
-FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
-APPLICATION: GroupKind = ("argoproj.io", "Application")
 #: The kinds that say how folders are applied, Argo CD's ConfigMap among them.
 APPLYING_KINDS = (FLUX, APPLICATION, PROJECT, CONFIG_MAP)
 

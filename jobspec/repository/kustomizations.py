@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from jobspec.apis.kinds import FLUX
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, texts
-from jobspec.repository.engines import FLUX
 from jobspec.repository.origins import documents_in
 from jobspec.repository.roles import GENERATORS, inputs_of, joined, patches_of
 

@@ -21,7 +21,7 @@ from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
 from jobspec.kubernetes.problems import closest
 from jobspec.repository import kustomizations
-from jobspec.repository.build_failures import Failure, failure_in, place_of
+from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, kept_in, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
 from jobspec.repository.generated_names import unfollowed_names
@@ -238,7 +238,7 @@ def _is_built_anywhere(top: str) -> bool:
         return False
 
 
-def _broken(failure: Failure, real: str, path: str, read: Mapping[str, _Read]) -> Diagnostic:
+def _broken(failure: FailedBuild, real: str, path: str, read: Mapping[str, _Read]) -> Diagnostic:
     """What is reported of a kustomization that kustomize cannot build."""
     kustomization = read[real].kustomization
     mark = place_of(failure, path, real, kustomization.data if kustomization else {})
@@ -292,7 +292,7 @@ def kept_builds() -> str:
 class BuildFailure(Exception):
     """Why a builder has built nothing."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: FailedBuild) -> None:
         super().__init__(failure.why)
         self.failure = failure
 
@@ -368,9 +368,9 @@ def _run(command: Sequence[str], work: str, folder: str) -> str:
     try:
         done = subprocess.run(command, env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
     except subprocess.TimeoutExpired:
-        raise BuildFailure(Failure(f"takes longer than {_LIMIT} seconds")) from None
+        raise BuildFailure(FailedBuild(f"takes longer than {_LIMIT} seconds")) from None
     except OSError as error:
-        raise BuildFailure(Failure(f"{os.path.basename(command[0])}: {error.strerror}")) from None
+        raise BuildFailure(FailedBuild(f"{os.path.basename(command[0])}: {error.strerror}")) from None
     if done.returncode:
         raise BuildFailure(failure_in(done.stderr.decode(errors="replace"), folder, os.path.relpath))
     return done.stdout.decode(errors="replace")

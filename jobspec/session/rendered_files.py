@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
 from jobspec.diagnostics.errors import JobspecError
@@ -20,11 +21,8 @@ from jobspec.session.project import read_project
 from jobspec.session.reading import content_of
 from jobspec.session.trees import ProjectFiles
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.blame import State
-
-
+#: How a rendered file differs from what the project renders now.
+State = Literal["same", "stale", "edited", "missing"]
 _HASH = 8  # characters at the end of a job's name
 
 

@@ -53,8 +53,7 @@ def test_records_are_compared_by_class_and_value() -> None:
     assert _Size(1) != _Size(2)
     assert _Length(1) != _Size(1)
     assert _Size(1) != 1
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(_Size(1))
+    assert {_Size(1): "one"}[_Size(1)] == "one"
 
 
 def test_the_text_of_a_record_names_its_attributes() -> None:

@@ -49,7 +49,10 @@ def with_priority(pod: Data, objects: Index) -> tuple[Data, list[Problem]]:
 
 
 def priority_of(named: str, objects: Index) -> Data | None:
-    """What the server fills in for the class that a pod names, or for the default class where it names none. None for an unknown class."""
+    """Return the fields that the server fills in for the priority class of a pod.
+
+    If the pod names no class, it is the default class. If the class is unknown, return None.
+    """
     name, chosen = (named, objects.priority_class(named)) if named else objects.default_priority_class() or ("", {})
     if chosen is None:
         return None

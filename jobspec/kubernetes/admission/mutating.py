@@ -51,7 +51,7 @@ class Mutation(NamedTuple):
 
 
 def mutated(request: Request, objects: Index, shape: Shape | None, settle: Callable[[Data], Data], release: str) -> Mutation:
-    """An object as the policies among *objects* change it; *settle* gives a changed one the defaults of its type again.
+    """Return an object as the policies among *objects* change it.
 
     *settle* gives a changed object the defaults of its type again. *release*: the release of Kubernetes.
     """

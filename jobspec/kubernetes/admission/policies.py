@@ -137,7 +137,7 @@ class Decision(NamedTuple):
 
 
 def decisions(request: Request, objects: Index) -> list[Decision]:
-    """What the policies among *objects* refuse, warn of or record in a request, in the order of their names."""
+    """Return the decisions of policies among *objects* on a request, by names of policies."""
     if request.kind[0] == "admissionregistration.k8s.io":  # exempt, so that nobody locks themselves out
         return []
     policies = concerned(request, objects, kinds.VALIDATING_POLICY)
@@ -179,7 +179,7 @@ def matching(request: Request, objects: Index, kind: GroupKind) -> Iterator[Matc
 
 
 def concerned(request: Request, objects: Index, kind: GroupKind) -> list[Policy]:
-    """The policies of a kind, with bindings, that may be for a request, in the order of their names."""
+    """Return the policies that may be for a request, with bindings, in the order of their names."""
     prepared = objects.prepared(kind, _prepared)
     if request.of_resource not in prepared.by_resource:
         prepared.by_resource[request.of_resource] = [each for each in prepared.policies if each.constraints.may_match(request)]

@@ -6,11 +6,10 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from jobspec.apis.kinds import RESOURCE_QUOTA
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
+from jobspec.diagnostics.record import Record
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
@@ -61,7 +60,7 @@ def claim_quota_problems(claim: Data, namespace: str, objects: Index) -> Problem
 
 
 def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: Index) -> Problems:
-    """The problems of pods that are to run at once by ResourceQuotas, each pod with its number: together they never fit.
+    """Return the problems of pods that are to run at once, by ResourceQuotas.
 
     Each pod comes with its count. A problem means that the pods never fit together. Other present usage does not count, since it may end.
     The pods are as `review_pod` leaves them; the path is empty.
@@ -124,7 +123,7 @@ _WITHOUT_PREFIX = ("configmaps", "persistentvolumeclaims", "replicationcontrolle
 _ALWAYS_THERE = {"configmaps": 1}
 
 
-class CountLimit(NamedTuple):
+class CountLimit(Record):
     """How many objects of a kind a quota allows, beside those that each namespace has."""
 
     quota: str

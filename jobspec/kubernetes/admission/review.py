@@ -76,7 +76,10 @@ def review_pod(pod: Data, namespace: str, objects: Index, target: Target) -> Pod
 
 
 def filled_pod(pod: Data, namespace: str, objects: Index, target: Target) -> Data:
-    """A pod with the defaults of its type, and with what the plugins fill in before policies in CEL look at it."""
+    """Return a pod with the defaults of its type and with the fields that plugins fill in.
+
+    It is the pod as policies in CEL see it.
+    """
     return {**pod, "spec": {**pod.get("spec", {}), **review_pod(pod, namespace, objects, target).pod["spec"]}}
 
 

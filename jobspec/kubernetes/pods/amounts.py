@@ -76,7 +76,10 @@ def amounts_of_pod(spec: Data, field: str, is_counted: Callable[[str], bool], re
 
 
 def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:
-    """What a pod requests of each resource: as a whole where it says so, else its containers together; and its overhead."""
+    """Return how much of each resource a pod requests, overhead included.
+
+    It is the amount of the pod as a whole if the pod says one, and the sum of its containers otherwise.
+    """
     return sum_of((amounts_of_pod(spec, "requests", is_of_pods, read), read(spec.get("overhead"))))
 
 
@@ -88,7 +91,9 @@ def pod_limits(spec: Data) -> Amounts:
 
 
 def needs_together(spec: Data, needs: Callable[[Data], dict[str, Amount]]) -> dict[str, Amount]:
-    """What the containers of a *spec* need together, by resource; *needs* gives it for one container.
+    """Return how much of each resource the containers of a *spec* need together.
+
+    *needs* gives it for one container.
 
     Those that run at once are added up; those that start before count where they need more.
     """

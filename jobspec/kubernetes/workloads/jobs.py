@@ -66,7 +66,10 @@ def _without_disabled(data: Data, release: str, *, is_new: bool) -> Data:
 
 
 def disabled_fields_of_job(release: str) -> set[str]:
-    """The fields of a new Job's spec whose features are off in a release, which the server drops."""
+    """Return the fields of a new Job's spec whose features are off in a release.
+
+    The server drops them.
+    """
     on_since = {"managedBy": "1.32", "successPolicy": "1.31"}
     return {"scheduling", *(name for name, since in on_since.items() if not is_at_least(release, since))}
 
