@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 from jobspec.apis.kinds import COMPONENTS, PYTORCHJOB, RUNTIMES
@@ -22,6 +22,7 @@ from jobspec.project.capacity import Capacity, capacity_of
 from jobspec.project.effects import ObjectChange
 from jobspec.project.engines.replacement import SPEC_HASH
 from jobspec.project.fields import FieldChange, Fields, ItemStep, changes, fields_of
+from jobspec.project.lost_runtimes import with_stuck_jobs
 from jobspec.project.matrix import in_layer
 from jobspec.project.rendering import Clusters, Identity, RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import Files
@@ -172,11 +173,16 @@ class _Between:
         self._owners_before = before.owners()
         self._owners_after = after.owners()
 
+    @cached_property
+    def _jobs_before(self) -> list[Document]:
+        """The jobs of all variants before the change."""
+        return [each for name in self._before.rendered for each in self._before.documents(name) if takes_overlays(each)]
+
     def variant(self, name: str) -> VariantChange:
         """Return the change of a variant."""
         old, new = self._before.documents(name), self._after.documents(name)
         old_job, new_job = next(filter(takes_overlays, old), None), next(filter(takes_overlays, new), None)
-        objects = [*self._objects(name, old_job, new), *self._gone(old, new_job)]
+        objects = [*self._objects(name, old_job, new), *self._gone(name, old, new_job)]
         return VariantChange(
             name,
             "changed" if old and new else "new" if new else "removed",
@@ -192,7 +198,8 @@ class _Between:
                 found = self._changes(stored, document, name)
                 if found:
                     change = effects.update(stored, document, found, new, self._after.cluster(name))
-                    yield effects.requeued(change, self._requeued(document, name))
+                    change = effects.requeued(change, self._requeued(document, name))
+                    yield with_stuck_jobs(change, self._jobs_before, self._after.cluster(name))
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
@@ -232,11 +239,11 @@ class _Between:
         found = (each for variant in names for each in self._before.documents(variant) if identity_of(each) == identity_of(document))
         return next(found, None)
 
-    def _gone(self, old: Sequence[Document], new_job: Document | None) -> Iterator[ObjectChange]:
+    def _gone(self, name: str, old: Sequence[Document], new_job: Document | None) -> Iterator[ObjectChange]:
         for document in old:
             is_followed = new_job is not None and self._follows(new_job, document)
             if identity_of(document) not in self._owners_after and not is_followed:
-                yield effects.removed(document)
+                yield with_stuck_jobs(effects.removed(document), self._jobs_before, self._before.cluster(name))
 
     def _follows(self, new: Document, old: Document) -> bool:
         """True if a job is the next run of another job.
