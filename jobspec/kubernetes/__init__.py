@@ -20,6 +20,7 @@ DOORS: tuple[str, ...] = (
     "pods.resources",
     "policy_kinds",
     "problems",
+    "sibling_kinds",
     "strategic_merge",
     "structural",
     "verdict",

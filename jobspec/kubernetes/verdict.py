@@ -70,8 +70,10 @@ def verdict(
         return _by_custom_kind(document, custom, old)
     kind = kinds.find(document.api_version, document.kind)
     if not kind:
-        from jobspec.kubernetes import common_kinds
+        from jobspec.kubernetes import common_kinds, sibling_kinds
 
+        if sibling_kinds.find(document):
+            return _by_sibling_kind(document, old.data if old else None, target)
         if common := common_kinds.find(document, target):
             return _by_common_kind(document, common)
         problem, is_near = unknown(document, target)
@@ -125,6 +127,16 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
         return _verdict(document, custom.problems(document), "partly", reason="JSON Schema and metadata only")
     found = _of_custom_resource(document, custom.shape, old.data if old else None, namespaced=custom.namespaced)
     return _verdict(document, found, "valid")
+
+
+def _by_sibling_kind(document: Document, stored: Any, target: Target) -> Verdict:
+    """The verdict on an object of a kind of the training operator beside PyTorchJob."""
+    from jobspec.kubernetes import sibling_kinds
+
+    shape = sibling_kinds.shape_of(document, target)
+    if not shape:
+        return _verdict(document, [sibling_kinds.not_in_release(document, target)], "invalid")
+    return _verdict(document, _of_custom_resource(document, shape, stored, namespaced=True), "valid")
 
 
 def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
@@ -317,6 +329,10 @@ def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
     Without such a kind, the hint is empty. The group must be one of ours or a misspelling, since other groups can have kinds of the same
     name. A version of a built-in kind that is no stable one may be switched on in a cluster.
     """
+    from jobspec.kubernetes import sibling_kinds
+
+    if meant := sibling_kinds.near(document):
+        return f"write `apiVersion: {sibling_kinds.API_VERSION}` and `kind: {meant}`", document.api_version == sibling_kinds.API_VERSION
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
     ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
     for kind in ours:

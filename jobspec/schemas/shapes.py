@@ -118,6 +118,12 @@ class Shape:
     embeds: bool = False
     """Whether the value or one inside it is such an object."""
 
+    def changed(self, **attributes: Any) -> Shape:
+        """Return the same shape with other attributes."""
+        made = Shape()
+        made.__dict__ = {**self.__dict__, **attributes}
+        return made
+
     def at(self, path: Path) -> Shape | None:
         """Return the shape of the value at *path*; None if the schema has no such place."""
         shape: Shape | None = self
