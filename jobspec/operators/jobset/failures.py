@@ -6,6 +6,8 @@ Follows `executeFailurePolicy`, `findFirstFailedPolicyRuleAndJob` and `ruleIsApp
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, items, number, text
 from jobspec.operators.batch import UNLIMITED
@@ -29,7 +31,7 @@ _MESSAGES = {
 _EVERY_TEXT = ("", ".*", ".+", "^", "^.*$", "^.*", ".*$", "(?s).*")
 
 
-class Failure(Record):
+class JobFailure(NamedTuple):
     """A way in which a Job of a JobSet can fail."""
 
     replicated_job: str
@@ -45,21 +47,21 @@ class FailureRule(Record):
     patterns: Collection[str]
     targets: Collection[str]
 
-    def can_match(self, failure: Failure) -> bool:
+    def can_match(self, failure: JobFailure) -> bool:
         """Whether the rule is for the failure, whatever its message."""
         is_for = _is_in(failure.reason, self.reasons) and _is_in(failure.replicated_job, self.targets)
         return is_for and (failure.reason not in _MESSAGES or self._has_message(failure))
 
-    def matches_before(self, later: FailureRule, failure: Failure) -> bool:
+    def matches_before(self, later: FailureRule, failure: JobFailure) -> bool:
         """Whether the rule matches the failure whenever the *later* one does."""
         same = bool(later.patterns) and set(later.patterns) <= set(self.patterns)
         return self.matches(failure) or (same and self.can_match(failure))
 
-    def matches(self, failure: Failure) -> bool:
+    def matches(self, failure: JobFailure) -> bool:
         """Whether the rule certainly matches the failure: its message is known, or the rule takes any."""
         return self.can_match(failure) and (failure.reason in _MESSAGES or self._has_any_message())
 
-    def _has_message(self, failure: Failure) -> bool:
+    def _has_message(self, failure: JobFailure) -> bool:
         return self._has_any_message() or any(_found(each, _MESSAGES[failure.reason]) for each in self.patterns)
 
     def _has_any_message(self) -> bool:
@@ -75,10 +77,10 @@ def failure_rules(jobset: MarkedTree) -> list[FailureRule]:
     ]
 
 
-def failures(jobset: MarkedTree) -> list[Failure]:
+def failures(jobset: MarkedTree) -> list[JobFailure]:
     """The ways in which the Jobs of a JobSet can fail."""
     jobs = items(jobset.get("spec", "replicatedJobs"))
-    return [Failure(text(each, "name"), reason) for each in jobs for reason in _reasons(each.get("template", "spec"))]
+    return [JobFailure(text(each, "name"), reason) for each in jobs for reason in _reasons(each.get("template", "spec"))]
 
 
 def _reasons(job: MarkedTree | None) -> list[str]:
@@ -96,14 +98,14 @@ def _reasons(job: MarkedTree | None) -> list[str]:
     return [reason for reason, can in can_come.items() if can]
 
 
-def rules_in_place_of(rule: FailureRule, earlier: Sequence[FailureRule], ways: Sequence[Failure]) -> list[FailureRule]:
+def rules_in_place_of(rule: FailureRule, earlier: Sequence[FailureRule], ways: Sequence[JobFailure]) -> list[FailureRule]:
     """The *earlier* rules that decide on all failures that a rule is for; none where it decides on one itself, or is for none."""
     own = [each for each in ways if rule.can_match(each)]
     found = [next((one for one in earlier if one.matches_before(rule, each)), None) for each in own]
     return [each for each in found if each] if all(found) else []
 
 
-def actions(jobset: MarkedTree) -> dict[Failure, str]:
+def actions(jobset: MarkedTree) -> dict[JobFailure, str]:
     """The action on each failure whose first rule is certain; without a rule, JobSet restarts as often as the policy allows."""
     if jobset.get("spec", "failurePolicy") is None:
         return dict.fromkeys(failures(jobset), FAIL)
