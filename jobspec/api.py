@@ -170,13 +170,13 @@ def expand(
     Arguments and errors are those of `check`; there are no objects of a manifest with an error.
     """
     from jobspec.operators.expansion import expand as expanded
-    from jobspec.operators.workloads import takes_overlays
+    from jobspec.operators.workloads import is_workload
 
     cluster = cluster or Cluster()
     checked = _checked(manifest, cluster, overlays, parameters or {}, name)
     objects: list[dict[str, Any]] = []
     found = list(checked.result.diagnostics)
-    for job in filter(takes_overlays, checked.documents) if checked.result.valid else ():
+    for job in filter(is_workload, checked.documents) if checked.result.valid else ():
         expansion = expanded(job, [*checked.documents, *cluster.lookups], cluster.target)
         objects += [each.data() for each in expansion.objects]
         found += expansion.diagnostics

@@ -21,6 +21,7 @@ TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
 CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")
 JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
 JOB: GroupKind = ("batch", "Job")
+CRON_JOB: GroupKind = ("batch", "CronJob")
 QUEUE_GROUP = "kueue.x-k8s.io"
 CLUSTER_QUEUE: GroupKind = (QUEUE_GROUP, "ClusterQueue")
 RESOURCE_FLAVOR: GroupKind = (QUEUE_GROUP, "ResourceFlavor")
@@ -104,7 +105,7 @@ POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
     POD_TEMPLATE: ("template",),
     ("", "ReplicationController"): ("spec", "template"),
     **{("apps", name): ("spec", "template") for name in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")},
-    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+    CRON_JOB: ("spec", "jobTemplate", "spec", "template"),
     JOB: ("spec", "template"),
 }
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.

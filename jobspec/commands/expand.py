@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 
+from jobspec.apis.kinds import CRON_JOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark
@@ -14,7 +15,7 @@ from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.documents.writer import write
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.workloads import KINDS, takes_overlays
+from jobspec.operators.workloads import JOBS, is_workload
 from jobspec.reports.expansion import ordered, table, with_origin
 from jobspec.session.applied import AppliedFile
 from jobspec.session.delivery import deliver
@@ -83,8 +84,8 @@ def run(options: Options) -> int:
     results = [*run_context.remarks, *given.files]
     accepted = given.applied if all(each.valid for each in results) else []
     documents = [document for each in accepted for document in each.checked.documents]
-    if accepted and not any(map(takes_overlays, documents)):
-        kinds = " and no ".join(kind for _, kind in KINDS)
+    if accepted and not any(map(is_workload, documents)):
+        kinds = ", ".join(kind for _, kind in JOBS)
         raise JobspecError(f"nothing to expand: the files hold no {kinds}{unbuilt(given.read, 'expand')}")
     world = None
     if options.queued:
@@ -108,7 +109,7 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
     reported: dict[str, list[Diagnostic]] = {}
     for file in files:
         target, policies = file.cluster.target, policies_in(file.cluster)
-        for written in filter(takes_overlays, file.checked.documents):
+        for written in filter(is_workload, file.checked.documents):
             context, job = file.context, written
             if policies is not None:
                 from jobspec.operators.policies import changed_job, changed_objects
@@ -148,7 +149,7 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
     from jobspec.operators.kueue.versions import RELEASE
     from jobspec.operators.kueue.workload import admitted, queue_name, workload_of
 
-    if not queue_name(job, world):
+    if job.group_kind == CRON_JOB or not queue_name(job, world):  # each Job of a CronJob waits for itself
         return job, []
     workload = workload_of(job, context, target, world)
     answer = ask(workload, world)

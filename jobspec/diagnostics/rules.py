@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.places import Mark, Path
     from jobspec.diagnostics.problems import Change
 
-    #: What a rule of lint is called with: the `LintedJob` of a job of either kind or of one, of a runtime that is looked at alone, or of
-    #: both jobs and runtimes (`pods`); the `LintedJobSet` of a JobSet, whoever makes it; what has `objects` that an operator makes, which
-    #: is either of these, and each JobSet once; the `LintedDocument` of any document, or of a runtime.
-    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "JobSet", "objects", "document", "runtime"]
+    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one that is or makes a JobSet, of a runtime
+    #: that is looked at alone, or of jobs and runtimes alike (`pods`); the `LintedDocument` of any document, or of a runtime.
+    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "JobSet", "runtime's pods", "document", "runtime"]
 
     class HasPlace(Protocol):
         """A value that knows its place, such as a `MarkedTree`."""

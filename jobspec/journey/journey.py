@@ -90,7 +90,7 @@ def travel(journey: Journey) -> list[Checked]:
     def read(at: int) -> Sequence[Document]:
         return files[at].load(for_all).documents
 
-    return within_counts(foreseen, folders, for_all, read, left_out=left_out, outcome=journey.outcome)
+    return within_counts(foreseen, folders, for_all, read, left_out=left_out)
 
 
 def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Cluster]) -> list[Checked]:

@@ -1,11 +1,8 @@
-"""Objects that are more than a ResourceQuota of their namespace allows of their kind: of the files, and made of their JobSets."""
+"""Objects of the files that are more than a ResourceQuota of their namespace allows of their kind."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import jobspec.apis.kinds as kinds
-from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
@@ -32,13 +29,11 @@ def within_counts(
     read: Callable[[int], Sequence[Document]],
     *,
     left_out: Collection[int] = (),
-    outcome: bool = True,
 ) -> list[Checked]:
     """The files with an error for each accepted object that a quota has no room for, beside the others of its folder.
 
     Objects are counted in the order of files and documents. *folders*: as in `check_files`. *read* reads a file of a number once more,
-    where a quota counts objects. *left_out*: the numbers of files that nobody applies with the others. *outcome*: what JobSet creates
-    is counted, too.
+    where a quota counts objects. *left_out*: the numbers of files that nobody applies with the others.
     """
     quotas = [(folder, each) for file, folder in zip(files, folders, strict=True) for each in file.objects if _counts(each)]
     quotas += [("", each) for each in cluster.objects if _counts(each)]
@@ -52,9 +47,7 @@ def within_counts(
         numbers = [at for at, each in enumerate(folders) if each == folder and at not in left_out and reaching]
         accepted = [(at, each) for at in numbers for each in _accepted(read(at), files[at])]
         policies = index_of(reaching)
-        refused = list(_refused(accepted, policies, cluster))
-        made = _of_jobsets(accepted, policies, cluster) if outcome else ()
-        for at, problems in gathered((*refused, *made)).items():
+        for at, problems in gathered(_refused(accepted, policies, cluster)).items():
             changed[at] = _with_problems(files[at], problems)
     return changed
 
@@ -88,22 +81,6 @@ def _refused(accepted: Sequence[tuple[int, Document]], policies: Index, cluster:
             for at, each in named[limit.allowed :]:
                 message = f"exceeds ResourceQuota `{limit.quota}`: {_counted(named, kind[1])}, {limit.sentence()}"
                 yield at, each.problem(_RULE, message, ("metadata", "name"), hint="raise the quota, or create fewer")
-
-
-def _of_jobsets(accepted: Sequence[tuple[int, Document]], policies: Index, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
-    """The JobSets of which JobSet makes more objects than a quota allows, by the number of their file."""
-    from jobspec.operators.jobset.objects import made_by_jobset
-    from jobspec.operators.jobset.webhook import stored_jobset
-    from jobspec.operators.made import stored
-    from jobspec.operators.workloads import resumed
-    from jobspec.outcome.refusals import numbers_of, too_many
-
-    for at, each in accepted:
-        if each.group_kind == kinds.JOBSET:
-            tree = stored_jobset(stored(resumed(each), cluster.target), cluster.target)
-            with suppress(JobspecError):  # too many Jobs to look at
-                found = too_many(numbers_of(made_by_jobset(tree, cluster.target)), each.namespace, policies)
-                yield from [(at, each.diagnostic(one)) for one in found]
 
 
 def _first_of_each_name(several: Iterable[tuple[int, Document]]) -> dict[str | int, tuple[int, Document]]:

@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.journey.references import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> lis
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:
     """A file with what becomes of its jobs, as far as its own documents and the cluster say; to be done before `resolve`."""
-    jobs = [each for each in file.documents if takes_overlays(each) or each.group_kind in KINDS]
+    jobs = [each for each in file.documents if is_workload(each) or each.group_kind in KINDS]
     if not jobs:
         return file
     refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
@@ -71,7 +71,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             runtimes.setdefault(each.name, []).append(each)
     for given in jobs:
         job, at = given, places[document_key(given)]
-        if not takes_overlays(job):
+        if not is_workload(job):
             said = [*_queue_problems(job, context, cluster, index)] if rows[at].status != "invalid" else []
             rows[at] = rows[at].changed(runs=False) if has_error(said) else rows[at]
             found.update(((one.rule, str(one.mark), one.message), one) for one in said)

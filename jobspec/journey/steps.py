@@ -8,7 +8,7 @@ from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.parts import PART
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Checked(Record):
     @property
     def has_jobs(self) -> bool:
         """Whether jobs are among the accepted documents."""
-        return any(each.status == "valid" and takes_overlays(each) for each in self.result.documents)
+        return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
 
     def with_objects_named_in(self, manifests: Manifests) -> Checked:
         """The same without the objects for other files whose name is not the one that is written, but stands in for it.

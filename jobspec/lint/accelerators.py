@@ -73,7 +73,7 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
     Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
     """
     in_runtime = job.in_runtime("spec", "mlPolicy", "torch", "numProcPerNode")
-    if job.is_pytorchjob or job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int):
+    if job.runtime is None or job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int):
         return
     for container in job.training_containers:
         processes = text(container.variable(command_lines.NPROC_PER_NODE), "value")

@@ -33,7 +33,7 @@ def hidden_exit_code(job: LintedJob) -> Iterator[Finding]:
     After: "onPodConditions: [{type: DisruptionTarget}]"
     Evidence: torch 2.15; `main` of torch.distributed.run raises ChildFailedError
     """
-    for made in job.expanded.of_kind("Job"):
+    for made in job.batch_jobs:
         containers = items(made.get("spec", "template", "spec", "containers"))
         for rule in items(made.get("spec", "podFailurePolicy", "rules")):
             named = text(rule, "onExitCodes", "containerName")

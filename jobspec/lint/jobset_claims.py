@@ -14,7 +14,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.problems import listed
-from jobspec.lint.linted import LintedJobSet
+from jobspec.lint.linted import LintedJob
 from jobspec.operators.jobset.objects import claim_name, claims, makes_claims
 from jobspec.schemas import shapes
 
@@ -31,7 +31,7 @@ _UNKNOWN = ("storageClassName", "volumeName", "dataSource", "dataSourceRef")
 _OF_BOUND_CLAIMS = ("volumeMode", "volumeName")
 
 
-def existing_claim(jobset: LintedJobSet) -> Iterator[Finding]:
+def existing_claim(job: LintedJob) -> Iterator[Finding]:
     """A claim that JobSet would make exists among the files with another spec: JobSet's webhook refuses the JobSet.
 
     Why: from 0.11 on, the webhook compares the stored claim with the template, field by field. A template does not have what the server
@@ -41,12 +41,12 @@ def existing_claim(jobset: LintedJobSet) -> Iterator[Finding]:
     After: "volumes: [{name: cache, persistentVolumeClaim: {claimName: cache-train}}]"
     Evidence: kubernetes-sigs/jobset#1307
     """
-    for policy, template in _claims(jobset) if jobset.given.group_kind not in RUNTIMES else ():
-        name = claim_name(template.value["metadata"].value["name"], jobset.tree)
-        for each in jobset.documents.met(jobset.given, PERSISTENT_VOLUME_CLAIM, name):
+    for policy, template in _claims(job) if job.given.group_kind not in RUNTIMES else ():
+        name = claim_name(template.value["metadata"].value["name"], job.jobset)
+        for each in job.documents.met(job.given, PERSISTENT_VOLUME_CLAIM, name):
             if value_at(each.data, ("metadata", "ownerReferences")):
                 continue
-            others = _differences(mapping(template.data(), "spec"), mapping(each.data, "spec"), jobset.documents.target)
+            others = _differences(mapping(template.data(), "spec"), mapping(each.data, "spec"), job.documents.target)
             if text(policy, *_RETENTION) != _RETAIN:
                 message = f"JobSet refused: the claim `{name}` exists, and its policy is not to retain it"
                 yield Finding(template, message, "mount it by `volumes`, or rename it")
@@ -55,7 +55,7 @@ def existing_claim(jobset: LintedJobSet) -> Iterator[Finding]:
                 yield Finding(template, message, "write the template as the server stores the claim")
 
 
-def kept_claim(jobset: LintedJobSet) -> Iterator[Finding]:
+def kept_claim(job: LintedJob) -> Iterator[Finding]:
     """A claim is kept when its JobSet is deleted: JobSet's webhook then refuses the same JobSet under its name.
 
     Why: the webhook compares the stored claim with the template. The stored one has `volumeMode`, and once it is bound `volumeName`, which
@@ -65,16 +65,16 @@ def kept_claim(jobset: LintedJobSet) -> Iterator[Finding]:
     After: "volumes: [{name: cache, persistentVolumeClaim: {claimName: cache}}]"
     Evidence: kubernetes-sigs/jobset#1307
     """
-    for policy, template in _claims(jobset):
+    for policy, template in _claims(job):
         missing = [each for each in _OF_BOUND_CLAIMS if not text(template, "spec", each)]
         if text(policy, *_RETENTION) == _RETAIN and missing:
             message = f"the next JobSet of this name is refused: the kept claim has {listed(missing)}, the template has not"
             yield Finding(policy.get(*_RETENTION), message, "mount a claim of its own, or rename the JobSet for each run")
 
 
-def _claims(jobset: LintedJobSet) -> list[tuple[MarkedTree, MarkedTree]]:
+def _claims(job: LintedJob) -> list[tuple[MarkedTree, MarkedTree]]:
     """The templates of claims with their policies; none for a release that makes no claims."""
-    return claims(jobset.tree) if makes_claims(jobset.documents.target) else []
+    return claims(job.jobset) if makes_claims(job.documents.target) else []
 
 
 def _differences(template: Data, claim: Data, target: Target) -> list[str]:

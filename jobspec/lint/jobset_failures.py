@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, number, text
 from jobspec.kubernetes.problems import listed
-from jobspec.lint.linted import LintedJobSet
+from jobspec.lint.linted import LintedJob
 from jobspec.operators.jobset.failures import (
     BACKOFF,
     RESTART,
@@ -23,7 +23,7 @@ from jobspec.operators.jobset.failures import (
 _POLICY = ("spec", "failurePolicy")
 
 
-def unreachable_failure_rule(jobset: LintedJobSet) -> Iterator[Finding]:
+def unreachable_failure_rule(job: LintedJob) -> Iterator[Finding]:
     """A rule of a failure policy never decides: rules before it match every failure that it is for.
 
     Why: JobSet tries the rules in their order, and the first one that matches a failed Job decides. A rule without reasons, messages and
@@ -33,7 +33,7 @@ def unreachable_failure_rule(jobset: LintedJobSet) -> Iterator[Finding]:
     After: rules: [{name: stop, action: FailJobSet, targetReplicatedJobs: [leader]}, {name: again, action: RestartJobSet}]
     Evidence: `ruleIsApplicable` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
     """
-    rules, ways = failure_rules(jobset.tree), failures(jobset.tree)
+    rules, ways = failure_rules(job.jobset), failures(job.jobset)
     for at, rule in enumerate(rules):
         deciding = rules_in_place_of(rule, rules[:at], ways)
         if any(each.action != rule.action for each in deciding):
@@ -43,7 +43,7 @@ def unreachable_failure_rule(jobset: LintedJobSet) -> Iterator[Finding]:
             yield Finding(rule.tree, message, "move it up")
 
 
-def uncounted_restarts(jobset: LintedJobSet) -> Iterator[Finding]:
+def uncounted_restarts(job: LintedJob) -> Iterator[Finding]:
     """A JobSet whose program fails restarts forever: its failure policy restarts it by an action that is not counted.
 
     Why: `maxRestarts` does not limit `RestartJobSetAndIgnoreMaxRestarts`, which is meant for what is not the program's fault, such as the
@@ -54,8 +54,8 @@ def uncounted_restarts(jobset: LintedJobSet) -> Iterator[Finding]:
     After: "{name: again, action: RestartJobSetAndIgnoreMaxRestarts, onJobFailureReasons: [PodFailurePolicy]}"
     Evidence: https://jobset.sigs.k8s.io/docs/tasks/failure_policy/; JobSet 0.12.0 on a server
     """
-    by_failure = actions(jobset.tree)
-    for rule in failure_rules(jobset.tree):
+    by_failure = actions(job.jobset)
+    for rule in failure_rules(job.jobset):
         usual = [each for each in by_failure if each.reason == BACKOFF and rule.matches(each)]
         if rule.action == RESTART_UNCOUNTED and any(by_failure[each] == RESTART_UNCOUNTED for each in usual):
             message = f"a program that fails restarts forever: `{rule.action}` is not counted"
@@ -63,7 +63,7 @@ def uncounted_restarts(jobset: LintedJobSet) -> Iterator[Finding]:
             return
 
 
-def restart_rule_without_restarts(jobset: LintedJobSet) -> Iterator[Finding]:
+def restart_rule_without_restarts(job: LintedJob) -> Iterator[Finding]:
     """A rule of a failure policy asks for a restart, and `maxRestarts` allows none.
 
     Why: `maxRestarts` is 0 by default, and `RestartJobSet` is subject to it: the JobSet fails at the first failure.
@@ -72,15 +72,15 @@ def restart_rule_without_restarts(jobset: LintedJobSet) -> Iterator[Finding]:
     After: "failurePolicy: {maxRestarts: 3, rules: [{name: retry, action: RestartJobSet}]}"
     Evidence: `restartJobSetActionApplier` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
     """
-    if allowed_restarts(jobset.tree) > 0:
+    if allowed_restarts(job.jobset) > 0:
         return
-    for rule in failure_rules(jobset.tree):
+    for rule in failure_rules(job.jobset):
         if rule.action == RESTART:
             message = f"the rule `{text(rule.tree, 'name')}` never restarts anything: `maxRestarts` is 0"
             yield Finding(rule.tree.get("action") or rule.tree, message, "set `failurePolicy.maxRestarts`")
 
 
-def repeated_initializer(jobset: LintedJobSet) -> Iterator[Finding]:
+def repeated_initializer(job: LintedJob) -> Iterator[Finding]:
     """Each restart of the JobSet also runs what has completed again, such as a download.
 
     Why: JobSet deletes all Jobs of the JobSet and creates them again, those that others waited for first.
@@ -89,15 +89,15 @@ def repeated_initializer(jobset: LintedJobSet) -> Iterator[Finding]:
     After: command: [sh, -c, "test -e /data/done || python download.py"]
     Evidence: `failurePolicyRecreateAll` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
     """
-    jobs = items(jobset.tree.get("spec", "replicatedJobs"))
+    jobs = items(job.jobset.get("spec", "replicatedJobs"))
     waited = [one for each in jobs for one in items(each.get("dependsOn")) if text(one, "status") == "Complete"]
-    if waited and can_restart(jobset.tree):
-        place = jobset.tree.get(*_POLICY, "maxRestarts") or jobset.tree.get(*_POLICY)
+    if waited and can_restart(job.jobset):
+        place = job.jobset.get(*_POLICY, "maxRestarts") or job.jobset.get(*_POLICY)
         message = f"each restart runs `{text(waited[0], 'name')}` again: all Jobs are recreated"
         yield Finding(place, message, "skip in its program what has been done already")
 
 
-def ttl_of_replicated_job(jobset: LintedJobSet) -> Iterator[Finding]:
+def ttl_of_replicated_job(job: LintedJob) -> Iterator[Finding]:
     """A Job of a JobSet is deleted when it has ended, and JobSet creates it again while other Jobs run.
 
     Why: `ttlSecondsAfterFinished` in the Job template has Kubernetes delete the Job. JobSet misses it and makes another one: a download
@@ -107,12 +107,12 @@ def ttl_of_replicated_job(jobset: LintedJobSet) -> Iterator[Finding]:
     After: ttlSecondsAfterFinished: 60
     Evidence: `shouldCreateJob` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
     """
-    jobs = items(jobset.tree.get("spec", "replicatedJobs"))
+    jobs = items(job.jobset.get("spec", "replicatedJobs"))
     if sum(number(each, "replicas", default=1) for each in jobs) < 2:
         return
     for each in jobs:
         ttl = each.get("template", "spec", "ttlSecondsAfterFinished")
-        if ttl is not None and ttl.value is not None and not _ends_all(jobset.tree, text(each, "name")):
+        if ttl is not None and ttl.value is not None and not _ends_all(job.jobset, text(each, "name")):
             message = f"runs again and again: `{text(each, 'name')}` is deleted after {ttl.value} s, and JobSet recreates it"
             yield Finding(ttl, message, "set `ttlSecondsAfterFinished` of the JobSet instead")
 

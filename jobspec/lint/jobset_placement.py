@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, number, of_kind, text
-from jobspec.lint.linted import LintedJob, LintedJobSet
+from jobspec.lint.linted import LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR
 from jobspec.operators.workloads import HOSTNAME
 
 
-def exclusive_without_index(jobset: LintedJobSet) -> Iterator[Finding]:
+def exclusive_without_index(job: LintedJob) -> Iterator[Finding]:
     """Jobs with exclusive placement and `completionMode: NonIndexed`: no pod is ever created.
 
     Why: JobSet places the pod of index 0 first and refuses all others until that is on a node. Pods without an index are all others: each
@@ -26,16 +26,16 @@ def exclusive_without_index(jobset: LintedJobSet) -> Iterator[Finding]:
     After: completionMode: Indexed
     Evidence: `ValidateCreate` of sigs.k8s.io/jobset pkg/webhooks; JobSet 0.12.0 on a server
     """
-    for job in of_kind(jobset.objects, "Job"):
-        annotations = job.get("spec", "template", "metadata", "annotations")
-        mode = job.get("spec", "completionMode")
+    for made in of_kind(job.objects, "Job"):
+        annotations = made.get("spec", "template", "metadata", "annotations")
+        mode = made.get("spec", "completionMode")
         is_exclusive = annotations is not None and annotations.get(EXCLUSIVE) and not annotations.get(NODE_SELECTOR)
-        if is_exclusive and text(mode) == "NonIndexed" and number(job, "spec", "parallelism", default=1) > 0:
+        if is_exclusive and text(mode) == "NonIndexed" and number(made, "spec", "parallelism", default=1) > 0:
             message = "no pod is ever created: exclusive placement needs the completion mode Indexed"
             yield Finding(mode, message, "remove `completionMode: NonIndexed`, or the annotation")
 
 
-def absent_topology(linted: LintedJob | LintedJobSet) -> Iterator[Finding]:
+def absent_topology(job: LintedJob) -> Iterator[Finding]:
     """Pods need nodes with a label that none has, as far as Nodes among the files or a pinned cluster say.
 
     Why: a required pod affinity, or a topology spread that forbids other places, takes only nodes that have the label of its topology key,
@@ -45,8 +45,8 @@ def absent_topology(linted: LintedJob | LintedJobSet) -> Iterator[Finding]:
     After: "annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool}"
     Evidence: kubernetes-sigs/jobset#637
     """
-    nodes = nodes_of(linted)
-    for pod in linted.pods if nodes else ():
+    nodes = nodes_of(job)
+    for pod in job.pods if nodes else ():
         for key in _topology_keys(pod):
             if text(key) != HOSTNAME and not any(text(key) in each.labels for each in nodes):
                 message = f"pods wait forever: no node has the topology label `{text(key)}`"
@@ -63,5 +63,5 @@ def _topology_keys(pod: MarkedTree) -> list[MarkedTree]:
 
 RULES = (
     Rule(exclusive_without_index, "error", sees="JobSet", reads=[EXCLUSIVE]),
-    Rule(absent_topology, "warning", sees="objects", kinds=WITH_NODES),
+    Rule(absent_topology, "warning", sees="pods", kinds=WITH_NODES),
 )

@@ -5,23 +5,24 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOBSET, PRIORITY_CLASS, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import marks_at, value_at
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text, with_marks
+from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import REPLICATED_JOB, released, resumed, takes_overlays
+from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.rules import Sees
     from jobspec.lint.documents import Documents
 
@@ -71,9 +72,8 @@ class LintedJob(LintedDocument):
         self.refused = refused
         """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
-        self.is_job = given.group_kind in (PYTORCHJOB, TRAINJOB)
-        kind: Sees = "PyTorchJob" if self.is_pytorchjob else "TrainJob"
-        self.seen_as = ("pods", "job", kind, "objects") if self.is_job else ("pods", "runtime's pods", "objects")
+        self.is_job = given.group_kind in JOBS
+        self.seen_as = _seen_as(given, expanded)
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
         self.tree = with_marks(given.data, given.marks)
         """The given document with its marks."""
@@ -85,8 +85,8 @@ class LintedJob(LintedDocument):
         """A pod of each role."""
         self.training = [each for each in self.roles if each.training]
         """The roles that train."""
-        self.training_pods = sum([each.count for each in self.training])
-        """How many pods train."""
+        self.training_pods = sum([each.count for each in self.training if each.together])
+        """How many pods train together."""
         self.containers = [
             LintedContainer(each, role, is_init=field == "initContainers")
             for role in self.roles
@@ -107,65 +107,66 @@ class LintedJob(LintedDocument):
         """The value at a path of the runtime, None where there is none."""
         return value_at(self.runtime.data, path) if self.runtime else None
 
+    @property
+    def trains(self) -> bool:
+        """Whether it is of a kind for training, or has a role that trains."""
+        return self.given.group_kind in CONTAINERS or bool(self.training)
 
-class LintedJobSet(LintedDocument):
-    """A JobSet as a server stores it: of its own document, or the one that the trainer makes for a job or for a runtime's smallest job."""
+    @property
+    def policy(self) -> tuple[str, ...]:
+        """The path of the mapping that says when the job is suspended, and how long it may take."""
+        return JOBS[self.given.group_kind].policy
 
-    def __init__(self, given: Document, documents: Documents, sent: MarkedTree, job: LintedJob | None = None) -> None:
-        """*sent*: as its author or the trainer sends it; *job*: the one of which it is made."""
-        super().__init__(given, documents)
-        self.runtime = job.runtime if job else None
-        self.seen_as = ("JobSet",) if job else ("JobSet", "objects")
-        self.all_text = job.all_text if job else _keys_and_texts(given.data)
-        self._sent = sent
-        self._job = job
+    @property
+    def queue_name(self) -> MarkedTree | None:
+        """The label that names the queue, None without one."""
+        return self.tree.get(*self.queue_path)
+
+    @property
+    def queue_path(self) -> tuple[str, ...]:
+        """The path of the label that names the queue."""
+        return JOBS[self.given.group_kind].queue
+
+    @property
+    def metadata(self) -> Sequence[MarkedTree]:
+        """The metadata of the job and, where Kueue queues a part of it, of that part."""
+        found = (self.tree.get(*path[:-2]) for path in dict.fromkeys((JobFields().queue, self.queue_path)))
+        return [each for each in found if each]
+
+    @property
+    def batch_jobs(self) -> Sequence[MarkedTree]:
+        """The Jobs that make the pods: those that operators create, or the job itself."""
+        return [self.tree] if self.given.group_kind == JOB else self.expanded.of_kind("Job")
 
     @cached_property
-    def tree(self) -> MarkedTree:
-        """The JobSet with the defaults of its CRD and its webhook."""
+    def jobset(self) -> MarkedTree:
+        """The JobSet with the defaults of its CRD and its webhook: the document itself, or the one that the trainer makes."""
         from jobspec.operators.jobset.webhook import stored_jobset
+        from jobspec.operators.made import stored
 
-        return stored_jobset(self._sent, self.documents.target)
-
-    @cached_property
-    def objects(self) -> Sequence[MarkedTree]:
-        """What JobSet makes: the Service, the claims, the Jobs and the pods; of a job, all that its operators make."""
-        if self._job:
-            return self._job.objects
-        from jobspec.operators.trainer.objects import expand_jobset
-
-        classes = self.documents.of_kind(PRIORITY_CLASS)
-        try:
-            return expand_jobset(self.tree, self.documents.target, context=classes, first_and_last_only=True)
-        except JobspecError:  # too many Jobs to look at
-            return ()
-
-    @cached_property
-    def pods(self) -> Sequence[MarkedTree]:
-        """A pod of each replicated job."""
-        return [each[0] for each in grouped(of_kind(self.objects, "Pod"), _replicated_job).values()]
+        target = self.documents.target
+        made = self.expanded.of_kind("JobSet")
+        return stored_jobset(made[0] if made else stored(resumed(self.given), target), target)
 
 
-def linted_jobsets(given: Document, documents: Documents, job: LintedJob | None) -> list[LintedJobSet]:
-    """The JobSets of a document: the document itself, or those that the trainer makes of the *job* that it is."""
-    if job:
-        return [LintedJobSet(given, documents, each, job) for each in of_kind(job.objects, "JobSet")]
-    if not _is_whole_jobset(given):
-        return []
-    from jobspec.operators.made import stored
-
-    return [LintedJobSet(given, documents, stored(resumed(given), documents.target))]
-
-
-def _is_whole_jobset(given: Document) -> bool:
-    """Whether a document is a JobSet whose replicated jobs have names, and no patch of one."""
-    jobs = value_at(given.data, ("spec", "replicatedJobs"))
-    return given.group_kind == JOBSET and isinstance(jobs, list) and all(value_at(each, ("name",)) for each in jobs)
+def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
+    """What a job or runtime is to rules: by its kind, and as a JobSet if it is one or makes one."""
+    if given.group_kind in kinds.RUNTIMES:
+        found: tuple[Sees, ...] = ("pods", "runtime's pods")
+    else:
+        own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        found = ("pods", "job", *own.get(given.group_kind, ()))
+    return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 
-def _replicated_job(pod: MarkedTree) -> str:
-    """The name of the replicated job of a pod."""
-    return text(pod, "metadata", "labels", REPLICATED_JOB)
+def _is_whole(given: Document) -> bool:
+    """Whether a job is no patch of one: its pods have containers, and replicated jobs names."""
+    jobs = structs(given.data, "spec", "replicatedJobs") if given.group_kind == JOBSET else []
+    templates = [(given.data, kinds.POD_TEMPLATES[given.group_kind])] if given.group_kind in kinds.POD_TEMPLATES else []
+    templates += [(each, ("template", "spec", "template")) for each in jobs]
+    containers = [structs(data, *path, "spec", "containers") for data, path in templates]
+    has_containers = all(several and all(each.get("name") for each in several) for several in containers)
+    return has_containers and all(each.get("name") for each in jobs)
 
 
 def linted_job(given: Document, documents: Documents) -> LintedJob | None:
@@ -174,7 +175,7 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
     if given.group_kind in kinds.RUNTIMES:
         job = _stand_in(given)
         referred = [given]
-    elif takes_overlays(given):
+    elif is_workload(given) and _is_whole(given):
         job = released(given)
         referred = documents.referred(given)
     else:

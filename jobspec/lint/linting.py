@@ -35,7 +35,7 @@ from jobspec.lint.documents import Documents
 from jobspec.lint.environment import ENVIRONMENT_RULES
 from jobspec.lint.images import IMAGE_RULES
 from jobspec.lint.istio import ISTIO_RULES
-from jobspec.lint.linted import LintedDocument, linted_job, linted_jobsets
+from jobspec.lint.linted import LintedDocument, linted_job
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
 from jobspec.lint.stand_ins import found_with_both, with_other_numbers
@@ -158,13 +158,12 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
 
 
 def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
-    """What the rules look at of a file: each document by itself, each job or runtime with its pods, and each JobSet."""
+    """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
     for document in seen(file):
         yield LintedDocument(document, documents)
         job = linted_job(document, documents) if find(document.api_version, document.kind) else None
         if job:
             yield job
-        yield from linted_jobsets(document, documents, job)
 
 
 def _findings(linted: LintedDocument, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:

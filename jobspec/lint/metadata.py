@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
+from jobspec.apis.kinds import CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
@@ -12,7 +12,7 @@ from jobspec.lint.documents import whereabouts
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names
-from jobspec.operators.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, takes_overlays
+from jobspec.operators.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, is_workload
 
 _OF_PODS = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -127,7 +127,8 @@ def ineffective_label(job: LintedJob) -> Iterator[Finding]:
         if any(role.pod_tree.get("metadata", "labels", name) for role in job.roles):
             continue
         wanted = f"no effect: `{name}` is read from pods" if name in _LABELS_OF_PODS else ""
-        found = (job.documents.selectors(job.given, kind, path).with_label(name, text(said)) for kind, path in _SELECTORS.items())
+        selectors = _SELECTORS.items() if job.trains else ()  # a label of other Jobs is often that of a whole application
+        found = (job.documents.selectors(job.given, kind, path).with_label(name, text(said)) for kind, path in selectors)
         selector = next((each for each in found if each), None)
         if selector:
             wanted = f"the {selector.kind} `{selector.name}` selects pods with `{name}: {text(said)}`"
@@ -145,7 +146,7 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
     """
     given = document.given
-    is_job = takes_overlays(given) or given.group_kind in (JOB, JOBSET)
+    is_job = is_workload(given)
     is_text = given.is_item and not given.inside  # such as a template of an Argo Workflow, which creates it
     if is_job and not given.name and document.get("metadata", "generateName") and not is_text and not document.is_hook:
         message = "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux"

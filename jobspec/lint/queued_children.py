@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import JOBSET, RUNTIMES
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.lint.linted import LintedJobSet
+from jobspec.lint.linted import LintedJob
 from jobspec.operators.kueue.children import queued_templates
 from jobspec.operators.workloads import QUEUE
 
 _LABELS = ("metadata", "labels", QUEUE)
 
 
-def queue_name_in_template(jobset: LintedJobSet) -> Iterator[Finding]:
+def queue_name_in_template(job: LintedJob) -> Iterator[Finding]:
     """The queue name is at the template of a JobSet or Job, and its owner, which resumes it, names no queue.
 
     Why: Kueue makes a Workload for the JobSet or Job, and suspends it while that is not admitted. The trainer, or JobSet, resumes it at
@@ -23,16 +23,16 @@ def queue_name_in_template(jobset: LintedJobSet) -> Iterator[Finding]:
     After: "metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team-a}}"
     Evidence: Kueue 0.19.2 with trainer 2.3.0 and JobSet 0.12.0: 7 pods in 8 seconds
     """
-    given = jobset.given
+    given = job.given
     if given.group_kind in RUNTIMES:
-        if (given.kind, given.name) in jobset.documents.used_runtimes:
+        if (given.kind, given.name) in job.documents.used_runtimes:
             return  # it is said of the jobs that name no queue
         owner, hint = "TrainJobs that name none", "remove it, and add it to `metadata.labels` of each TrainJob"
     else:
         owner, hint = f"the {given.kind} names none", f"move it to `metadata.labels` of the {given.kind}"
-    if jobset.get(*_LABELS):
+    if job.get(*_LABELS):
         return
-    for child, said in queued_templates(jobset.tree, of_trainer=given.group_kind != JOBSET):
+    for child, said in queued_templates(job.jobset, of_trainer=given.group_kind != JOBSET):
         controller = "the trainer" if child == "JobSet" else "JobSet"
         yield Finding(said, f"queue name at the {child}, and {owner}: {controller} resumes what Kueue suspends, forever", hint)
 

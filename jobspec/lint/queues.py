@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
-from jobspec.diagnostics.places import Key, items_at, value_at
+from jobspec.diagnostics.places import items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
@@ -15,7 +15,7 @@ from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.kueue.versions import KINDS, writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.operators.workloads import QUEUE, suspend_of
+from jobspec.operators.workloads import QUEUE, queue_path, queued_object, suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,15 +41,16 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     After: metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775, kubeflow/trainer#3221; https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/pytorchjobs/
     """
-    if job.tree.get("metadata", "labels", QUEUE):
+    if job.queue_name:
         return
-    said = [job.tree.get("metadata", "annotations", QUEUE)]
+    said = [each.get(field, QUEUE) for each in job.metadata for field in ("annotations", "labels")]
     said += [role.pod_tree.get("metadata", "labels", QUEUE) for role in job.roles]
     place = next((each for each in said if each), None)
     if place:
-        edits = [(("metadata",), set_to(("labels", QUEUE), place.value))] if job.get("metadata") else []
+        around = job.queue_path[:-2]
+        edits = [(around, set_to(("labels", QUEUE), place.value))] if job.get(*around) else []
         message = f"Kueue reads the queue name `{text(place)}` from the labels of the job only"
-        yield Finding(place, message, "move it to `metadata.labels`", edits=edits)
+        yield Finding(place, message, f"move it to `{'.'.join(job.queue_path[:-1])}`", edits=edits)
 
 
 def no_queue_name(job: LintedJob) -> Iterator[Finding]:
@@ -62,8 +63,8 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-    is_named = job.get("metadata", "labels", QUEUE) is not None or next(misplaced_queue_name(job), None)
-    if queues and not is_named and "default" not in queues:
+    is_named = job.get(*job.queue_path) is not None or next(misplaced_queue_name(job), None)
+    if queues and job.trains and not is_named and "default" not in queues:
         hint = f"add the label `{QUEUE}`; queues here: {listed(queues[:3])}"
         yield Finding(("metadata", "name"), "bypasses Kueue: no queue-name label", hint)
 
@@ -77,7 +78,7 @@ def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: kubernetes-sigs/kueue#13293
     """
-    said = job.tree.get("metadata", "labels", QUEUE)
+    said = job.queue_name
     if said and said.value == "":
         yield Finding(said, "empty queue name", "name a LocalQueue of the job's namespace")
 
@@ -94,7 +95,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#3888, kubernetes-sigs/kueue#14676
     """
     said = job.tree.get(*suspend_of(job.given.group_kind))
-    if said and said.value is False and text(job.tree, "metadata", "labels", QUEUE) and job.can_be_synced:
+    if said and said.value is False and text(job.queue_name) and job.can_be_synced:
         message = "Kueue sets this field to start the job, and a sync from Git reverts it"
         yield Finding(said, message, "remove it", edits=[(said, remove())])
 
@@ -108,8 +109,9 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
-    said = job.get("metadata", "labels", QUEUE)
-    if not said or not isinstance(said, str) or job.given.group_kind not in KINDS:
+    place = queue_path(job.given.group_kind)
+    said = job.get(*place)
+    if not said or not isinstance(said, str) or queued_object(job.given).group_kind not in KINDS:
         return
     if not job.documents.of_kind(_LOCAL_QUEUE) and _LOCAL_QUEUE not in job.documents.cluster.complete.pinned:
         return
@@ -121,7 +123,7 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(said, known) or f"known: {listed(known)}"
         where = "in the job's namespace" if job.given.namespace else "among the files"
         message = f"no LocalQueue `{said}` {where}"
-        yield Finding(("metadata", "labels", Key(QUEUE)), message, hint if elsewhere or known else "")
+        yield Finding(place, message, hint if elsewhere or known else "")
 
 
 def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
@@ -367,7 +369,7 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     from jobspec.operators.kueue.workload import flavors_for
 
     flavors = flavors_for(job.given, job.documents.queues)
-    for role in job.roles:
+    for role in [each for each in job.roles if not each.follows_another()]:
         if why := no_node_in_flavors(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes, flavors):
             yield Finding(role.pod_tree.get("spec", "containers"), f"no node can run a pod: {why}", "request less for each pod")
 

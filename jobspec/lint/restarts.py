@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, GroupKind
+from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, GroupKind
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -14,7 +14,7 @@ from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
-from jobspec.operators.workloads import REPLICATED_JOB
+from jobspec.operators.workloads import CONTAINERS, REPLICATED_JOB
 
 #: Where a kind of job says how long it stays after its end.
 _TTL: dict[GroupKind, Path] = {
@@ -22,6 +22,11 @@ _TTL: dict[GroupKind, Path] = {
     JOB: ("spec", "ttlSecondsAfterFinished"),
     JOBSET: ("spec", "ttlSecondsAfterFinished"),
 }
+_REPLICATED_JOBS = ("replicatedJobs[]",)
+#: Of a Job that JobSet makes: the label with the name of its replicated job, which is that of the role.
+_OF_ROLE = ("metadata", "labels", REPLICATED_JOB)
+#: The label by which Kueue ends a job that runs longer than this.
+_LONGEST = f"{QUEUE_GROUP}/max-exec-time-seconds"
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
     APPLICATION,
@@ -198,18 +203,32 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
     """A job with GPUs has no deadline: it holds them as long as it hangs.
 
     Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
-    Instead: set `activeDeadlineSeconds` to more than the job can need, in a TrainJob's `spec` or a PyTorchJob's `runPolicy`.
+    Instead: set `activeDeadlineSeconds` to more than the job can need, in the `spec` of a Job or TrainJob, in a PyTorchJob's `runPolicy`,
+    in the Job templates of a JobSet.
     Before: spec: {runtimeRef: {name: torch-distributed}}
     After: spec: {runtimeRef: {name: torch-distributed}, activeDeadlineSeconds: 86400}
     Evidence: kyverno/kyverno#13879
     """
-    policy = ("spec", "runPolicy") if job.is_pytorchjob else ("spec",)
-    said = job.tree.get(*policy, "activeDeadlineSeconds")
-    can_have_one = job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
-    if job.gpus and can_have_one and not (said and said.value is not None):
+    if job.gpus and _can_have_deadline(job) and not _has_deadline(job):
         message = f"no deadline: a hanging job holds {counted(job.gpus, 'GPU')} forever"
         place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
-        yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
+        where = (*_REPLICATED_JOBS, "template", "spec") if job.given.group_kind == JOBSET else job.policy[1:]
+        yield Finding(place, message, f"set `{'.'.join((*where, 'activeDeadlineSeconds'))}`")
+
+
+def _can_have_deadline(job: LintedJob) -> bool:
+    return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
+
+
+def _has_deadline(job: LintedJob) -> bool:
+    """Whether something ends the job that hangs: its own deadline, or one of each Job or pod with GPUs that it makes."""
+    own = job.tree.get(*job.policy, "activeDeadlineSeconds")
+    if (own and own.value is not None) or job.given.group_kind in CONTAINERS:
+        return bool(own and own.value is not None)
+    with_gpus = {id(each.role): each.role for each in job.containers if each.gpus}.values()
+    limited = {text(each, *_OF_ROLE) for each in job.batch_jobs if text(each, "spec", "activeDeadlineSeconds")}
+    is_set = any(text(each.get("labels"), _LONGEST) for each in job.metadata)
+    return is_set or all(each.name in limited or text(each.pod_tree, "spec", "activeDeadlineSeconds") for each in with_gpus)
 
 
 def zero_deadline(job: LintedJob) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.go.values import mapping
 from jobspec.lint.documents import Documents, whereabouts
-from jobspec.lint.linted import LintedJob, LintedJobSet
+from jobspec.lint.linted import LintedJob
 from jobspec.operators.jobset.objects import headless_service
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.training_operator import OBJECT_NAME
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
-
-    Linted = LintedJob | LintedJobSet
 
 
 _NAME = ("metadata", "name")
@@ -68,7 +66,7 @@ def taken_snapshot_name(job: LintedJob) -> Iterator[Finding]:
         yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
 
 
-def taken_job_name(linted: Linted) -> Iterator[Finding]:
+def taken_job_name(job: LintedJob) -> Iterator[Finding]:
     """A Job has the name of one that JobSet creates, for a JobSet or a TrainJob: the JobSet never starts.
 
     Why: JobSet names its Jobs `<jobset>-<replicated job>-<index>`, and tries forever to create one that exists. An event of the JobSet
@@ -78,12 +76,12 @@ def taken_job_name(linted: Linted) -> Iterator[Finding]:
     After: "kind: Job, metadata: {name: bert-evaluation}, beside kind: TrainJob, metadata: {name: bert}"
     Evidence: `createJobs` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
     """
-    for each in _others(linted, JOB, _names(linted, "Job")):
+    for each in _others(job, JOB, _names(job, "Job")):
         message = f"never starts: JobSet cannot create the Job `{each.name}`, which the files have already"
-        yield Finding(_NAME, message, _hint(each, linted), severity=_severity(each, linted))
+        yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
 
 
-def taken_service_name(linted: Linted) -> Iterator[Finding]:
+def taken_service_name(job: LintedJob) -> Iterator[Finding]:
     """A Service has the name of one by which the pods of a job find each other.
 
     Why: JobSet takes any Service of its subdomain's name for its own. Where that one is not headless, or selects other pods, no pod's
@@ -93,18 +91,18 @@ def taken_service_name(linted: Linted) -> Iterator[Finding]:
     After: "kind: Service, metadata: {name: bert-serving}, beside kind: TrainJob, metadata: {name: bert}"
     Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
     """
-    is_pytorchjob = linted.given.group_kind == PYTORCHJOB
-    for each in _others(linted, SERVICE, _service_names(linted)):
+    is_pytorchjob = job.given.group_kind == PYTORCHJOB
+    for each in _others(job, SERVICE, _service_names(job)):
         if is_pytorchjob:
             message = f"training-operator cannot create the Service `{each.name}`, which the files have already"
-        elif _leads_to(each, linted):
+        elif _leads_to(each, job):
             continue
         else:
             message = f"host names do not resolve: the files' own Service `{each.name}` is taken for that of the pods"
-        yield Finding(_NAME, message, _hint(each, linted))
+        yield Finding(_NAME, message, _hint(each, job))
 
 
-def shared_subdomain(linted: Linted) -> Iterator[Finding]:
+def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
     """Two JobSets of a namespace share their headless Service, which selects the pods of the first alone.
 
     Why: the Service has the name of the subdomain, which is the JobSet's own name unless `network.subdomain` sets another. JobSet does not
@@ -115,13 +113,13 @@ def shared_subdomain(linted: Linted) -> Iterator[Finding]:
     After: "network: {subdomain: alpha-workers} and network: {subdomain: beta-workers}"
     Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
     """
-    given, documents = linted.given, linted.documents
-    for service in _service_names(linted):
+    given, documents = job.given, job.documents
+    for service in _service_names(job):
         users = documents.once("users of subdomains", lambda: _users_of_subdomains(documents)).get((given.namespace, service), [])
         before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
         for other in before:
             if other.name != given.name and documents.are_together(other, given):
-                place = ("spec", "network", "subdomain") if linted.get("spec", "network", "subdomain") else _NAME
+                place = ("spec", "network", "subdomain") if job.get("spec", "network", "subdomain") else _NAME
                 message = f"`{given.name}` and `{other.name}` share the Service `{service}`, which selects pods of one of them"
                 yield Finding(place, message, "give each its own `network.subdomain`")
                 break
@@ -137,47 +135,47 @@ def _users_of_subdomains(documents: Documents) -> Mapping[tuple[str, str], Seque
     return gathered(((each.namespace, headless_service(spec, each.name)), each) for each, spec in found if each.name)
 
 
-def _others(linted: Linted, kind: GroupKind, names: Iterable[str]) -> Iterator[Document]:
+def _others(job: LintedJob, kind: GroupKind, names: Iterable[str]) -> Iterator[Document]:
     """The objects of the files that have one of these names, and no operator as their owner."""
-    if linted.given.group_kind in RUNTIMES or not linted.given.name or _manager(linted) not in _MANAGERS:
+    if job.given.group_kind in RUNTIMES or not job.given.name or _manager(job) not in _MANAGERS:
         return
     for name in names:
-        found = linted.documents.met(linted.given, kind, name)
+        found = job.documents.met(job.given, kind, name)
         yield from (each for each in found if not value_at(each.data, ("metadata", "ownerReferences")))
 
 
-def _hint(other: Document, linted: Linted) -> str:
+def _hint(other: Document, job: LintedJob) -> str:
     """What to do about an object that has the name, and where that object is."""
-    return f"rename it ({whereabouts(other, linted.given)}) or the {linted.given.kind}"
+    return f"rename it ({whereabouts(other, job.given)}) or the {job.given.kind}"
 
 
-def _severity(other: Document, linted: Linted) -> Severity | None:
+def _severity(other: Document, job: LintedJob) -> Severity | None:
     """A warning for an object of another folder, which may be for another cluster; else the severity of the rule."""
-    return None if linted.documents.are_applied_together(other, linted.given) else "warning"
+    return None if job.documents.are_applied_together(other, job.given) else "warning"
 
 
-def _manager(linted: Linted) -> str:
-    place = ("runPolicy",) if linted.given.group_kind == PYTORCHJOB else ()
-    return linted.get("spec", *place, "managedBy") or ""
+def _manager(job: LintedJob) -> str:
+    place = ("runPolicy",) if job.given.group_kind == PYTORCHJOB else ()
+    return job.get("spec", *place, "managedBy") or ""
 
 
-def _names(linted: Linted, kind: str) -> list[str]:
+def _names(job: LintedJob, kind: str) -> list[str]:
     """The names of the objects of a kind that operators make."""
-    return [text(each, "metadata", "name") for each in linted.objects if text(each, "kind") == kind]
+    return [text(each, "metadata", "name") for each in job.objects if text(each, "kind") == kind]
 
 
-def _service_names(linted: Linted) -> list[str]:
+def _service_names(job: LintedJob) -> list[str]:
     """The names of the Services of a job; of a PyTorchJob, of which the first and last of many are expanded, by its roles."""
-    if isinstance(linted, LintedJob) and linted.is_pytorchjob:
-        name = linted.given.name
-        return [OBJECT_NAME.format(name, role.name.lower(), index) for role in linted.roles for index in range(role.count)]
-    return _names(linted, "Service")
+    if job.is_pytorchjob:
+        name = job.given.name
+        return [OBJECT_NAME.format(name, role.name.lower(), index) for role in job.roles for index in range(role.count)]
+    return _names(job, "Service")
 
 
-def _leads_to(service: Document, linted: Linted) -> bool:
+def _leads_to(service: Document, job: LintedJob) -> bool:
     """Whether a Service gives the pods of a job their host names: it is headless and selects them."""
     selector = mapping(service.data, "spec", "selector")
-    labels = [{name: str(each.value) for name, each in pod.entries("metadata", "labels")} for pod in linted.pods]
+    labels = [{name: str(each.value) for name, each in pod.entries("metadata", "labels")} for pod in job.pods]
     is_headless = value_at(service.data, ("spec", "clusterIP")) == "None"
     return is_headless and bool(selector) and all(selector.items() <= each.items() for each in labels)
 
@@ -185,7 +183,7 @@ def _leads_to(service: Document, linted: Linted) -> bool:
 RULES = (
     Rule(taken_jobset_name, "error", sees="TrainJob", kinds=[JOBSET]),
     Rule(taken_snapshot_name, "error", sees="TrainJob", kinds=[CONFIG_MAP]),
-    Rule(taken_job_name, "error", sees="objects", kinds=[JOB]),
-    Rule(taken_service_name, "warning", sees="objects", kinds=[SERVICE]),
-    Rule(shared_subdomain, "warning", sees="objects", reads=["subdomain"], kinds=[JOBSET]),
+    Rule(taken_job_name, "error", sees="pods", kinds=[JOB]),
+    Rule(taken_service_name, "warning", sees="pods", kinds=[SERVICE]),
+    Rule(shared_subdomain, "warning", sees="pods", reads=["subdomain"], kinds=[JOBSET]),
 )

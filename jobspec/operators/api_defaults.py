@@ -8,12 +8,12 @@ from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_data, with_missing
 from jobspec.go.values import decode_as_go, encode_as_go
-from jobspec.kubernetes.index import index_of
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
+from jobspec.operators.priorities import with_priority
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -189,17 +189,6 @@ def pod_spec_defaults(spec: MarkedTree, server: Mark, release: str) -> MarkedTre
     named = spec.get("serviceAccountName")
     account = named if named and named.value else spec.get("serviceAccount")  # the older name of the same
     return spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account}) if account else spec
-
-
-# The priority of a pod, by its priority class: one that every cluster has, or one at hand. The value of any other remains open.
-
-
-def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
-    """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
-    from jobspec.kubernetes.admission.classes import priority_of
-
-    named = spec.get("priorityClassName")
-    return with_missing(spec, priority_of(named.value if named else "", index_of(context)) or {}, server)
 
 
 # The service account of a pod, and the volume with its token.

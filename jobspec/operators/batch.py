@@ -1,8 +1,8 @@
-"""A batch Job as the API server stores it, and the pods that the Job controller creates for it.
+"""A batch Job as the API server stores it, and the pods that the Job controller creates for it; and the Job of a CronJob.
 
 Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, `jobStrategy.PrepareForCreate` with `generateSelector`,
-pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGenerateNameWithIndex`, pkg/controller/job, and
-`GetPodFromTemplate`, pkg/controller, 1.36.
+pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGenerateNameWithIndex`, pkg/controller/job,
+`GetPodFromTemplate`, pkg/controller, and `getJobFromTemplate2`, pkg/controller/cronjob, 1.36.
 """
 
 from __future__ import annotations
@@ -22,15 +22,28 @@ from jobspec.documents.marked_tree import (
     with_missing,
 )
 from jobspec.kubernetes.metadata import generated_name
-from jobspec.operators.made import RANDOM, UID, indices, operator_mark, owner_references
+from jobspec.operators.made import (
+    MINUTES,
+    RANDOM,
+    UID,
+    Expansion,
+    api_server,
+    as_go_writes,
+    as_sent,
+    indices,
+    operator_mark,
+    owner_references,
+)
 from jobspec.operators.workloads import JOB_INDEX
 from jobspec.programs.command_lines import INDEX
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.apis.releases import Target
+    from jobspec.documents.document import Document
 
 #: Of a Job: where its pods' spec is.
 POD_OF_JOB = ("spec", "template", "spec")
@@ -43,6 +56,39 @@ _FAILURES = "batch.kubernetes.io/job-index-failure-count"
 _CONTROLLER = "kubernetes.io/job-controller"
 _FINALIZER = "batch.kubernetes.io/job-tracking"
 _LONGEST_PREFIX = 63 - 5
+
+
+def expand_job(job: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
+    """The pods of an accepted Job that run at first. *first_and_last_only*: as for `expand`."""
+    sent = as_sent(job, target)
+    return Expansion(*_pods_and_count(sent, target, first_and_last_only=first_and_last_only))
+
+
+def expand_cron_job(cron_job: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
+    """The Job of one run of an accepted CronJob, suspended or not, and its pods. *first_and_last_only*: as for `expand`."""
+    job = _job_of_run(as_sent(cron_job, target), operator_mark("kube-controller-manager", target["kubernetes"]))
+    pods, reported, counts = _pods_and_count(job, target, first_and_last_only=first_and_last_only)
+    return Expansion([job, *pods], reported, counts)
+
+
+def _pods_and_count(job: MarkedTree, target: Target, *, first_and_last_only: bool) -> tuple[list[MarkedTree], tuple[()], dict[str, int]]:
+    """The pods of a Job as it is sent, without diagnostics, and their number; its role has no name."""
+    pod = shapes.part("v1", "Pod", target, ("spec",))
+    stored = job_defaults(changed(job, POD_OF_JOB, lambda spec: as_go_writes(spec, pod)), api_server(target))
+    return pods_of(stored, target, first_and_last_only=first_and_last_only), (), {"": completions_of(stored)}
+
+
+def _job_of_run(cron_job: MarkedTree, mark: Mark) -> MarkedTree:
+    """The Job that a CronJob makes at a minute, before the server fills in its defaults."""
+    name, template = cron_job.value["metadata"].value["name"], cron_job.value["spec"].value["jobTemplate"]
+    own = template.get("metadata") or MarkedTree({}, mark)
+    metadata = {
+        "name": name.with_value(f"{name.value}-{MINUTES}"),
+        "namespace": cron_job.value["metadata"].value["namespace"],
+        **{field: each for field in ("labels", "annotations") if (each := own.get(field))},
+        "ownerReferences": owner_references(mark, "batch/v1", "CronJob", name),
+    }
+    return set_by(mark, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template.value["spec"]})
 
 
 def job_defaults(job: MarkedTree, server: Mark) -> MarkedTree:

@@ -5,21 +5,21 @@ Rules and reports look at the job by role, with the container that trains.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobspec.apis import kinds
+from jobspec.apis.kinds import GroupKind
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
-from jobspec.operators.made import Expansion
-from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
+from jobspec.go.values import structs
+from jobspec.operators.made import RANDOM, Expansion
+from jobspec.operators.training_signs import meet, training_containers
+from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB, queue_of
 from jobspec.programs.command_lines import RANKS
-
-#: Group of a job's kind -> its operator.
-_OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}
 
 
 def expand(
@@ -38,27 +38,95 @@ def expand(
     first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
     """
-    how = {"first_and_last_only": first_and_last_only, "skip_server_checks": skip_server_checks}
-    if job.group_kind == kinds.PYTORCHJOB:
-        from jobspec.operators.training_operator.objects import expand_pytorchjob
+    if job.group_kind not in MAKERS:
+        raise JobspecError(f"{job.file}: jobspec does not know the pods of a {job.kind}")
+    how = ExpansionOptions(context, gang_scheduler, first_and_last_only, skip_server_checks)
+    return MAKERS[job.group_kind].expand(job, target, how)
 
-        return expand_pytorchjob(job, target, context=context, gang_scheduler=gang_scheduler, **how)
-    if job.group_kind == kinds.TRAINJOB:
-        from jobspec.operators.trainer.objects import expand_trainjob
-        from jobspec.operators.trainer.runtimes import runtime_of
 
-        return expand_trainjob(job, runtime_of(job, context, target), target, context=context, **how)
-    raise JobspecError(f"{job.file}: jobspec expands training jobs alone, no {job.kind}")
+class ExpansionOptions(Record):
+    """The further arguments of `expand`."""
+
+    context: Sequence[Document]
+    gang_scheduler: str
+    first_and_last_only: bool
+    skip_server_checks: bool
+
+
+# Who makes the pods of each kind: one row a kind, and one function that asks the module of its operator.
+
+
+def _expand_pytorchjob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.training_operator.objects import expand_pytorchjob
+
+    return expand_pytorchjob(
+        job,
+        target,
+        context=how.context,
+        gang_scheduler=how.gang_scheduler,
+        first_and_last_only=how.first_and_last_only,
+        skip_server_checks=how.skip_server_checks,
+    )
+
+
+def _expand_trainjob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.trainer.objects import expand_trainjob
+    from jobspec.operators.trainer.runtimes import runtime_of
+
+    return expand_trainjob(
+        job,
+        runtime_of(job, how.context, target),
+        target,
+        context=how.context,
+        first_and_last_only=how.first_and_last_only,
+        skip_server_checks=how.skip_server_checks,
+    )
+
+
+def _expand_jobset(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.jobset.pods import expand_jobset
+
+    return expand_jobset(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
+
+
+def _expand_job(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.batch import expand_job
+
+    return expand_job(job, target, first_and_last_only=how.first_and_last_only)
+
+
+def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.batch import expand_cron_job
+
+    return expand_cron_job(job, target, first_and_last_only=how.first_and_last_only)
+
+
+class Maker(Record):
+    """What makes the pods of a kind."""
+
+    operator: str
+    component: str
+    """Whose release decides, which is Kubernetes for its own controllers."""
+    expand: Callable[[Document, Target, ExpansionOptions], Expansion]
+
+
+MAKERS: Mapping[GroupKind, Maker] = {
+    kinds.PYTORCHJOB: Maker("training-operator", "training-operator", _expand_pytorchjob),
+    kinds.TRAINJOB: Maker("trainer", "trainer", _expand_trainjob),
+    kinds.JOBSET: Maker("jobset", "jobset", _expand_jobset),
+    kinds.JOB: Maker("kube-controller-manager", "kubernetes", _expand_job),
+    kinds.CRON_JOB: Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+}
 
 
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "name", "pod_tree", "pods", "training")
+    __slots__ = ("count", "name", "pod_tree", "pods", "together", "training")
 
-    def __init__(self, name: str, pods: Sequence[ExpandedPod], training: str, count: int) -> None:
+    def __init__(self, name: str, pods: Sequence[ExpandedPod], training: str, count: int, *, together: bool = True) -> None:
         self.name = name
-        """As people write it: `Master` or `Worker`, or the name of the replicated job."""
+        """As people write it: `Master` or `Worker`, or the name of the replicated job; of a Job, its own name."""
         self.pods = pods
         """At least one; where the ends stand for all, the first and the last."""
         self.pod_tree = pods[0].tree
@@ -67,10 +135,17 @@ class ExpandedRole:
         """How many pods the role has."""
         self.training = training
         """The name of the container that trains; empty where the role does not train, such as an initializer."""
+        self.together = together
+        """Whether its pods wait for each other, and for those of other such roles; else one may run after the other."""
 
     def training_container(self) -> MarkedTree | None:
         """The container that trains, in the first pod; None where there is none."""
         return self.pods[0].container(self.training) if self.training else None
+
+    def follows_another(self) -> bool:
+        """Whether the pods run where another pod is: the node is chosen by a value that only a cluster knows."""
+        selector = self.pod_tree.get("spec", "nodeSelector")
+        return selector is not None and any(each.value == RANDOM for each in selector.value.values())
 
     def sets_own_priority(self) -> bool:
         """Whether the pods have a priority or a preemption policy, and name no class that gives it."""
@@ -89,8 +164,8 @@ class ExpandedJob:
         self.objects = objects
         """Whole objects, in the order in which they come."""
         self.target = target
-        operator = _OPERATORS[job.group_kind[0]]
-        self.operator = f"{operator} {target[operator]}"
+        maker = MAKERS[job.group_kind]
+        self.operator = f"{maker.operator} {target[maker.component]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts
         self._by_kind = grouped(objects, lambda each: text(each, "kind"))
@@ -103,22 +178,43 @@ class ExpandedJob:
 
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
-        kind, operator = made.value["kind"].value, self.operator.partition(" ")[0]
-        if operator != "trainer" or kind == "JobSet":
-            return _ACCOUNTS[operator]
-        return _ACCOUNTS["Job" if kind == "Pod" else "jobset"]
+        kind, operator = made.value["kind"].value, MAKERS[self.job.group_kind].operator
+        if kind == "Pod" and operator != "training-operator":
+            return _ACCOUNTS["Job"]
+        return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
 
     def _found_roles(self) -> list[ExpandedRole]:
         """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
-        is_pytorchjob, container = self.job.group_kind == kinds.PYTORCHJOB, CONTAINERS[self.job.group_kind]
-        training = by_role.keys() if is_pytorchjob else {container, *self._labelled()}
+        training, following = self._training_containers(by_role), self._following()
         return [
             ExpandedRole(
-                name.capitalize() if is_pytorchjob else name, pods, container if name in training else "", self.counts.get(name, len(pods))
+                self._title(name),
+                pods,
+                training.get(name, ""),
+                self.counts.get(name, len(pods)),
+                together=self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
             )
             for name, pods in by_role.items()
         ]
+
+    def _title(self, role: str) -> str:
+        """The name of a role as people write it."""
+        return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role or self.job.name or "pods"
+
+    def _following(self) -> set[str]:
+        """The replicated jobs of a JobSet that may start when others have ended."""
+        jobs = structs(self.job.data, "spec", "replicatedJobs") if self.job.group_kind == kinds.JOBSET else []
+        return {str(each.get("name")) for each in jobs if each.get("dependsOn")}
+
+    def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
+        """The roles that train, each with the name of its container that does."""
+        if self.job.group_kind not in CONTAINERS:
+            trees = {name: (pods[0].tree, self.counts.get(name, len(pods))) for name, pods in by_role.items()}
+            return training_containers(trees, is_queued=bool(queue_of(self.job)))
+        container = CONTAINERS[self.job.group_kind]
+        is_pytorchjob = self.job.group_kind == kinds.PYTORCHJOB
+        return dict.fromkeys(by_role if is_pytorchjob else (container, *self._labelled()), container)
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
@@ -131,6 +227,7 @@ class ExpandedJob:
 _ACCOUNTS = {
     "training-operator": "system:serviceaccount:kubeflow:training-operator",
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+    "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
     "Job": "system:serviceaccount:kube-system:job-controller",
 }
@@ -148,7 +245,7 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob in small letters, or the name of the replicated job."""
+    """The replica type of a PyTorchJob in small letters, or the name of the replicated job; empty for a Job, which has one role."""
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]

@@ -25,7 +25,7 @@ from jobspec.documents.marked_tree import (
     with_mappings,
     with_missing,
 )
-from jobspec.go.values import encode_as_go
+from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.structural import filled
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -48,7 +48,7 @@ class Expansion(Record):
     """Whole objects, with `apiVersion`, `kind`, `metadata` and `spec`; those that a server may refuse are there, too."""
     diagnostics: Sequence[Diagnostic] = ()
     counts: Mapping[str, int] = {}
-    """The number of pods of each role: replica types in small letters, replicated jobs by name."""
+    """The number of pods of each role: replica types in small letters, replicated jobs by name, the role of a Job without one."""
 
 
 def indices(count: int, what: str, *, first_and_last_only: bool = False) -> Iterable[int]:
@@ -124,15 +124,28 @@ UID = "<uid>"
 """What stands for an object's uid."""
 SHA1 = "<sha1>"
 """What stands for a hash of a name and a namespace."""
+MINUTES = "<minutes>"
+"""What stands for a time in minutes since 1970, by which a CronJob numbers its Jobs."""
 NAMESPACE = "default"
 """Where an object is that names no namespace."""
-_MADE_UP = {RANDOM: "x" * 5, UID: "00000000-0000-0000-0000-000000000000", SHA1: "0" * 40}
+_MADE_UP = {RANDOM: "x" * 5, UID: "00000000-0000-0000-0000-000000000000", SHA1: "0" * 40, MINUTES: "0" * 8}
 
 
 def stored(document: Document, target: Target) -> MarkedTree:
     """The document as its operator sees it, where a server accepts it."""
     shape = shapes.part(document.api_version, document.kind, target)
     tree = with_crd_defaults(marked(document), shape, Mark(f"the CRD of {document.kind}"))
+    return _created(tree, target)
+
+
+def as_sent(document: Document, target: Target) -> MarkedTree:
+    """The document of a built-in kind as Go decodes it, with a name and a namespace, and without the defaults of its type."""
+    shape, tree = shapes.part(document.api_version, document.kind, target), marked(document)
+    return _created(with_data(tree, decode_as_go(document.data, shape), tree.mark), target)
+
+
+def _created(tree: MarkedTree, target: Target) -> MarkedTree:
+    """An object with the metadata that a server gives a new one."""
     return tree.with_value({**tree.value, "metadata": _created_metadata(tree.value["metadata"], api_server(target))})
 
 

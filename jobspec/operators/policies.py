@@ -81,16 +81,16 @@ def changed_objects(
         return [each.tree for each in found]
 
     at = next((at for at, each in enumerate(job.objects) if text(each, "kind") == "JobSet"), -1) + 1
-    if not at:
+    if not at and not job.of_kind("Job"):
         return ChangedObjects(ExpandedJob(job.job, change(job.objects), job.target, job.counts), decisions)
+    from jobspec.operators.jobset.pods import counts_of, objects_of_jobset, pods_among_jobs
     from jobspec.operators.jobset.webhook import refusals, stored_jobset
-    from jobspec.operators.trainer.objects import counts_of, expand_jobset, pods_among_jobs
 
     sent, further, refused = change(job.objects[:at]), job.objects[at:], list[Diagnostic]()
-    if sent[-1] is not job.objects[at - 1]:
+    if at and sent[-1] is not job.objects[at - 1]:
         jobset = stored_jobset(sent[-1], job.target)
         refused = list(refusals(jobset, job.job, job.target))
-        further = expand_jobset(jobset, job.target, context=context, first_and_last_only=first_and_last_only)
+        further = objects_of_jobset(jobset, job.target, context=context, first_and_last_only=first_and_last_only)
     before = [each for each in further if text(each, "kind") != "Pod"]
     made = change(before)
     pods = of_kind(further, "Pod")

@@ -1,6 +1,6 @@
-"""One view of training jobs and runtimes of all kinds: roles, pod templates, containers, and whether a job is held back.
+"""One view of jobs and runtimes of all kinds: roles, pod templates, containers, and whether a job is held back.
 
-Only this module knows where each kind has its pods.
+Only this module knows where manifests of each kind say it. `expansion` knows who makes the pods of each.
 """
 
 from __future__ import annotations
@@ -99,11 +99,28 @@ NODE = CONTAINERS[kinds.TRAINJOB]
 #: The fields of a TrainJob's `spec.trainer` that are those of the training container.
 OF_CONTAINER = ("image", "command", "args", "env")
 
-#: Where a job says that it waits: it is suspended, or others manage it.
-_SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {
-    kinds.PYTORCHJOB: ("spec", "runPolicy"),
-    kinds.TRAINJOB: ("spec",),
-    kinds.JOBSET: ("spec",),
+
+class JobFields(Record):
+    """Where manifests of one kind say what jobs of every kind say: by whom they are held back, and how they end."""
+
+    policy: tuple[str, ...] = ("spec",)
+    """The path of the mapping with `suspend`, `managedBy` and `ttlSecondsAfterFinished`."""
+    queued: tuple[str, ...] = ()
+    """The path of what Kueue queues, whose label names the queue; empty where that is the object itself."""
+
+    @property
+    def queue(self) -> tuple[str, ...]:
+        """The path of the label that names the queue."""
+        return *self.queued, "metadata", "labels", Key(QUEUE)
+
+
+#: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
+JOBS: dict[GroupKind, JobFields] = {
+    kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
+    kinds.TRAINJOB: JobFields(),
+    kinds.JOBSET: JobFields(),
+    kinds.JOB: JobFields(),
+    kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
 }
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
@@ -157,6 +174,11 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
             yield from _pod_specs_in(child, (*path, step), depth - 1)
 
 
+def is_workload(document: Document | DocumentResult) -> bool:
+    """Whether a document is a job of a kind whose pods jobspec knows."""
+    return kinds.group_kind(document.api_version, document.kind) in JOBS and kinds.find(document.api_version, document.kind) is not None
+
+
 def takes_overlays(document: Document | DocumentResult) -> bool:
     """Whether overlays can be applied to the document."""
     return (document.api_version, document.kind) in KINDS
@@ -169,7 +191,28 @@ def training_roles(document: Document) -> list[TrainingRole]:
 
 def suspend_of(job: GroupKind) -> tuple[str, ...]:
     """The path of the field by which a job of a kind is suspended."""
-    return *_SUSPEND_PATHS[job], "suspend"
+    return *JOBS[job].policy, "suspend"
+
+
+def queue_of(job: Document) -> Any:
+    """Return the label of a job that names its queue, as it is written. If there is none, return None."""
+    return value_at(job.data, queue_path(job.group_kind))
+
+
+def queue_path(job: GroupKind) -> Path:
+    """Return the path of the label that names the queue of a job of a kind."""
+    return JOBS.get(job, JobFields()).queue
+
+
+def queued_object(job: Document) -> Document:
+    """What Kueue queues of a job: of a CronJob, its next Job, under the name of the CronJob; of others, the job itself."""
+    place = JOBS.get(job.group_kind, JobFields()).queued
+    if not place:
+        return job
+    made = value_at(job.data, place) or {}
+    own = {"name": job.name, **({"namespace": job.namespace} if job.namespace else {})}
+    metadata = {**(made.get("metadata") or {}), **own}
+    return job.part({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": made.get("spec") or {}}, place)
 
 
 def is_suspended(job: Document) -> bool:
@@ -187,8 +230,8 @@ def suspension(job: Document) -> list[Diagnostic]:
 
 def suspended(job: Document) -> Document:
     """The job once it is suspended; what is no job stays as it is."""
-    place = _SUSPEND_PATHS.get(job.group_kind)
-    return job if place is None else job.changed(with_value_at(job.data, (*place, "suspend"), True))
+    fields = JOBS.get(job.group_kind)
+    return job if fields is None else job.changed(with_value_at(job.data, (*fields.policy, "suspend"), True))
 
 
 def resumed(job: Document) -> Document:
@@ -203,7 +246,7 @@ def released(job: Document) -> Document:
 
 def _held_without(job: Document, *fields: str) -> Document:
     """The job without some fields that hold it back."""
-    place = _SUSPEND_PATHS[job.group_kind]
+    place = JOBS[job.group_kind].policy
     held = value_at(job.data, place) or {}
     kept = {name: value for name, value in held.items() if name not in fields}
     return job.changed(with_value_at(job.data, place, kept)) if len(kept) < len(held) else job

@@ -3,6 +3,8 @@
 A server accepts every object that an operator makes of an ordinary job, and the programs of its pods find each other. To expand a job and
 to judge its objects takes several times as long as the look.
 
+Pods of a Job or CronJob are those that the server has judged with the object; such a job is ordinary unless it starts torchrun.
+
 The look asks the server's rules about a pod of each role, with the port, the init container and the restart policy that the operator sets,
 and the operator's own functions about the autoscaler and about services of further ports. Variables, labels and owners that it sets are
 right in any pod. Sufficient conditions by hand are left where those would take too long to import or to ask: `_is_plain` for templates of
@@ -12,7 +14,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
@@ -21,7 +23,7 @@ from jobspec.go.values import decode_as_go, without_nulls
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, POLICIES_OF_PODS, PORT, PORT_NUMBER, WAITING
-from jobspec.operators.workloads import CONTAINERS, NODE, OF_CONTAINER, QUEUE, REPLICA_SPECS, TEMPLATE, resumed, suspension
+from jobspec.operators.workloads import CONTAINERS, NODE, OF_CONTAINER, REPLICA_SPECS, TEMPLATE, queue_of, resumed, suspension
 from jobspec.programs import command_lines
 from jobspec.schemas import shapes
 
@@ -65,7 +67,7 @@ def foresee(
         cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and bool(policies.deciding_on_pods(job.namespace)))
     )
     has_known_form = is_reviewed and _has_known_form(job, runtime, cluster, policies)
-    accepted, trains = looked_at(resumed_job, runtime, cluster.target) if has_known_form else (False, False)
+    accepted, trains = _looked_at(resumed_job, runtime, cluster.target) if has_known_form else (False, False)
     found: list[Diagnostic] | None = []
     if concerned or not trains:
         from jobspec.outcome.judgement import judged
@@ -73,13 +75,13 @@ def foresee(
         found = judged(resumed_job, context, cluster, policies, skip_server_checks=accepted)
     if found is None:
         return Foresight((), runs=None)
-    in_queue = bool(value_at(job.data, ("metadata", "labels", QUEUE)))
+    in_queue = bool(queue_of(job))
     if policies is not None and policies.of_group(QUEUE_GROUP):
         from jobspec.outcome.queueing import is_queued, queue_outcomes
 
         in_queue = is_queued(job, policies)
         found += map(job.diagnostic, queue_outcomes(job, context, cluster, policies)) if in_queue else ()
-    is_resumed = in_queue and job.group_kind == TRAINJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
+    is_resumed = in_queue and job.group_kind != PYTORCHJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
     rules = {each.rule for each in found}
     if "no-pods-created" not in rules and (not is_resumed or "kind-not-queued" in rules):
         found += suspension(job)
@@ -98,6 +100,22 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
     if has_error(found):
         return False
     return None if any(each.severity == "warning" or each.rule == "no-pods-created" for each in found) else True
+
+
+def _looked_at(job: Document, runtime: Document | None, target: Target) -> tuple[bool, bool]:
+    """What `looked_at` says of a PyTorchJob or TrainJob; of other kinds, whether a server has judged their pods, and what these start."""
+    if job.group_kind in (PYTORCHJOB, TRAINJOB):
+        return looked_at(job, runtime, target)
+    accepted = job.group_kind in POD_TEMPLATES
+    return accepted, accepted and not _mentions(job.data["spec"], command_lines.NAMES)
+
+
+def _mentions(value: Any, words: Sequence[str]) -> bool:
+    """Whether a text inside a value has one of some words in it."""
+    if isinstance(value, str):
+        return any(each in value for each in words)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_mentions(each, words) for each in inner)
 
 
 def looked_at(job: Document, runtime: Document | None, target: Target) -> tuple[bool, bool]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from jobspec.apis.kinds import PRIORITY_CLASS, QUEUE_GROUP, GroupKind
 from jobspec.apis.releases import QUEUES
-from jobspec.diagnostics.places import Key, Path, value_at
+from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
@@ -15,7 +15,7 @@ from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
 from jobspec.operators.kueue.workload import queue_name, undercounted, workload_of
 from jobspec.operators.kueue.world import queues_in, spelt
-from jobspec.operators.workloads import QUEUE
+from jobspec.operators.workloads import queue_of, queue_path, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def has_queues(index: Index) -> bool:
 
 def is_queued(job: Document, index: Index) -> bool:
     """Whether a job is in a queue: the one that its label names, or the default one of its namespace."""
-    return job.group_kind in KINDS and bool(value_at(job.data, _QUEUE) or (has_queues(index) and queue_name(job, _world(index))))
+    queued = queued_object(job)
+    return queued.group_kind in KINDS and bool(queue_of(job) or (has_queues(index) and queue_name(queued, _world(index))))
 
 
 def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Finding]:
@@ -43,14 +44,14 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
     *context*: what the job may refer to, such as runtimes.
     """
     world, target = _world(index), cluster.target
-    names_queue = bool(value_at(job.data, _QUEUE))
-    bypasses, hint = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
+    names_queue, queued = bool(queue_of(job)), queued_object(job)
+    bypasses, hint = not_queued(queued.group_kind, target.get(QUEUES, RELEASE), world.configuration)
     if bypasses and not names_queue:
         return
     if bypasses:
         weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
-        yield Finding(_QUEUE, bypasses, hint, rule="kind-not-queued", severity=weight)
-    workload = workload_of(job, context, target, world)
+        yield Finding(queue_path(job.group_kind), bypasses, hint, rule="kind-not-queued", severity=weight)
+    workload = workload_of(queued, context, target, world)
     answer = ask(workload, world, {})
     if not job.namespace and world.namespaces_of(answer.workload.queue) != [""]:
         return  # whoever applies a job without a namespace says which queue of the name it is in
@@ -61,10 +62,6 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
     yield from _undercounted(answer, job, world)
     if not bypasses and answer.verdict == "unknown" and answer.missing and world.local_queue(workload.namespace, workload.queue):
         yield _unknown(answer, job, index)
-
-
-_QUEUE: Path = ("metadata", "labels", Key(QUEUE))
-_PRIORITY: Path = ("metadata", "labels", Key(PRIORITY))
 
 
 def _world(index: Index) -> World:
@@ -107,8 +104,10 @@ def _undercounted(answer: QueueAnswer, job: Document, world: World) -> Iterator[
 
 def _place(answer: QueueAnswer, job: Document) -> Path:
     """The place in a job that names the queue, or its class of priorities if that one is missing; else its name."""
-    is_of_class = any(each.kind == "WorkloadPriorityClass" for each in answer.missing)
-    return _PRIORITY if is_of_class else _QUEUE if value_at(job.data, _QUEUE) else ("metadata", "name")
+    label = queue_path(job.group_kind)
+    if any(each.kind == "WorkloadPriorityClass" for each in answer.missing):
+        return *label[:-1], Key(PRIORITY)
+    return label if queue_of(job) else ("metadata", "name")
 
 
 _CLASSES: dict[str, GroupKind] = {"WorkloadPriorityClass": (QUEUE_GROUP, "WorkloadPriorityClass"), "PriorityClass": PRIORITY_CLASS}

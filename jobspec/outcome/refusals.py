@@ -15,7 +15,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import JOB_INDEX
+from jobspec.operators.workloads import JOB_INDEX, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,15 +45,19 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
     policies = policies or Index(complete=complete)
     if complete.every:
         policies = policies.with_others(_made(job, namespace))
-    requests = []
+    together, alone = [], []
     for role in job.roles:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
-        requests.append((review.pod, role.count))
+        if role.together:
+            together.append((review.pod, role.count))
+        elif role.count:
+            alone.append([(review.pod, 1)])
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _findings_by_line("pods-refused", "pods refused", refused, role)
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
-    for problem in job_quota_problems(requests, namespace, policies):
-        yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
+    for pods in (together, *alone):
+        for problem in job_quota_problems(pods, namespace, policies):
+            yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
     yield from _too_many_objects(job, policies)
 
 
@@ -89,10 +93,10 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
     from jobspec.operators.kueue.workload import flavors_for
 
     world = _world_in(cluster)
-    flavors = flavors_for(job.job, world) if world.nodes else []
+    flavors = flavors_for(queued_object(job.job), world) if world.nodes else []
     for role in job.roles if world.nodes else ():
         spec = role.pod_tree.get("spec")
-        if spec is None or text(spec, "nodeName"):
+        if spec is None or text(spec, "nodeName") or role.follows_another():
             continue
         if why := no_node_in_flavors(filled_in(spec.data(), job.target["kubernetes"]), world.nodes or (), flavors):
             message = f"no node of the pinned cluster can run a pod of `{role.name}`: {why}"

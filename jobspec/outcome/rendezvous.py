@@ -7,6 +7,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.kubernetes.problems import listed
+from jobspec.operators.workloads import CONTAINERS
 from jobspec.outcome.endings import runtime_reference
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS
@@ -59,7 +60,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
     """The pods do not train together: the program reads no rank, or nothing sets one, or torchrun counts one node."""
     pods = _number_of_pods(job)
     for role, program in started:
-        if pods == 1:
+        if pods == 1 or job.job.group_kind not in CONTAINERS:  # pods of other kinds may well be for themselves
             continue
         if program.is_torchrun:
             yield from _with_one_node(job, role, program, pods)

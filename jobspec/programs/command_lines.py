@@ -141,6 +141,8 @@ _ALL = (*OPTIONS, OF_LAUNCH)
 _SWITCHES = frozenset((*(name for name, each in OPTIONS.items() if each is _SWITCH), OF_LAUNCH))
 #: What the words of those command lines mention that start another launcher with Python.
 _LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")
+#: The programs, and Python's modules, that start processes of training.
+LAUNCHERS = frozenset((*NAMES, "accelerate", "colossalai", "composer", "deepspeed", "horovodrun", "mpiexec", "mpirun"))
 #: Python's own switches whose value is the next word.
 _SWITCHES_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}

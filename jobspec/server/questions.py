@@ -19,7 +19,7 @@ from jobspec.journey.steps import Checked, Manifests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import resumed, takes_overlays
+from jobspec.operators.workloads import is_workload, resumed
 
 #: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
@@ -118,7 +118,7 @@ def pod_questions(files: Sequence[Checked], target: Target) -> list[PodQuestion]
 
 def _accepted_jobs(file: Checked) -> list[Document]:
     valid = {(each.index, each.kind, each.name) for each in file.result.documents if each.status == "valid"}
-    return [each for each in file.documents if takes_overlays(each) and (each.index, each.kind, each.name) in valid]
+    return [each for each in file.documents if is_workload(each) and (each.index, each.kind, each.name) in valid]
 
 
 def _of_job(job: Document, context: Sequence[Document], target: Target) -> Iterator[PodQuestion]:

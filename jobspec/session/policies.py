@@ -17,7 +17,7 @@ from jobspec.kubernetes.index import Index, data_of
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import resumed, takes_overlays
+from jobspec.operators.workloads import is_workload, resumed
 from jobspec.session.finding import find
 from jobspec.session.inputs import load_run_context
 from jobspec.session.judging import check_files
@@ -50,7 +50,7 @@ def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iter
             continue
         place, name = str(each.marks.nearest(("metadata", "name")).place()), f"{each.kind} `{each.name}`"
         yield place, name, Request(as_admitted(each, cluster.target), namespace=each.namespace)
-        if not takes_overlays(each):
+        if not is_workload(each):
             continue
         context = context_of(file, files, cluster)
         expansion = expand(resumed(each), context, cluster.target, first_and_last_only=True)

@@ -19,7 +19,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
-from jobspec.documents.marked_tree import MarkedTree, as_document, marked, of_kind, set_by
+from jobspec.documents.marked_tree import MarkedTree, as_document, changed, each_item, marked, of_kind, set_by
 from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.pods.amounts import pod_requests
@@ -218,10 +218,12 @@ class _NoPodSets(Exception):
 
 
 def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
-    """A PyTorchJob or TrainJob as Kueue starts it: *changes* of the pod template of each pod set, with metadata and spec.
+    """A job as Kueue starts it: *changes* of the pod template of each pod set, with metadata and spec.
 
     Follows `Merge`, pkg/podset, and the `RunWithPodSetsInfo` of pkg/controller/jobs, 0.19.2.
     """
+    if job.group_kind in (kinds.JOB, kinds.JOBSET):
+        return as_document(_started(marked(job), changes, Mark(f"kueue {RELEASE}")), job)
     if job.group_kind == kinds.PYTORCHJOB:
         roles = [role for role in mapping(job.data, "spec", "pytorchReplicaSpecs") if role.lower() in changes]
         replicas = {role: {"template": changes[role.lower()]} for role in roles}
@@ -231,6 +233,19 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
         own = {"manager": f"{GROUP}/manager", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patches}}}}
         change = {"suspend": False, "runtimePatches": [own]}
     return as_document(_with_changes(marked(job), {"spec": change}, Mark(f"kueue {RELEASE}")), job)
+
+
+def _started(job: MarkedTree, changes: Mapping[str, Data], kueue: Mark) -> MarkedTree:
+    """A Job or JobSet that Kueue has resumed, with the changes of its templates."""
+    resumed = _with_changes(job, {"spec": {"suspend": False}}, kueue)
+    if text(job.data(), "kind") == kinds.JOB[1]:
+        return _with_changes(resumed, {"spec": {"template": changes["main"]}}, kueue) if "main" in changes else resumed
+
+    def replicated(each: MarkedTree) -> MarkedTree:
+        change = changes.get(text(each.data(), "name").lower())
+        return each if change is None else _with_changes(each, {"template": {"spec": {"template": change}}}, kueue)
+
+    return changed(resumed, ("spec",), lambda spec: each_item(spec, "replicatedJobs", replicated))
 
 
 def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTree:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.places import Mark, Path
+from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, of_kind, set_by, text, with_fields, with_mappings
 from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests
-from jobspec.operators.batch import completions_of, job_defaults, pods_of
-from jobspec.operators.jobset.objects import JOBSET, made_by_jobset
-from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
+from jobspec.operators.jobset.objects import JOBSET
+from jobspec.operators.jobset.pods import counts_of, objects_of_jobset
+from jobspec.operators.jobset.webhook import refusals, stored_jobset
 from jobspec.operators.made import (
     Expansion,
-    api_server,
     as_applied,
     as_go_writes,
     as_typed,
@@ -30,7 +28,7 @@ from jobspec.operators.trainer.overrides import overridden
 from jobspec.operators.trainer.pod_sets import LAUNCHER, POD, TrainerPodSet, is_configured, pod_sets, synced
 from jobspec.operators.trainer.runtimes import API_VERSION, INITIALIZERS, PATCH_FIELDS, RuntimeReference, group_counts_runtime_only
 from jobspec.operators.trainer.train_job import JobOfTrainer, core_object
-from jobspec.operators.workloads import NODE, REPLICATED_JOB, REPLICATED_JOBS
+from jobspec.operators.workloads import NODE, REPLICATED_JOBS
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -63,41 +61,9 @@ def expand_trainjob(
     made = made_by_trainer(train_job, job, runtime, target)
     further, refused = list[MarkedTree](), list[Diagnostic]()
     for jobset in [stored_jobset(each, target) for each in of_kind(made.objects, "JobSet")]:
-        further += expand_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
+        further += objects_of_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
         refused += [] if skip_server_checks else refusals(jobset, job, target)
     return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=counts_of(further))
-
-
-def counts_of(objects: Sequence[MarkedTree]) -> dict[str, int]:
-    """The pods of each replicated job among the objects of a JobSet."""
-    by_role = grouped(of_kind(objects, "Job"), lambda each: text(each, "metadata", "labels", REPLICATED_JOB))
-    return {role: sum(map(completions_of, jobs)) for role, jobs in by_role.items()}
-
-
-def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
-    """The objects created for a stored JobSet. *first_and_last_only*: as for `expand`."""
-    objects = made_by_jobset(jobset, target)
-    return [*objects, *pods_among_jobs(objects, target, context=context, first_and_last_only=first_and_last_only)]
-
-
-def pods_among_jobs(
-    objects: Sequence[MarkedTree], target: Target, *, context: Sequence[Document], first_and_last_only: bool
-) -> list[MarkedTree]:
-    """The pods of the Jobs among objects. *first_and_last_only*: of each, as for `expand`."""
-    server, pods = api_server(target), list[MarkedTree]()
-    for job in [job_defaults(each, server) for each in of_kind(objects, "Job")]:
-        priority = _priority(job.value["spec"].value["template"].value["spec"], server, context)
-        pods += [admitted(pod, target, priority) for pod in pods_of(job, target, first_and_last_only=first_and_last_only)]
-    return pods
-
-
-def _priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree | None:
-    """The priority of the pods of a Job; None where their class is not at hand."""
-    if spec.get("priorityClassName") is None and not any(each.group_kind == PRIORITY_CLASS for each in context):
-        return spec.get("priority") or set_by(server, 0)
-    from jobspec.operators.api_defaults import with_priority
-
-    return with_priority(spec, server, context).get("priority")
 
 
 def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:

@@ -1,0 +1,66 @@
+"""Signs that a container trains, for kinds of jobs that run programs of all sorts: a launcher, accelerators, an address to meet at.
+
+A Job may be a backup or a migration of a database. Only where one of these signs is there, it is looked at as training.
+"""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.operators.accelerators import is_accelerator
+from jobspec.programs.command_lines import LAUNCHERS, RANKS_OF_LAUNCHERS, TORCH, file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+#: The variables that say how processes of training meet. A program that does not train has no use for them.
+_MEETING = RANKS_OF_LAUNCHERS | {*TORCH}
+
+
+def training_containers(pods: Mapping[str, tuple[MarkedTree, int]], *, is_queued: bool) -> dict[str, str]:
+    """The roles that train, given by name with a pod and the number of pods, each with the name of its container that does.
+
+    *is_queued*: the job waits in a queue for accelerators or the like. If no role has a sign, the first one counts then.
+    """
+    found = {role: name for role, (pod, count) in pods.items() if (name := _training_container(pod, count))}
+    if not found and is_queued:
+        return {role: _first(pod) for role, (pod, _) in list(pods.items())[:1]}
+    return found
+
+
+def _training_container(pod: MarkedTree, count: int) -> str:
+    """The container of a pod that trains, by the strongest sign; empty where none does."""
+    containers = items(pod.get("spec", "containers"))
+    signs: tuple[Callable[[MarkedTree], bool], ...] = (_starts_launcher, _asks_for_accelerators, _has_meeting_place)
+    found = next((each for sign in signs for each in containers if sign(each)), None)
+    return _first(pod) if found is None and count > 1 and _has_host_name(pod) else text(found, "name")
+
+
+def meet(pod: MarkedTree) -> bool:
+    """Whether the pods of a role that trains wait for each other: they have names to find each other by, or an address to meet at."""
+    return _has_host_name(pod) or any(map(_has_meeting_place, items(pod.get("spec", "containers"))))
+
+
+def _has_host_name(pod: MarkedTree) -> bool:
+    """Whether other pods find a pod by its name."""
+    return bool(text(pod, "spec", "hostname") and text(pod, "spec", "subdomain"))
+
+
+def _first(pod: MarkedTree) -> str:
+    return text(items(pod.get("spec", "containers"))[0], "name")
+
+
+def _starts_launcher(container: MarkedTree) -> bool:
+    """Whether the command line of a container has the name of a launcher, in a script of a shell too."""
+    words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]
+    return any(file_name(part.strip("\"'();&|")) in LAUNCHERS for word in words for part in word.split())
+
+
+def _asks_for_accelerators(container: MarkedTree) -> bool:
+    asked = container.get("resources")
+    return asked is not None and any(is_accelerator(name) for field in ("limits", "requests") for name, _ in asked.entries(field))
+
+
+def _has_meeting_place(container: MarkedTree) -> bool:
+    return any(text(each, "name") in _MEETING for each in items(container.get("env")))
