@@ -17,6 +17,7 @@ def options() -> list[Option]:
     return judging_options(
         Option("--from", dest="stored", metavar="PATH", exclusive=True, what="check as updates of the objects in this file or folder"),
         Option("--from-ref", dest="stored_ref", metavar="REF", exclusive=True, what="check as updates of the same files at this Git ref"),
+        Option("--apply", choices=("client", "server"), what="with --from or --from-ref: the side that applies the updates"),
         outcome_option(),
     )
 

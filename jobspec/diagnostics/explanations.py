@@ -103,6 +103,7 @@ _ADMISSION = {
     "refused-by-webhook": "A webhook of the cluster refuses the object; the message gives its own words.",
     "refused-by-server": "The server refuses the whole object, by a quota for example; the message gives the reason in its own words.",
     "server-warning": "The server accepts the object with a warning.",
+    "lost-in-apply": "An apply takes away what a webhook or policy added at the creation alone, in a field that cannot change.",
     "recreated-object": "The engine that applies the object deletes and recreates it, or leaves it as it is, in place of an update.",
     "offline-webhooks": "The server has no webhooks of the operator, so jobspec applied their rules itself, for the target's release.",
 }

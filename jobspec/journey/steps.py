@@ -132,6 +132,8 @@ class Checked(Record):
     """Whether the file may have comments that ignore findings."""
     sync: str = ""
     """The folder that an engine applies the file with; empty where none does."""
+    by_server: bool = False
+    """Whether an engine applies the file server-side."""
     settled: bool = False
     """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
 

@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "admission.policies",
     "admission.quotas",
     "admission.review",
+    "applying",
     "builtin",
     "common_kinds",
     "custom_kinds",

@@ -58,6 +58,7 @@ NOTES = frozenset(
         *(
             "admission-not-known",
             "kind-not-queued",
+            "lost-in-apply",
             "no-pods-created",
             "policy-not-evaluated",
             "recreated-object",

@@ -11,10 +11,11 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
+from jobspec.repository.recreation import sync_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
     from typing import Any, TypeVar
 
     from jobspec.operators.kueue.world import World
@@ -41,11 +42,17 @@ class Documents:
     """The documents, and behind them the objects of the cluster, by kind, by file and by name."""
 
     def __init__(
-        self, documents: Sequence[Document], cluster: Cluster, *, further: Iterable[GroupKind] = (), syncs: Mapping[str, str] = {}
+        self,
+        documents: Sequence[Document],
+        cluster: Cluster,
+        *,
+        further: Iterable[GroupKind] = (),
+        syncs: Mapping[str, str] = {},
+        by_server: Container[str] = (),
     ) -> None:
         """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name.
 
-        *syncs*: of files that an engine applies together, their folder.
+        *syncs*: of files that an engine applies together, their folder. *by_server*: the files that an engine applies server-side.
         """
         self.cluster = cluster
         self.target = cluster.target
@@ -60,6 +67,7 @@ class Documents:
         )
         self._selectors = cache(lambda kind, path, namespace: Selectors(self._in_namespace(kind, namespace), path))
         self._syncs = syncs
+        self._by_server = by_server
         self._found: dict[str, Any] = {}
         for document in documents:
             self._first.setdefault(self._key(document), document)
@@ -140,6 +148,10 @@ class Documents:
         """Whether two documents are in one file, in one folder, or in files that an engine applies together."""
         places = (self._syncs.get(each.file) or each.file.rpartition("/")[0] for each in (one, other))
         return one.file == other.file or len(set(places)) == 1
+
+    def is_applied_by_server(self, document: Document) -> bool:
+        """True if an engine applies a document server-side."""
+        return document.file in self._by_server or "ServerSideApply=true" in sync_options(document)
 
     def once(self, name: str, find: Callable[[], T]) -> T:
         """What *find* gives, called once for each name: a cache of what all documents say together."""

@@ -12,6 +12,7 @@ from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
 from jobspec.lint import (
+    applied_again,
     communication,
     exit_codes,
     filesystems,
@@ -77,7 +78,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "scheduling": scheduling.RULES,
     "security": SECURITY_RULES,
     "storage": storage.RULES,
-    "sync": (*synced_values.RULES, *sync_options.RULES),
+    "sync": (*synced_values.RULES, *sync_options.RULES, *applied_again.RULES),
     "topology": TOPOLOGY_RULES,
 }
 
@@ -106,12 +107,13 @@ def lint(
     once = list({each.result.path: each for each in files}.values())
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
+    by_server = {each.result.path.partition(PART)[0] for each in once if each.by_server}
     kinds = list(further)
-    documents = Documents([each for file in once for each in seen(file)], cluster, further=kinds, syncs=syncs)
+    documents = Documents([each for file in once for each in seen(file)], cluster, further=kinds, syncs=syncs, by_server=by_server)
     others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
     has_other_runtimes = any(each.group_kind in RUNTIMES for file in others.values() for each in file.documents)
     with_others = [each for file in once for each in seen(others.get(file.result.path, file))] if others else []
-    other_documents = Documents(with_others, cluster, further=kinds, syncs=syncs) if others else documents
+    other_documents = Documents(with_others, cluster, further=kinds, syncs=syncs, by_server=by_server) if others else documents
     once = once if only is None else [each for each in once if each.result.path in only]
 
     rules_for = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])

@@ -54,6 +54,7 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
                         undecrypted=encrypted,
                         is_recursive=bool(mapping(source, "directory").get("recurse")),
                         is_replaced="Replace=true" in options_of(document),
+                        by_server="ServerSideApply=true" in options_of(document),
                     ),
                 )
     elif document.group_kind == PROJECT:
@@ -104,6 +105,7 @@ def _by_flux(document: Document, documents: Sequence[Document], is_added: Callab
         completed=frozenset({"namespace"} if namespace else ()),
         is_recursive=True,
         forced_by=f"`force: true` of the {by}" if spec.get("force") is True else "",
+        by_server=True,
     )
 
 
@@ -155,6 +157,7 @@ def agreed_on(several: Sequence[AppliedFolder]) -> AppliedFolder:
         is_recursive=any(each.is_recursive for each in several),
         forced_by=first.forced_by if all(each.forced_by for each in several) else "",
         is_replaced=all(each.is_replaced for each in several),
+        by_server=all(each.by_server for each in several),
     )
 
 

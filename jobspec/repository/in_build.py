@@ -42,6 +42,8 @@ class AppliedFolder:
     """What has Flux recreate each object that it cannot update."""
     is_replaced: bool = False
     """Whether Argo CD replaces objects instead of applying them."""
+    by_server: bool = False
+    """Whether its objects are applied server-side."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,7 +394,7 @@ def _cluster(
     It has their stored objects, and the objects of other files that they can refer to.
     """
     context = list(context)
-    stored = StoredObjects(_live(live, question) for question in context if (live := answers[question].live))
+    stored = StoredObjects((_live(live, question) for question in context if (live := answers[question].live)), is_live=True)
     others = [each for each in answers if each not in context and _is_looked_up(each) and answers[each].accepts]
     objects = [each.document for each in others]
     for job in context:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from jobspec.journey.steps import Source
+    from jobspec.kubernetes.applying import Side
     from jobspec.session.disk import Disk
 
 
@@ -100,6 +101,8 @@ class WorldOptions:
     """The file or folder of the objects that manifests update."""
     stored_ref: str | None = None
     """The Git ref at which the files were the objects that manifests update."""
+    apply: Side = "client"
+    """The side that applies the updates."""
     queues: Sequence[str] = ()
     """The files and folders of Kueue's queues."""
     gang_scheduler: str | None = None

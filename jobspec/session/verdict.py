@@ -64,7 +64,8 @@ def _with_stored(context: RunContext, options: Options) -> RunContext:
     else:
         assert options.stored is not None
         found = from_files(options.stored, target, build=build)
-    return context.changed(cluster=context.cluster.updating(found.objects), remarks=[*context.remarks, *found.remarks])
+    stored = found.objects.applied_at(options.apply)
+    return context.changed(cluster=context.cluster.updating(stored), remarks=[*context.remarks, *found.remarks])
 
 
 def results_of(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth, *, encrypted: bool = True) -> RunResults:

@@ -6,5 +6,6 @@ DOORS: tuple[str, ...] = (
     "judging",
     "names",
     "policies",
+    "reapplying",
     "world",
 )

@@ -56,6 +56,8 @@ def changed_by_policies(judged: Judged, policies: Index, cluster: Cluster) -> tu
         return judged, []
     from jobspec.operators.policies import changed_manifest
 
+    if judged.old and cluster.stored and not cluster.stored.is_live:
+        judged = _applied(judged, judged.old, policies, cluster)
     request = _request(judged, policies, cluster, kinds.MUTATING_POLICY)
     if request is None:
         return judged, []
@@ -70,6 +72,33 @@ def changed_by_policies(judged: Judged, policies: Index, cluster: Cluster) -> tu
     hint = f"as {' and '.join(f'policy `{each}`' for each in found.policies)} {'change' if found.policies[1:] else 'changes'} it"
     diagnostics = [each if (each.rule, each.field) in known else each.with_hint(each.hint or hint) for each in by_server.diagnostics]
     return Judged(document, by_server.changed(diagnostics=diagnostics), seen=seen, old=judged.old, before=judged), said
+
+
+def made_by_policies(document: Document, policies: Index, cluster: Cluster) -> Data:
+    """Return the data that policies make of a new document."""
+    from jobspec.operators.policies import changed_manifest
+
+    new = Judged(document, Verdict("valid", []), old=None)
+    request = _request(new, policies, cluster, kinds.MUTATING_POLICY)
+    made: Data = document.data
+    if request:
+        custom = cluster.custom_kinds.shape(document) if cluster.custom_kinds else None
+        found = changed_manifest(document, request, policies, cluster.target, custom)
+        made = found.tree.data() if found.policies else made
+    return made
+
+
+def _applied(judged: Judged, old: Document, policies: Index, cluster: Cluster) -> Judged:
+    """Return the judgement of an update of the object that policies made of *old*, as a server-side apply sends the update."""
+    made = made_by_policies(old, policies, cluster)
+    if made is old.data:
+        return judged
+    from jobspec.kubernetes.applying import applied
+    from jobspec.schemas import shapes
+
+    shape = shapes.load(old.api_version, old.kind, cluster.target)
+    data = applied(made, old.data, judged.seen.data, shape, "server", is_builtin=False)
+    return Judged(judged.document, judged.by_server, seen=judged.seen.changed(data), old=old.changed(made), before=judged.before)
 
 
 def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from jobspec.documents.manifest import Manifest
+    from jobspec.kubernetes.applying import Side
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.kubernetes.index import Index
     from jobspec.programs.command_lines import Contract
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 class StoredObjects:
     """The stored objects that manifests update, by API version, kind, namespace and name."""
 
-    __slots__ = ("_by_name", "_documents")
+    __slots__ = ("_by_name", "_documents", "is_live", "side")
 
-    def __init__(self, documents: Iterable[Document]) -> None:
+    def __init__(self, documents: Iterable[Document], side: Side = "client", *, is_live: bool = False) -> None:
+        """*side*: where the updates are applied. *is_live*: a server gave the objects, with all that policies added to them."""
+        self.side = side
+        self.is_live = is_live
         named = self._documents = [each for each in documents if each.name]
         self._by_name = grouped(named, lambda each: (each.api_version, each.kind, each.name))
 
@@ -49,7 +53,13 @@ class StoredObjects:
     def without(self, documents: Iterable[Document]) -> StoredObjects:
         """Return the stored objects other than those that some documents update."""
         left_out = [self.of(each) for each in documents]
-        return StoredObjects(each for each in self._documents if not any(each is one for one in left_out))
+        return StoredObjects(
+            (each for each in self._documents if not any(each is one for one in left_out)), self.side, is_live=self.is_live
+        )
+
+    def applied_at(self, side: Side) -> StoredObjects:
+        """Return the same stored objects, updated by applies at a side."""
+        return StoredObjects(self._documents, side)
 
 
 class Cluster:

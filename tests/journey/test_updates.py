@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -21,7 +22,8 @@ CASES = sorted((ROOT / "tests" / "cases" / "engines").glob("*.yaml"))
 def _judge(case: str, place: Path) -> list[Diagnostic]:
     before, after = states(case)
     write(place, {"before.yaml": before, "after.yaml": after})
-    stored = StoredObjects(documents_in(str(place / "before.yaml"), option="--from"))
+    side: Literal["client", "server"] = "server" if "# apply: server" in case else "client"
+    stored = StoredObjects(documents_in(str(place / "before.yaml"), option="--from"), side)
     return list(result(place / "after.yaml", Cluster(target_of(case), stored=stored)).diagnostics)
 
 
