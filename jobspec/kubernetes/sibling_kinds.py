@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
 
-_OPERATOR = "training-operator"
+OPERATOR = "training-operator"
 API_VERSION = "kubeflow.org/v1"
 _STRING, _BOOLEAN = {"type": "string", "plain": True}, {"type": "boolean", "plain": True}
 _POINTER = {"pointer": True}
+_ELASTIC = ("minReplicas", "maxReplicas", "maxRestarts", "metrics")
 _INT32 = {"type": "integer", "format": "int32"}
 
 
@@ -35,6 +36,8 @@ class SiblingKind(Record):
     """The field of its spec that has the replicas by role."""
     container: str
     """The name of the container that the operator requires."""
+    types: Sequence[str] = ()
+    """The replica types that its webhook accepts; empty if it accepts any, or if there is no webhook."""
     own: Mapping[str, Mapping[str, Any]] = {}
     """The scalar fields of its spec that PyTorchJob lacks."""
     required: Sequence[str] = ()
@@ -55,16 +58,20 @@ class SiblingKind(Record):
 
 
 SIBLINGS = {
-    "JAXJob": SiblingKind("jaxReplicaSpecs", "jax", is_scaled=True, since="1.9.0"),
+    "JAXJob": SiblingKind("jaxReplicaSpecs", "jax", ["Worker"], is_scaled=True, since="1.9.0"),
     "MPIJob": SiblingKind(
-        "mpiReplicaSpecs", "mpi", {"slotsPerWorker": _INT32 | _POINTER, "cleanPodPolicy": _STRING | _POINTER, "mainContainer": _STRING}
+        "mpiReplicaSpecs", "mpi", own={"slotsPerWorker": _INT32 | _POINTER, "cleanPodPolicy": _STRING | _POINTER, "mainContainer": _STRING}
     ),
-    "MXJob": SiblingKind("mxReplicaSpecs", "mxnet", {"jobMode": _STRING}, required=["jobMode"], until="1.9.0"),
+    "MXJob": SiblingKind("mxReplicaSpecs", "mxnet", own={"jobMode": _STRING}, required=["jobMode"], until="1.9.0"),
     "PaddleJob": SiblingKind(
-        "paddleReplicaSpecs", "paddle", elastic=["minReplicas", "maxReplicas", "maxRestarts", "metrics"], is_scaled=True
+        "paddleReplicaSpecs",
+        "paddle",
+        ["Master", "Worker"],
+        elastic=["minReplicas", "maxReplicas", "maxRestarts", "metrics"],
+        is_scaled=True,
     ),
-    "TFJob": SiblingKind("tfReplicaSpecs", "tensorflow", {"successPolicy": _STRING | _POINTER, "enableDynamicWorker": _BOOLEAN}),
-    "XGBoostJob": SiblingKind("xgbReplicaSpecs", "xgboost"),
+    "TFJob": SiblingKind("tfReplicaSpecs", "tensorflow", own={"successPolicy": _STRING | _POINTER, "enableDynamicWorker": _BOOLEAN}),
+    "XGBoostJob": SiblingKind("xgbReplicaSpecs", "xgboost", ["Master", "Worker"]),
 }
 
 
@@ -82,7 +89,7 @@ def near(document: Document) -> str:
 
 def shape_of(document: Document, target: Target) -> Shape | None:
     """Return the shape of a document of a sibling kind. If the release of the operator does not have the kind, return None."""
-    sibling, release = SIBLINGS[document.kind], target[_OPERATOR]
+    sibling, release = SIBLINGS[document.kind], target[OPERATOR]
     if not sibling.is_in(release):
         return None
     key = (document.kind, release)
@@ -96,7 +103,7 @@ _made: dict[tuple[str, str], Shape] = {}
 
 def not_in_release(document: Document, target: Target) -> Problem:
     """Return the problem of a sibling kind that the target's release of the operator does not have."""
-    sibling, release = SIBLINGS[document.kind], target[_OPERATOR]
+    sibling, release = SIBLINGS[document.kind], target[OPERATOR]
     when = f"came with {sibling.since}" if sibling.since and not is_at_least(release, sibling.since) else f"is gone since {sibling.until}"
     return Problem("unknown-kind", ("kind",), f"training-operator {release} does not have {document.kind}, which {when}")
 

@@ -14,6 +14,7 @@ from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES
 from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
 from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
+from jobspec.operators.training_operator.webhook import SIBLING_RULES
 from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 #: The lists of rules of the operators' webhooks.
 ADMISSION = (
     PYTORCHJOB_RULES,
+    *SIBLING_RULES.values(),
     WITHOUT_RUNTIME,
     TRAINJOB_RULES,
     POLICY_RULES,

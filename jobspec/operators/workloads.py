@@ -11,6 +11,7 @@ from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import with_value_at
+from jobspec.kubernetes.sibling_kinds import SIBLINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ JOBS: dict[GroupKind, JobFields] = {
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
+    **{(kinds.PYTORCHJOB[0], kind): (("spec", each.replicas), ("template",)) for kind, each in SIBLINGS.items()},
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
 }

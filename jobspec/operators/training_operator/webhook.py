@@ -1,21 +1,24 @@
-"""The rules of the training-operator's webhook for PyTorchJobs; 1.7 has no webhook.
+"""The rules of the training-operator's webhooks: those for PyTorchJobs, and for its other kinds. 1.7 has no webhook.
 
-Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks/pytorch, 1.8.1 to 1.9.4.
+Follows `validatePyTorchJob`, `validateTFJob`, `validateXGBoostJob`, `validatePaddleJob` and `validateJAXJob`,
+github.com/kubeflow/training-operator pkg/webhooks, 1.8.1 to 1.9.4. MPIJob has no webhook, and that of MXJob refuses nothing.
 """
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.problems import rename, set_to
 from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.kubernetes.sibling_kinds import SiblingKind, find
 from jobspec.operators.training_operator import MANAGED_BY, REPLICA_TYPES
 from jobspec.operators.webhooks import job_name, undecodable_value
-from jobspec.operators.workloads import REPLICA_SPECS, Workload
+from jobspec.operators.workloads import CONTAINERS, REPLICA_SPECS, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 
@@ -28,20 +31,33 @@ _OLDER_PROCESSES: Path = ("spec", "elasticPolicy", "nProcPerNode")
 _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
+_PYTORCHJOB = SiblingKind("pytorchReplicaSpecs", CONTAINERS[PYTORCHJOB], REPLICA_TYPES)
+
+
+def _kind_of(workload: Workload) -> SiblingKind:
+    """What the operator requires of a job's kind."""
+    return find(workload.document) or _PYTORCHJOB
+
+
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
     """A job needs `pytorchReplicaSpecs`, even where the schema lets `spec` be absent. Describe a Master, Workers or both."""
-    if workload.spec.get("pytorchReplicaSpecs") is None:
-        yield Finding(REPLICA_SPECS, "the job has no `pytorchReplicaSpecs`, and so no pods", "add a `Master`, a `Worker` or both")
+    kind = _kind_of(workload)
+    if workload.spec.get(kind.replicas) is None:
+        hint = "add a `Master`, a `Worker` or both" if len(kind.types) == 2 else "add a `Worker`"
+        yield Finding(("spec", kind.replicas), f"the job has no `{kind.replicas}`, and so no pods", hint)
 
 
 def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
     """The operator knows the replica types `Master` and `Worker`, spelt exactly so; the schema takes any key."""
+    types = _kind_of(workload).types
     for role in workload.roles:
-        if role.name not in REPLICA_TYPES:
-            near = next((known for known in REPLICA_TYPES if known.lower() == role.name.lower()), "")
-            hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
+        if role.name not in types:
+            near = next((known for known in types if known.lower() == role.name.lower()), "")
+            known = " and ".join(f"`{each}`" for each in types)
+            hint = f"write `{near}`" if near else f"the types are {known}" if types[1:] else f"the only type is {known}"
             changes = [rename(role.path, near)] if near else []
-            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint, changes=changes)
+            job = f"{'an' if workload.document.kind.startswith('X') else 'a'} {workload.document.kind}"
+            yield Finding(role.path, f"{job} has no replica type `{role.name}`", hint, changes=changes)
 
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -64,16 +80,17 @@ def worker_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
     """Every replica type needs a container named `pytorch`: the operator adds its port, and reads exit codes from it."""
+    wanted = _kind_of(workload).container
     for role in workload.roles:
         names = [container["name"] for _, container in role.items("containers")]
         if not names:
-            yield Finding(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
-        elif "pytorch" not in names:
-            message = f"none of `{role.name}`'s containers is named `pytorch`, as the operator requires"
+            yield Finding(role.at("containers"), f"`{role.name}` has no container", f"it needs one named `{wanted}`")
+        elif wanted not in names:
+            message = f"none of `{role.name}`'s containers is named `{wanted}`, as the operator requires"
             (path, _), *others = role.items("containers")
-            is_sure = not others and all(each["name"] != "pytorch" for _, each in role.items("initContainers"))
-            changes = [set_to((*path, "name"), "pytorch")] if is_sure else []
-            yield Finding(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`", changes=changes)
+            is_sure = not others and all(each["name"] != wanted for _, each in role.items("initContainers"))
+            changes = [set_to((*path, "name"), wanted)] if is_sure else []
+            yield Finding(role.at("containers"), message, f"rename `{names[0]}` to `{wanted}`", changes=changes)
 
 
 def container_image(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -117,6 +134,20 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(MANAGED_BY, f"unknown controller `{manager}`", f"write {known}, or remove it")
 
 
+def chief_and_master(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A TFJob can have a Chief or a Master, not both: they are two names of one role."""
+    leading = [role for role in workload.roles if role.name in ("Chief", "Master")]
+    if leading[1:]:
+        yield Finding(leading[1].path, "a TFJob cannot have both a `Chief` and a `Master`", "remove one of them")
+
+
+def missing_master(workload: Workload, target: Target) -> Iterator[Finding]:
+    """An XGBoostJob needs a Master, to which the Workers connect."""
+    field = _kind_of(workload).replicas
+    if workload.spec.get(field) is not None and all(role.name != "Master" for role in workload.roles):
+        yield Finding(("spec", field, Key("Master")), "an XGBoostJob needs a `Master`, and has none", "add a `Master` with `replicas: 1`")
+
+
 WEBHOOK_RULES = [
     Rule(undecodable_value, since="1.8.1"),
     Rule(job_name, since="1.8.1"),
@@ -131,3 +162,18 @@ WEBHOOK_RULES = [
     Rule(deprecated_processes, since="1.8.1"),
     Rule(processes_twice, since="1.8.1"),
 ]
+
+_OF_ANY_KIND = [
+    Rule(job_name, since="1.8.1"),
+    Rule(replica_specs, since="1.8.1"),
+    Rule(training_container, since="1.8.1"),
+    Rule(container_image, since="1.8.1"),
+]
+_MANAGED, _TYPES = Rule(managed_by, since="1.9.0"), Rule(replica_type, since="1.8.1")
+#: Sibling kind -> the rules of its webhook.
+SIBLING_RULES: Mapping[str, Sequence[Rule]] = {
+    "JAXJob": [*_OF_ANY_KIND, _TYPES],
+    "PaddleJob": [*_OF_ANY_KIND, _MANAGED, _TYPES],
+    "TFJob": [*_OF_ANY_KIND, _MANAGED, Rule(chief_and_master, since="1.8.1")],
+    "XGBoostJob": [*_OF_ANY_KIND, _MANAGED, _TYPES, Rule(master_replicas, since="1.8.1"), Rule(missing_master, since="1.8.1")],
+}
