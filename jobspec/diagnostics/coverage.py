@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics.results import FileResult
+    from jobspec.diagnostics.results import DocumentResult, FileResult
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:
@@ -20,14 +20,29 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     statuses = [document.status for document in documents]
     counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in STATUSES}
     counts["willNotRun"] = sum(each.will_not_run for each in documents)
+    alone = sum(_is_object_alone(each) for each in documents)
     ignored = sum(each.ignored for each in files)
     found = [diagnostic.rule for each in files for diagnostic in each.diagnostics]
-    unknown = {name: found.count(rule) for name, rule in _NOT_KNOWN.items() if rule in found}
-    return counts | ({"ignored": ignored} if ignored else {}) | unknown
+    unknown = {name: found.count(rule) for name, rule in _NOT_KNOWN.items()}
+    further = {"objectAlone": alone, "ignored": ignored} | unknown
+    return counts | {name: number for name, number in further.items() if number}
 
 
 #: Answers that nobody knows: the name of their number -> the rule that reports each.
 _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
+#: Group -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
+OBJECTS_ALONE = {
+    "batch.volcano.sh": ("Job",),
+    "kubeflow.org": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
+    "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
+    "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
+    "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
+}
+
+
+def _is_object_alone(row: DocumentResult) -> bool:
+    """Whether a job was judged, and no rule has looked at its pods."""
+    return row.status in ("valid", "partly") and row.kind in OBJECTS_ALONE.get(row.api_version.partition("/")[0], ())
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
@@ -45,6 +60,8 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
         if counts[status]
     ]
     parts += [f"{lost} accepted but will not run"] if lost else []
+    alone = counts.get("objectAlone", 0)
+    parts += [f"{alone} judged as {'an object' if alone == 1 else 'objects'} alone"] if alone else []
     found = [diagnostic for each in files for diagnostic in each.diagnostics]
     parts += [severity_counts(found)] if found else []
     unknown = counts.get("policiesNotEvaluated", 0)

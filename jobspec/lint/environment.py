@@ -108,8 +108,8 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800
     """
     for container in job.containers:
-        if items(container.tree.get("envFrom")):
-            continue
+        if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
+            continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}
         program = container.program
         given = [(each.get("value"), references(text(each, "value"))) for _, each in container.variables]

@@ -469,7 +469,8 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
     """
     trained = [each.role for each in job.training_containers]
     for container in job.containers:
-        if not (container.trains or container.is_init) and container.role in trained and text(container.image) and container.tree.mark.line:
+        works = container.trains or container.is_init or container.gpus or container.other_accelerators
+        if not works and container.role in trained and text(container.image) and container.tree.mark.line:
             message = f"the pod completes only when the sidecar `{container.name}` exits, too"
             yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
 
