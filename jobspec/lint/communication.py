@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import NETWORK_POLICY, SERVICE
+from jobspec.apis.kinds import CRON_JOB, JOB, NETWORK_POLICY, SERVICE
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
@@ -19,8 +20,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.diagnostics.diagnostic import Severity
+
 
 _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
+
+
+_MANY = 10_000  # pods of which each has its name looked at
 
 
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
@@ -47,10 +53,66 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         for said, place in _addresses(container):
             host = said.rpartition("://")[2].partition(":")[0]
-            if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
+            if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts) and not _is_hostname_alone(host, job):
                 message, hint = f"no pod of the job has the address `{host}`", f"the first one is `{_first(job)}`"
                 is_certain = _looks_generated(host.partition(".")[0])  # else another Service may have it
                 yield Finding(place, message, hint, severity=None if is_certain else "info")
+
+
+def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
+    """A pod of a Job is addressed by its host name, which resolves only with a `subdomain` and a headless Service of that name.
+
+    Why: the pods of an Indexed Job have the host names `<job>-<index>`, and Kubernetes makes no Service for them. Without `subdomain`, or
+    without the Service, the cluster's name servers know no pod: all wait for the first one until their timeout.
+    Instead: set `subdomain`, add a Service of that name with `clusterIP: None` that selects the pods, and write `<job>-0.<subdomain>`.
+    Before: "command: [torchrun, --master-addr=train-0.train, train.py]"
+    After:
+        subdomain: train
+        command: [torchrun, --master-addr=train-0.train, train.py]
+    Evidence: jax-ml/jax#28178; https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
+    """
+    if job.given.group_kind not in (JOB, CRON_JOB):
+        return
+    for container in job.training_containers:
+        for said, place in _addresses(container):
+            host = said.rpartition("://")[2].partition(":")[0]
+            if _is_hostname_alone(host, job):
+                message = f"`{host}` does not resolve: the pods have no `subdomain`"
+                yield Finding(place, message, "set `subdomain` of the pods, and add a headless Service of that name")
+            elif host.partition(".")[0] in _hostnames(job):
+                subdomain, named = text(container.role.pod_tree, "spec", "subdomain"), host.split(".")[1:2]
+                if named not in ([], [subdomain]):
+                    yield Finding(
+                        place, f"`{host}` does not resolve: the subdomain of the pods is `{subdomain}`", "write it behind the name"
+                    )
+                elif why := _why_no_address(subdomain, job):
+                    message, severity = why
+                    yield Finding(place, f"`{host}` does not resolve: {message}", "add it, with `clusterIP: None`", severity=severity)
+
+
+def _hostnames(job: LintedJob) -> set[str]:
+    """The host names of the numbered pods of a Job, of which the first and the last are at hand."""
+    ranges = [(text(role.pod_tree, "spec", "hostname").rpartition("-")[0], role.count) for role in job.training]
+    return {f"{name}-{index}" for name, count in ranges if name for index in (range(count) if count < _MANY else (0, count - 1))}
+
+
+def _is_hostname_alone(host: str, job: LintedJob) -> bool:
+    """Whether a host is a pod of a Job whose pods have host names, and no subdomain in which other pods find them."""
+    return host.partition(".")[0] in _hostnames(job) and not any(pod.has_address for role in job.training for pod in role.pods)
+
+
+def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, Severity] | None:
+    """Why the name servers do not know the pods of a Job in a subdomain; None where they do, or somebody else may make the Service."""
+    services = [each for each in job.documents.of_name(SERVICE, subdomain) if job.documents.are_together(each, job.given)]
+    if not services:
+        return (f"no Service `{subdomain}` among the files", "info") if not job.documents.named(job.given, SERVICE, subdomain) else None
+    labels = labels_of(job.training[0].pod_tree)
+    spec = [(value_at(each.data, ("spec", "selector")) or {}, value_at(each.data, ("spec", "clusterIP"))) for each in services]
+    if not any(address == "None" for _, address in spec):
+        return f"the Service `{subdomain}` is not headless", "warning"
+    if not any(selector and selector.items() <= labels.items() for selector, _ in spec):
+        return f"the Service `{subdomain}` does not select the pods", "warning"
+    return None
 
 
 def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
@@ -295,6 +357,7 @@ def _first(job: LintedJob) -> str:
 
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
+    Rule(host_name_without_service, "warning", sees="job", reads=[*_ADDRESSES, *command_lines.NAMES]),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),

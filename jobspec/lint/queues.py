@@ -364,6 +364,8 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     nodes = nodes_of(job)
     if not nodes or job.documents.cluster.is_pinned:  # what becomes of the job says it
         return
+    if not all(each.allocatable for each in nodes):  # a Node of a repository mostly has labels alone
+        return
     from jobspec.kubernetes.pods.resources import filled_in
     from jobspec.operators.kueue.topology import no_node_in_flavors
     from jobspec.operators.kueue.workload import flavors_for

@@ -265,6 +265,11 @@ class ExpandedPod(Record):
                 return text(service, "metadata", "name")
         return own
 
+    @property
+    def has_address(self) -> bool:
+        """Whether other pods find it by a name: it has a subdomain, or there is a Service that is made with it."""
+        return bool(text(self.tree, "spec", "subdomain") or self.services)
+
     def containers(self) -> Iterator[tuple[MarkedTree, bool]]:
         """Its containers in the order in which they start, and whether each is an init container."""
         for field in ("initContainers", "containers"):
