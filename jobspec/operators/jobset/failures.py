@@ -6,8 +6,6 @@ Follows `executeFailurePolicy`, `findFirstFailedPolicyRuleAndJob` and `ruleIsApp
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, items, number, text
 from jobspec.operators.batch import UNLIMITED
@@ -31,11 +29,14 @@ _MESSAGES = {
 _EVERY_TEXT = ("", ".*", ".+", "^", "^.*$", "^.*", ".*$", "(?s).*")
 
 
-class JobFailure(NamedTuple):
+class JobFailure(Record):
     """A way in which a Job of a JobSet can fail."""
 
     replicated_job: str
     reason: str
+
+    def __hash__(self) -> int:
+        return hash((self.replicated_job, self.reason))
 
 
 class FailureRule(Record):
