@@ -24,6 +24,12 @@ def overlay_path(name: str) -> str:
     return path("overlays", f"{name}.yaml")
 
 
+def overlay_content(name: str) -> bytes:
+    """Read the file of an overlay that comes with jobspec. Raises OSError if there is none."""
+    with open(overlay_path(name), "rb") as file:
+        return file.read()
+
+
 def overlay_label(name: str) -> str:
     """Return the name that diagnostics show for the file of a shipped overlay."""
     return f"{_LABEL}{name}"

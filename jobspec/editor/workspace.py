@@ -257,8 +257,10 @@ class _Known:
         """The check of a file in a cluster, or its earlier result."""
         file = given.found
         held = (file.in_build, tuple(cluster.objects), cluster.custom_kinds)
+        opened, build = file.disk.opened or {}, file.in_build.build if file.in_build else None
+        built_of = [(each, opened[each]) for each in sorted(build.reads & opened.keys())] if build else ()
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
-        key = (*where, id(held[0]), tuple(map(id, held[1])), id(held[2]), cluster.around is None)
+        key = (*where, *built_of, id(held[0]), tuple(map(id, held[1])), id(held[2]), cluster.around is None)
         known = self._workspace._files.get(key)
         if known is None or any(cluster.index.answer(question) != answer for question, answer in known[2].items()):
             self._stop()

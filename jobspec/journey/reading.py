@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobspec.apis.releases import Target
     from jobspec.journey.steps import Source
     from jobspec.repository.in_build import InBuild
+    from jobspec.repository.source_files import SourceFiles
 
 
 def read(source: Source, target: Target) -> Manifests:
@@ -35,7 +36,7 @@ def read(source: Source, target: Target) -> Manifests:
         problems, text = [text.in_document(0)], ""
     else:
         if build and build.build:
-            documents, problems = build.build.read(text, source.first_line)
+            documents, problems = build.build.read(text, _files_of(source), source.first_line)
             remarks = [*build.notes, *(each for each in problems if each.severity != "error")]
             problems = [each for each in problems if each.severity == "error"]
         else:
@@ -126,7 +127,14 @@ def _completed(documents: list[Document], source: Source, target: Target) -> tup
         return documents, []
     from jobspec.repository.substitution import filled_in
 
-    return filled_in(documents, source.substitution, target)
+    return filled_in(documents, source.substitution, target, _files_of(source))
+
+
+def _files_of(source: Source) -> SourceFiles:
+    """What reads the files that a source is built of."""
+    from jobspec.repository.source_files import NoFiles
+
+    return source.files or NoFiles()
 
 
 def _with_wrapped(document: Document, text: str, target: Target) -> list[Document]:

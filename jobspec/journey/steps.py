@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.index import Question
     from jobspec.operators.webhooks import Objects
     from jobspec.repository.in_build import AppliedFolder, InBuild
+    from jobspec.repository.source_files import SourceFiles
     from jobspec.repository.substitution import Variables
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
@@ -65,6 +66,8 @@ class Source(Record):
     """How many lines of the file are before it."""
     substitution: Variables | None = None
     """What fills in placeholders; None where neither Flux nor the user does."""
+    files: SourceFiles | None = None
+    """Reads the files that it is built of; None if it is judged by itself."""
 
     @property
     def key(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.apis.kinds import OVERLAY
-from jobspec.apis.shipped import overlay_label, overlay_path
+from jobspec.apis.shipped import overlay_content, overlay_label
 from jobspec.apis.shipped import path as shipped_path
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
@@ -52,8 +52,7 @@ def shipped() -> list[str]:
 
 def shipped_file(name: str) -> OverlayFile:
     """Read an overlay that comes with jobspec. Raises OSError if there is no such overlay."""
-    with open(overlay_path(name), "rb") as file:
-        return OverlayFile(overlay_label(name), file.read(), stem=name)
+    return OverlayFile(overlay_label(name), overlay_content(name), stem=name)
 
 
 def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:

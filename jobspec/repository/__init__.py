@@ -13,9 +13,9 @@ DOORS: tuple[str, ...] = (
     "in_build",
     "kustomizations",
     "layers",
-    "origins",
     "placeholders",
     "recreation",
     "roles",
+    "source_files",
     "substitution",
 )

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jobspec.diagnostics.places import Mark
-from jobspec.repository.origins import text_of
 from jobspec.repository.roles import joined, patches_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from jobspec.repository.source_files import SourceFiles
 
 
 class FailedBuild(NamedTuple):
@@ -82,16 +83,16 @@ def _shortened(text: str) -> str:
 # Where the cause is.
 
 
-def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any]) -> Mark:
+def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any], files: SourceFiles) -> Mark:
     """The line of a kustomization at *path*, in fact at *real*, that a failure is about; its first line if no line is."""
-    lines = text_of(real).split("\n")
+    lines = files.text(real).split("\n")
     words = list(_words_of(failure.why))
     for word in words:
         if (found := _line_with(word, lines)) is not None:
             return _mark(path, lines, *found)
     for name in patches_of(dict(data)):
         patch = joined(os.path.dirname(real), name)
-        content = text_of(patch).split("\n") if name and "\n" not in name and os.path.isfile(patch) else []
+        content = files.text(patch).split("\n") if name and "\n" not in name and os.path.isfile(patch) else []
         if any(_line_with(word, content) is not None for word in words) and (found := _line_with(name, lines)) is not None:
             return _mark(path, lines, *found)
     for said, field in _FIELDS:

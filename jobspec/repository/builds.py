@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.results import DocumentResult
@@ -17,13 +17,25 @@ from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut, kinds_in
 from jobspec.go.values import mapping
-from jobspec.repository.origins import TracedMarks, text_of
+from jobspec.repository.origins import TracedMarks
 from jobspec.repository.replaced_lists import lost_by_patches
 from jobspec.repository.roles import joined
+from jobspec.repository.source_files import SourceFiles
 
 _ORIGIN = re.compile(r"^ *(path|configuredIn): (.*)$", re.MULTILINE)
 _CHANGED_IN = re.compile(r"configuredIn: (.*)$", re.MULTILINE)
 _ANNOTATIONS = ("config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations")
+
+
+class KeptObjects(Protocol):
+    """Reads the objects of an output that is not in memory, since many builds of large CRDs need too much of it. It can be pickled."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+
+    def read(self) -> bytes:
+        """Return the objects, in UTF-8."""
 
 
 class Output(NamedTuple):
@@ -32,9 +44,9 @@ class Output(NamedTuple):
     folder: str
     """The folder that its paths begin at."""
     text: str = ""
-    """The objects, where no file keeps them."""
-    file: str = ""
-    """The file that keeps them behind its first line. Many builds of large CRDs are more than belongs into memory."""
+    """The objects, if they are not kept elsewhere."""
+    kept: KeptObjects | None = None
+    """Reads the objects that are kept elsewhere; None if they are not."""
     documents: Mapping[str, Sequence[DocumentResult]] = {}
     """What `documents_listed` gives of the manifests that it is built of, by their real paths."""
     sources: Sequence[str] | None = None
@@ -44,19 +56,15 @@ class Output(NamedTuple):
 
     def read(self) -> bytes:
         """The objects, in UTF-8."""
-        if not self.file:
-            return self.text.encode()
-        with open(self.file, "rb") as file:
-            file.readline()
-            return file.read()
+        return self.kept.read() if self.kept else self.text.encode()
 
     @property
     def size(self) -> int:
         """How many bytes there are to read."""
-        return os.path.getsize(self.file) if self.file else len(self.text.encode())
+        return self.kept.size if self.kept else len(self.text.encode())
 
 
-def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
+def output_of(printed: str, folder: str, manifests: Iterable[str], files: SourceFiles) -> Output:
     """What a builder prints: as lines of JSON, which are read ten times as fast, or as it is where its YAML has problems.
 
     Of each object the first line, a comment, has where it comes from and what changed it, and the second line has the object without the
@@ -64,7 +72,7 @@ def output_of(printed: str, folder: str, manifests: Iterable[str]) -> Output:
     """
     import json
 
-    listed = {each: documents_listed(text_of(each)) for each in sorted(manifests)}
+    listed = {each: documents_listed(files.text(each)) for each in sorted(manifests)}
     objects = []
     for piece in (each for each, _ in cut(printed) if each.strip()):
         if (found := _with_origin(piece)) is None:
@@ -120,14 +128,13 @@ def written(output: Output) -> str:
     return f"# {json.dumps([output.folder, listed, output.sources, kinds])}\n{output.text}"
 
 
-def kept_in(path: str) -> Output:
-    """The output that a file keeps."""
+def output_from(first_line: bytes, kept: KeptObjects) -> Output:
+    """Return the output of which a file has this first line, as `written` gives it, and the objects after it."""
     import json
 
-    with open(path, "rb") as file:
-        folder, listed, sources, kinds = json.loads(file.readline()[2:])
+    folder, listed, sources, kinds = json.loads(first_line[2:])
     documents = {each: [DocumentResult(**row) for row in rows] for each, rows in listed.items()}
-    return Output(folder, "", path, documents, sources, None if kinds is None else frozenset(kinds))
+    return Output(folder, "", kept, documents, sources, None if kinds is None else frozenset(kinds))
 
 
 class Build:
@@ -158,24 +165,27 @@ class Build:
         """The same, decoded."""
         return self.content.decode()
 
-    def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+    def read(self, text: str, files: SourceFiles, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.
 
-        The annotations of the output are left out. What several builds have alike is parsed once, and its documents have the same data.
+        *files* reads what it was built of. The annotations of the output are left out. What several builds have alike is parsed once,
+        and its documents have the same data.
         """
         if objects := _objects_in(text):
-            traced = [self._traced(_object(each), notes, at, is_shared=True) for at, (notes, each) in enumerate(objects)]
+            traced = [self._traced(_object(each), notes, at, files, is_shared=True) for at, (notes, each) in enumerate(objects)]
             problems: list[Diagnostic] = []
         else:
             documents, problems = read(text, file=self.path, first_line=first_line)
-            traced = [self._traced(*_annotations_of(each.data), each.index) for each in documents]
-        lost = (found for each, marks in traced for found in lost_by_patches(each, marks.source, marks.kustomizations))
+            traced = [self._traced(*_annotations_of(each.data), each.index, files) for each in documents]
+        lost = (found for each, marks in traced for found in lost_by_patches(each, marks.source, marks.kustomizations, files))
         return [each for each, _ in traced], [*problems, *lost]
 
-    def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> tuple[Document, TracedMarks]:
+    def _traced(
+        self, data: Any, annotations: Annotations, index: int, files: SourceFiles, *, is_shared: bool = False
+    ) -> tuple[Document, TracedMarks]:
         source, changed_in = annotations
         kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
-        marks = TracedMarks(data, self._path(source), kustomizations, shared=data if is_shared else None)
+        marks = TracedMarks(data, self._path(source), kustomizations, files, shared=data if is_shared else None)
         return Document(data, marks, file=self.path, index=index), marks
 
     def _path(self, named: str) -> str:

@@ -13,7 +13,6 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Path, spell
 from jobspec.go.values import mapping
 from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of
-from jobspec.repository.origins import documents_in
 from jobspec.repository.replaced_lists import is_custom
 from jobspec.repository.roles import GENERATORS
 
@@ -49,7 +48,7 @@ def _unfollowed(layer: Layer, layers: Mapping[str, Layer], path: str) -> Iterato
         return
     objects = [each for one in around.values() for each in objects_of(one) if is_custom(str(each.get("apiVersion")))]
     found = {reference[1:]: (reference[0], each) for each in objects for reference in _references_in(each, ())}
-    document = next(iter(documents_in(path)), None)
+    document = next(iter(layer.files.documents(path)), None)
     for field in GENERATORS if document else ():
         for number, each in enumerate(entries_of(layer.data, field)):
             options = {**mapping(layer.data, "generatorOptions"), **mapping(each, "options")}

@@ -25,7 +25,7 @@ from jobspec.documents.marked_tree import MarkedTree, each_inside, walk, with_ma
 from jobspec.documents.reader import read
 from jobspec.repository.builds import Build, Output
 from jobspec.repository.helm_numbers import NumberInText
-from jobspec.repository.origins import documents_in
+from jobspec.repository.source_files import SourceFiles
 
 
 class RenderedChart(Build):
@@ -42,37 +42,38 @@ class RenderedChart(Build):
         # helm names templates from the folder of the chart, whose name is that of the chart
         self._templates = [os.path.join(chart, name.partition("/")[2]) for _, name in lines]
 
-    def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+    def read(self, text: str, files: SourceFiles, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML."""
         documents, problems = read(text, file=self.path, first_line=first_line)
         lines = text.split("\n")
         placed = [
-            each.changed(mark=self._written(each.mark, lines, first_line), message=_FIRST_SET.sub("", each.message)) for each in problems
+            each.changed(mark=self._written(each.mark, lines, first_line, files), message=_FIRST_SET.sub("", each.message))
+            for each in problems
         ]
         numbers = [each.problem(one) for one in documents for each in self._numbers if each.line == one.marks.mark.line]
-        return [self._placed(each) for each in documents], [*placed, *numbers]
+        return [self._placed(each, files) for each in documents], [*placed, *numbers]
 
     def _template_of(self, line: int) -> str:
         """The template that a line is rendered from."""
         before = bisect_right(self._lines, line)
         return self._templates[before - 1] if before else self.path
 
-    def _written(self, mark: Mark, lines: Sequence[str], first_line: int) -> Mark:
+    def _written(self, mark: Mark, lines: Sequence[str], first_line: int, files: SourceFiles) -> Mark:
         """The line of a template, or else of the values, that has what a rendered line has; or the first line of the template."""
         template, at = self._template_of(mark.line), mark.line - first_line
         rendered = lines[at - 1].strip() if 0 < at <= len(lines) else ""
         key = rendered.removeprefix("- ").partition(":")[0].strip("\"'")
         words = [rendered, f"{key}:"] if key else []
         for path, word in ((path, word) for path in (template, *self._values) for word in words):
-            for number, line in enumerate(_lines_of(path), 1):
+            for number, line in enumerate(_lines_of(path, files), 1):
                 if word in line:
                     column = line.index(word) + 1
                     return Mark(path, number, column, number, column + len(word))
         return Mark(template, 1, 1)
 
-    def _placed(self, document: Document) -> Document:
+    def _placed(self, document: Document, files: SourceFiles) -> Document:
         template = self._template_of(document.marks.mark.line)
-        return Document(document.data, _ChartMarks(document.data, template, self._values), file=self.path, index=document.index)
+        return Document(document.data, _ChartMarks(document.data, template, self._values, files), file=self.path, index=document.index)
 
     def sources(self) -> list[str]:
         """The chart, for each document."""
@@ -100,11 +101,10 @@ def with_templates(result: FileResult, text: str) -> FileResult:
     return result.with_only(list(map(with_template, result.diagnostics)))
 
 
-def _lines_of(path: str) -> list[str]:
+def _lines_of(path: str, files: SourceFiles) -> list[str]:
     """The lines of a file; none if it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
+        return files.content(path).decode(errors="replace").splitlines()
     except OSError:
         return []
 
@@ -116,12 +116,13 @@ class _ChartMarks:
     data: Any
     template: str
     values: Sequence[str]
+    files: SourceFiles
 
     def __call__(self) -> Marks:
-        trees = (with_marks(each.data, each.marks) for path in self.values for each in documents_in(path))
+        trees = (with_marks(each.data, each.marks) for path in self.values for each in self.files.documents(path))
         scalars = (each for tree in trees for _, each in walk(tree) if not isinstance(each.value, (dict, list)))
         values = gathered(((type(each.value), each.value), each) for each in scalars)
-        return self._marks(self.data, (), values, _lines_of(self.template))
+        return self._marks(self.data, (), values, _lines_of(self.template, self.files))
 
     def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[MarkedTree]], lines: Sequence[str]) -> Marks:
         if not isinstance(data, (dict, list)):

@@ -14,7 +14,6 @@ from jobspec.diagnostics.places import Path, spell
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
 from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, objects_of, patches_in
-from jobspec.repository.origins import documents_in
 
 #: The fields with entries that select objects.
 _SELECTING = ("patches", "replacements", "images")
@@ -30,7 +29,7 @@ def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Itera
     for layer in layers.values():
         path = shown.get(layer.references.path)
         if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers)):
-            document = next(iter(documents_in(path)), None)
+            document = next(iter(layer.files.documents(path)), None)
             yield from ((path, found) for found in _idle(layer, material, document)) if document else ()
 
 

@@ -15,8 +15,8 @@ from jobspec.apis.kinds import FLUX
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, texts
-from jobspec.repository.origins import documents_in
 from jobspec.repository.roles import GENERATORS, inputs_of, joined, patches_of
+from jobspec.repository.source_files import SourceFiles
 
 #: The fields of a kustomization that list manifests and other kustomizations.
 LISTS = ("resources", "bases", "components")
@@ -98,7 +98,9 @@ class References(NamedTuple):
     """Those of the files that it lists as resources."""
 
 
-def references_of(path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str]) -> References:
+def references_of(
+    path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str], files: SourceFiles
+) -> References:
     """What a kustomization refers to, where *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path."""
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
     lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
@@ -108,7 +110,7 @@ def references_of(path: str, data: dict[str, Any], folders: Collection[str], top
         is_root=data.get("kind") != "Component",
         lists=lists,
         has_changes=has_changes,
-        obstacles=list(_obstacles(path, data)),
+        obstacles=list(_obstacles(path, data, files)),
         missing=[],
         unknown_fields=[(str(field), path) for field in data if str(field).lower() not in _LOWERED],  # Go's JSON takes any case
         listed=[joined(os.path.dirname(path), name) for name in listed],
@@ -166,13 +168,13 @@ def _root(folder: str, references: Mapping[str, References]) -> RootKustomizatio
     )
 
 
-def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
+def _obstacles(path: str, data: dict[str, Any], files: SourceFiles) -> Iterator[str]:
     """Why a kustomization is not built, by its own fields."""
     if any(data.get(field) for field in _HELM):
         yield "needs Helm"
     for name in (name for field in _PLUGINS for name in texts(data, field)):
         place = os.path.join(os.path.dirname(path), name)
-        plugins = read(name, file="")[0] if "\n" in name else documents_in(place)
+        plugins = read(name, file="")[0] if "\n" in name else files.documents(place)
         if any(each.kind == _CHARTS for each in plugins):
             yield "needs Helm"
         elif ("\n" not in name and os.path.isdir(place)) or not all(map(_is_harmless, plugins)):

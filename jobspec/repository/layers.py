@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from jobspec.go.values import mapping, structs
 from jobspec.repository.kustomizations import References
-from jobspec.repository.origins import documents_in, text_of
 from jobspec.repository.roles import GENERATORS, inline_patches_of, joined, patches_of
+from jobspec.repository.source_files import SourceFiles
 
 #: The fields of metadata that selectors are about.
 MARKINGS = ("labels", "annotations")
@@ -20,6 +20,8 @@ class Layer(NamedTuple):
     folder: str
     references: References
     data: dict[str, Any]
+    files: SourceFiles
+    """Reads what it refers to."""
 
 
 def closure(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
@@ -42,7 +44,7 @@ def is_known(layer: Layer) -> bool:
 def objects_of(layer: Layer) -> Iterator[Mapping[str, Any]]:
     """The objects that a kustomization lists or generates."""
     for path in layer.references.manifests:
-        for document in documents_in(path):
+        for document in layer.files.documents(path):
             data = document.data if isinstance(document.data, dict) else {}
             yield from structs(data, "items") if document.kind == "List" else [data]
     for field, kind in zip(GENERATORS, ("ConfigMap", "Secret"), strict=True):
@@ -58,7 +60,7 @@ def patches_in(layer: Layer) -> Iterator[str]:
     folder = layer.folder
     for name in patches_of(layer.data):
         try:
-            yield text_of(joined(folder, name)) if name else ""
+            yield layer.files.text(joined(folder, name)) if name else ""
         except OSError:
             continue
 

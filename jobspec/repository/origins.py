@@ -6,17 +6,15 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from jobspec.apis.releases import choose
 from jobspec.diagnostics.places import Mark, Marks, Path
-from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import each_inside
-from jobspec.documents.reader import read
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping
+from jobspec.repository.source_files import SourceFiles
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -29,18 +27,20 @@ class TracedMarks:
     source: str
     kustomizations: Sequence[str]
     """Those that change the object, the outermost first."""
+    files: SourceFiles
+    """Reads them if a place is asked for, which few objects need: to trace every one takes longer than to judge them all."""
     shared: Any = None
     """The data where objects of other builds may have the very same."""
 
     def reduced_to(self, data: Any) -> TracedMarks:
         """The same for a part of the data."""
-        return TracedMarks(data, self.source, self.kustomizations)
+        return TracedMarks(data, self.source, self.kustomizations, self.files)
 
     def __call__(self) -> Marks:
         """Return the marks of the object."""
-        base = written_as(self.source, self.data)
+        base = written_as(self.source, self.data, self.files)
         written = [(base.data, base.marks)] if base else []
-        patches = [found for path in self.kustomizations for found in _patches_in(path, self.data)]
+        patches = [found for path in self.kustomizations for found in _patches_in(path, self.data, self.files)]
         whole = [(value, marks) for steps, value, marks in patches if not steps]
         parts = [each for each in patches if each[0]]
         shape = shapes.load(str(self.data.get("apiVersion")), str(self.data.get("kind")), choose(()))
@@ -68,7 +68,7 @@ class TracedMarks:
         steps = {str(step) for step in path}
         fields = [field for field, names in _SET_BY.items() if steps & names]
         for kustomization in self.kustomizations:
-            for document in documents_in(kustomization)[:1]:
+            for document in self.files.documents(kustomization)[:1]:
                 for field in (*fields, "replacements", "vars"):
                     if isinstance(document.data, dict) and document.data.get(field):
                         return document.marks.nearest((field,)).place()
@@ -145,40 +145,15 @@ def _is_same_item(one: Any, other: Any, keys: Sequence[str]) -> bool:
     return one[keys[0]] == other.get(keys[0]) and all(one.get(key, other.get(key)) == other.get(key, one.get(key)) for key in keys[1:])
 
 
-def documents_in(path: str) -> Sequence[Document]:
-    """The documents of a file; none where it cannot be read."""
-    try:
-        about = os.stat(path)
-        return (_documents_kept if about.st_size < _LARGE else _large_kept)(path, os.getcwd(), about.st_mtime_ns)
-    except OSError:
-        return ()
-
-
-def _documents_read(path: str, _folder: str, _changed: int) -> Sequence[Document]:
-    return read(text_of(path), file=path)[0]
-
-
-_LARGE = 1 << 18  # bytes; read, a file needs some twenty times as many
-_documents_kept = lru_cache(maxsize=256)(_documents_read)
-_large_kept = lru_cache(maxsize=2)(_documents_read)
-
-
-def text_of(path: str) -> str:
-    """The text of a file; empty where it cannot be decoded."""
-    with open(path, "rb") as file:
-        text = decode(file.read(), path)
-    return text if isinstance(text, str) else ""
-
-
-def written_as(source: str, data: Any) -> Document | None:
+def written_as(source: str, data: Any, files: SourceFiles) -> Document | None:
     """The document of a file that an object is built of; None if there is none."""
-    alike = [each for each in documents_in(source) if each.kind == data.get("kind")]
+    alike = [each for each in files.documents(source) if each.kind == data.get("kind")]
     return next((each for each in alike if len(alike) == 1 or _is_of(each, data)), None)
 
 
-def merged_into(data: Any, kustomizations: Iterable[str]) -> Iterator[tuple[Any, Marks]]:
+def merged_into(data: Any, kustomizations: Iterable[str], files: SourceFiles) -> Iterator[tuple[Any, Marks]]:
     """The merge patches of kustomizations that may have changed an object, with their marks."""
-    yield from ((value, marks) for path in kustomizations for steps, value, marks in _patches_in(path, data) if not steps)
+    yield from ((value, marks) for path in kustomizations for steps, value, marks in _patches_in(path, data, files) if not steps)
 
 
 def _is_of(document: Document, data: Any) -> bool:
@@ -186,9 +161,9 @@ def _is_of(document: Document, data: Any) -> bool:
     return document.kind == data.get("kind") and document.name in str(mapping(data, "metadata").get("name"))
 
 
-def _patches_in(path: str, data: Any) -> Iterator[_Part]:
+def _patches_in(path: str, data: Any, files: SourceFiles) -> Iterator[_Part]:
     """The patches of a kustomization that may have changed an object."""
-    for document in documents_in(path)[:1]:
+    for document in files.documents(path)[:1]:
         for field in ("patches", "patchesStrategicMerge", "patchesJson6902"):
             entries = document.data.get(field) if isinstance(document.data, dict) else None
             for number, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -197,9 +172,9 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                 if not _targets(mapping(each, "target"), data):
                     continue
                 if isinstance(inline, str) and (each or "\n" in inline.strip()):
-                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), text_of(path))
+                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), files.text(path))
                 else:
-                    found = list(documents_in(_named_path(path, str(name)))) if name else []
+                    found = list(files.documents(_named_path(path, str(name)))) if name else []
                 for one in found:
                     yield from _parts_of(one, data, targeted="target" in each)
 
@@ -214,10 +189,10 @@ def _targets(target: dict[str, Any], data: Any) -> bool:
         return True
 
 
-def is_patched_in(kustomizations: Iterable[str], kind: str, name: str, field: str) -> bool:
+def is_patched_in(kustomizations: Iterable[str], kind: str, name: str, field: str, files: SourceFiles) -> bool:
     """Whether a patch of some kustomizations seems to set a field of an object."""
     last = field.rpartition(".")[2]
-    patches = (each for path in kustomizations for each in _patches_in(path, {"kind": kind, "metadata": {"name": name}}))
+    patches = (each for path in kustomizations for each in _patches_in(path, {"kind": kind, "metadata": {"name": name}}, files))
     return any((last in steps and value is not _REMOVED) or _has_field(value, last) for steps, value, _ in patches)
 
 

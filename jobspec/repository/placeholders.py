@@ -22,6 +22,7 @@ from jobspec.documents.document import Document, result_of, with_value_at
 from jobspec.documents.fields import path_of
 from jobspec.repository.in_build import InBuild, Undecrypted
 from jobspec.repository.origins import is_patched_in
+from jobspec.repository.source_files import SourceFiles
 from jobspec.repository.substitution import Variables, substituted, with_texts_changed
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -186,7 +187,9 @@ def template_in(text: str, file: str) -> Diagnostic | None:
     return Diagnostic(_NOTE, message, Mark(file, places[0], 1), severity="info", hint="check what it renders to")
 
 
-def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, given: Variables) -> FileResult:
+def without_placeholders(
+    result: FileResult, read: Callable[[str], str], within: InBuild, given: Variables, files: SourceFiles
+) -> FileResult:
     """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
@@ -221,7 +224,7 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     completed = [
         each
         for each in result.diagnostics
-        if _is_filled_in(each, *object_of(each), within, lines_of) or any(_is_beside(each, other) for other in unknown)
+        if _is_filled_in(each, *object_of(each), within, lines_of, files) or any(_is_beside(each, other) for other in unknown)
     ]
     kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
     if len(kept) == len(result.diagnostics):
@@ -266,7 +269,9 @@ def _not_decrypted(found: Diagnostic, undecrypted: Undecrypted) -> Diagnostic:
     )
 
 
-def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, lines_of: Callable[[str], list[str]]) -> bool:
+def _is_filled_in(
+    found: Diagnostic, kind: str, name: str, within: InBuild, lines_of: Callable[[str], list[str]], files: SourceFiles
+) -> bool:
     """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, make text of a value, or pin an image.
 
     kustomize makes texts of annotations, and of `yes` and the like, which are booleans to Kubernetes alone.
@@ -283,7 +288,7 @@ def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, line
     return found.rule == "missing-field" and (
         ("namespace" in completed and is_namespace)
         or f"{kind} {said}" in completed
-        or is_patched_in(within.patched_in, kind, name, found.field)
+        or is_patched_in(within.patched_in, kind, name, found.field, files)
     )
 
 

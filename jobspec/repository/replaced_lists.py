@@ -12,17 +12,18 @@ from typing import Any
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Marks, Path, spell
 from jobspec.documents.document import Document
-from jobspec.repository.origins import documents_in, merged_into, written_as
+from jobspec.repository.origins import merged_into, written_as
+from jobspec.repository.source_files import SourceFiles
 
 _SHOWN = 4  # what is lost, in a message
 
 
-def lost_by_patches(document: Document, source: str, kustomizations: Sequence[str]) -> Iterator[Diagnostic]:
+def lost_by_patches(document: Document, source: str, kustomizations: Sequence[str], files: SourceFiles) -> Iterator[Diagnostic]:
     """A warning for each list of an object, built of a file, in which the patch of a kustomization replaces what the file has."""
-    if not is_custom(document.api_version) or any(_has_schema(each) for each in kustomizations):
+    if not is_custom(document.api_version) or any(_has_schema(each, files) for each in kustomizations):
         return
-    base = written_as(source, document.data)
-    for patch, marks in merged_into(document.data, kustomizations) if base else ():
+    base = written_as(source, document.data, files)
+    for patch, marks in merged_into(document.data, kustomizations, files) if base else ():
         for path, lost in _losses(patch, base.data if base else None, document.data, ()):
             yield _replaced(document, marks, path, lost)
 
@@ -33,9 +34,9 @@ def is_custom(api_version: str) -> bool:
     return "." in group and (not group.endswith(".k8s.io") or group.endswith(".x-k8s.io"))
 
 
-def _has_schema(kustomization: str) -> bool:
+def _has_schema(kustomization: str, files: SourceFiles) -> bool:
     """Whether a kustomization gives kustomize a schema, which may have merge keys."""
-    return any(isinstance(each.data, dict) and each.data.get("openapi") for each in documents_in(kustomization)[:1])
+    return any(isinstance(each.data, dict) and each.data.get("openapi") for each in files.documents(kustomization)[:1])
 
 
 def _losses(patch: Any, base: Any, built: Any, path: Path) -> Iterator[tuple[Path, list[str]]]:

@@ -21,7 +21,7 @@ from jobspec.documents.reader import read
 from jobspec.documents.scalars import resolve
 from jobspec.go.values import mapping
 from jobspec.repository.envsubst import BadSubstitution, substitute
-from jobspec.repository.origins import text_of
+from jobspec.repository.source_files import SourceFiles
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -70,7 +70,9 @@ class Variables:
         return text if kept else _PLAIN_NAME.sub("", _BRACES.sub("", text))
 
 
-def filled_in(documents: Sequence[Document], given: Variables, target: Target) -> tuple[list[Document], list[Diagnostic]]:
+def filled_in(
+    documents: Sequence[Document], given: Variables, target: Target, files: SourceFiles
+) -> tuple[list[Document], list[Diagnostic]]:
     """The documents with values in place of variables, and what is wrong with variables that Flux does not know."""
     if not given.runs:
         return list(documents), []
@@ -80,7 +82,7 @@ def filled_in(documents: Sequence[Document], given: Variables, target: Target) -
         if _is_left_alone(each):
             made.append(each)
             continue
-        problems += _problems(each, given) if given.by else ()
+        problems += _problems(each, given, files) if given.by else ()
         made.append(with_texts_changed(each, lambda value, shape: _filled_in(value, shape, given), target))
     return made, problems
 
@@ -139,7 +141,7 @@ def _read_again(before: str, text: str) -> Any:
 # What is wrong with variables.
 
 
-def _problems(document: Document, given: Variables) -> Iterator[Diagnostic]:
+def _problems(document: Document, given: Variables, files: SourceFiles) -> Iterator[Diagnostic]:
     """The variables of a document that Flux has no value for, and what it cannot parse."""
     if document.group_kind[0] == OVERLAY[0]:
         return
@@ -148,10 +150,10 @@ def _problems(document: Document, given: Variables) -> Iterator[Diagnostic]:
             unset = [each for each in substitute(value, given.values).unset if not given.keeps(each)]
         except BadSubstitution as problem:
             bad = _BRACES.match(value, problem.at)
-            yield _bad_substitution(document, path, bad[0] if bad else "${", str(problem), given)
+            yield _bad_substitution(document, path, bad[0] if bad else "${", str(problem), given, files)
             continue
         if unset:
-            yield _unset_variable(document, path, unset, given)
+            yield _unset_variable(document, path, unset, given, files)
 
 
 def _texts_in(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
@@ -163,24 +165,24 @@ def _texts_in(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts_in(each, (*path, step))
 
 
-def _bad_substitution(document: Document, path: Path, text: str, why: str, given: Variables) -> Diagnostic:
+def _bad_substitution(document: Document, path: Path, text: str, why: str, given: Variables, files: SourceFiles) -> Diagnostic:
     message = f"Flux cannot substitute `{text}`: {why}; nothing of {given.by} is applied"
     found = document.problem("bad-substitution", message, path, hint=f"write `${text}` for a `{text}` that stays")
-    return found.changed(mark=_place_in(found.mark, text), severity="warning" if given.is_open else "error")
+    return found.changed(mark=_place_in(found.mark, text, files), severity="warning" if given.is_open else "error")
 
 
-def _unset_variable(document: Document, path: Path, names: Sequence[str], given: Variables) -> Diagnostic:
+def _unset_variable(document: Document, path: Path, names: Sequence[str], given: Variables, files: SourceFiles) -> Diagnostic:
     shown = ", ".join(f"`{each}`" for each in names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     message = f"{given.by} has no value for {shown}: empty, or an error of kustomize-controller 1.9"
     hint = f"set it in `postBuild`, or write `${{{names[0]}:-default}}`; `$${{{names[0]}}}` for a `${{{names[0]}}}` that stays"
     found = document.problem("unset-variable", message, path, hint=hint, severity="warning")
-    return found.changed(mark=_place_in(found.mark, f"${{{names[0]}"))
+    return found.changed(mark=_place_in(found.mark, f"${{{names[0]}", files))
 
 
-def _place_in(mark: Mark, text: str) -> Mark:
+def _place_in(mark: Mark, text: str, files: SourceFiles) -> Mark:
     """The first place of a text in the lines of a mark; the mark itself where they do not have it."""
     try:
-        lines = text_of(mark.file).split("\n")
+        lines = files.text(mark.file).split("\n")
     except OSError:
         return mark
     for number in range(mark.line, min(mark.end_line, len(lines)) + 1):

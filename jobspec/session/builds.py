@@ -14,6 +14,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.record import Record
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
@@ -22,7 +23,7 @@ from jobspec.journey.reading import may_ignore
 from jobspec.kubernetes.problems import closest
 from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
-from jobspec.repository.builds import Build, Output, kept_in, output_of, written
+from jobspec.repository.builds import Build, Output, output_from, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
 from jobspec.repository.generated_names import unfollowed_names
 from jobspec.repository.idle_entries import idle_entries
@@ -37,14 +38,16 @@ from jobspec.repository.kustomizations import (
     references_of,
 )
 from jobspec.repository.layers import Layer
-from jobspec.repository.origins import text_of
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.session.folders import repository_root
+from jobspec.session.source_files import DiskFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
 
+_FILES = DiskFiles()
+"""The files as the builder reads them: saved, whatever an editor has of them."""
 _LIMIT = 60  # seconds for a build
 WORK_PREFIX = "jobspec-"
 """The beginning of the names of temporary folders that builders work in."""
@@ -136,7 +139,7 @@ def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, bu
             return _Read(None, None, applying, kinds)
         text = decode(content, path)
         found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
-        references = references_of(path, found.data, folders, top, real_folder) if build else None
+        references = references_of(path, found.data, folders, top, real_folder, _FILES) if build else None
         return _Read(found, references, applying, kinds)
 
     every = sorted({*kustomizations, *paths})
@@ -215,7 +218,7 @@ def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhe
 def _layers(read: Mapping[str, _Read]) -> dict[str, Layer]:
     """All kustomizations by their folders."""
     layers = [
-        Layer(os.path.dirname(path), each.references, each.kustomization.data)
+        Layer(os.path.dirname(path), each.references, each.kustomization.data, _FILES)
         for path, each in read.items()
         if each.references and each.kustomization
     ]
@@ -241,7 +244,7 @@ def _is_built_anywhere(top: str) -> bool:
 def _broken(failure: FailedBuild, real: str, path: str, read: Mapping[str, _Read]) -> Diagnostic:
     """What is reported of a kustomization that kustomize cannot build."""
     kustomization = read[real].kustomization
-    mark = place_of(failure, path, real, kustomization.data if kustomization else {})
+    mark = place_of(failure, path, real, kustomization.data if kustomization else {}, _FILES)
     severity: Severity = "error" if failure.is_in_files else "warning"
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: {failure.why}", mark, severity=severity)
 
@@ -249,7 +252,7 @@ def _broken(failure: FailedBuild, real: str, path: str, read: Mapping[str, _Read
 def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:
     """What is reported of a kustomization for which no builder is started: it names a missing file, or has an unknown field."""
     name, path = root.missing or root.unknown_field or ("", "")
-    line, column = _line_and_column_of(name, text_of(path))
+    line, column = _line_and_column_of(name, _FILES.text(path))
     mark = Mark(shown[path], line, column, line, column + len(name))
     if root.missing:
         return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
@@ -314,7 +317,30 @@ def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str]) -> l
             answers = pool.map(lambda each, work: _output(each, work, kept[each.path], command, fingerprints[each.path]), left, places)
             made = dict(zip((each.path for each in left), answers, strict=True))
         _forget(cache)
-    return [made.get(each.path) or kept_in(kept[each.path]) for each in to_build]
+    return [made.get(each.path) or _kept_output(kept[each.path]) for each in to_build]
+
+
+class _KeptObjects(Record):
+    """The objects of an output in a file of the cache, after its first line."""
+
+    path: str
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of the file."""
+        return os.path.getsize(self.path)
+
+    def read(self) -> bytes:
+        """Return the objects, in UTF-8."""
+        with open(self.path, "rb") as file:
+            file.readline()
+            return file.read()
+
+
+def _kept_output(path: str) -> Output:
+    """The output that a file of the cache keeps."""
+    with open(path, "rb") as file:
+        return output_from(file.readline(), _KeptObjects(path))
 
 
 def _is_kept(path: str) -> bool:
@@ -329,7 +355,7 @@ def _is_kept(path: str) -> bool:
 def _output(root: RootKustomization, work: str, kept: str, command: Sequence[str], fingerprint: str) -> Output | BuildFailure:
     """What a builder makes of a root, in a file to keep it, unless one of the files that it reads has another *fingerprint* meanwhile."""
     try:
-        output = output_of(_printed(root, work, command), work, root.manifests)
+        output = output_of(_printed(root, work, command), work, root.manifests, _FILES)
     except BuildFailure as failure:
         return failure
     if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
@@ -342,7 +368,7 @@ def _output(root: RootKustomization, work: str, kept: str, command: Sequence[str
         os.replace(new, kept)
     except OSError:  # a home that cannot be written to has no cache
         return output
-    return kept_in(kept)
+    return _kept_output(kept)
 
 
 def _printed(root: RootKustomization, work: str, command: Sequence[str]) -> str:
@@ -398,7 +424,7 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
                 text = _run(command(os.path.join(os.curdir, chart), values), work, chart)
             except BuildFailure as failure:
                 raise JobspecError(f"--helm {chart}: {failure}") from None
-            texts = {path: text_of(path) for path in (*values, os.path.join(chart, CHART_VALUES)) if os.path.isfile(path)}
+            texts = {path: _FILES.text(path) for path in (*values, os.path.join(chart, CHART_VALUES)) if os.path.isfile(path)}
             numbers = numbers_in_text(text, texts.items(), functools.partial(_rendered_with, command, chart, values, work))
             made = RenderedChart(chart, text, values, tuple(numbers))
         found[made.path] = InBuild(build=made)

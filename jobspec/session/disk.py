@@ -51,7 +51,11 @@ class Disk(Record):
 
     def has(self, path: str) -> bool:
         """True if a file exists and no link leads out of the root."""
-        return os.path.exists(path) and (not self.root or os.path.commonpath((os.path.realpath(path), self.root)) == self.root)
+        return os.path.exists(path) and self.may_read(path)
+
+    def may_read(self, path: str) -> bool:
+        """True if no link leads out of the root."""
+        return not self.root or os.path.commonpath((os.path.realpath(path), self.root)) == self.root
 
 
 DISK = Disk()

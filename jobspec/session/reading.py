@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.repository.substitution import Variables
     from jobspec.session.found import Found
+    from jobspec.session.source_files import DiskFiles
 
 
 _PART_SIZE = 1 << 20  # characters
@@ -72,7 +73,15 @@ def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | N
         part=found.part,
         first_line=found.first_line,
         substitution=substitution_for(found, values),
+        files=files_of(found) if found.in_build else None,
     )
+
+
+def files_of(found: Found) -> DiskFiles:
+    """What reads the files that a file is built of."""
+    from jobspec.session.source_files import DiskFiles
+
+    return DiskFiles(found.disk)
 
 
 def substitution_for(found: Found, values: Mapping[str, str] | None) -> Variables | None:

@@ -10,14 +10,14 @@ from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
 from jobspec.session.found import disk_of, is_judged_in_build
-from jobspec.session.reading import reader, substitution_for
+from jobspec.session.reading import files_of, reader, substitution_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from jobspec.diagnostics.results import DocumentResult
-    from jobspec.session.found import Found, disk_of
+    from jobspec.session.found import Found
 
 
 _RENDERED = b"# Source: "  # a comment of what helm renders
@@ -48,7 +48,8 @@ def reported(
         if not result.diagnostics or result.path not in asked:
             return result
         file = asked[result.path]
-        return without_placeholders(result, text, file.in_build or InBuild(), substitution_for(file, values) or Variables(is_open=True))
+        given = substitution_for(file, values) or Variables(is_open=True)
+        return without_placeholders(result, text, file.in_build or InBuild(), given, files_of(file))
 
     return [relaxed(each) for each in results]
 

@@ -24,6 +24,7 @@ from jobspec.repository.builds import Build, Output, output_of
 from jobspec.repository.in_build import InBuild
 from jobspec.repository.placeholders import without_placeholders
 from jobspec.repository.substitution import Variables
+from jobspec.session.source_files import DiskFiles
 from jobspec.world.world import Cluster
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
@@ -120,7 +121,7 @@ def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
     elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
     result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
     texts = {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}
-    assert without_placeholders(result, texts.__getitem__, InBuild(), Variables(is_open=True)) is result
+    assert without_placeholders(result, texts.__getitem__, InBuild(), Variables(is_open=True), DiskFiles()) is result
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
@@ -892,8 +893,8 @@ def _built(path: str, output: Output) -> Build:
 @pytest.mark.parametrize(("own", "data"), _UNUSUAL)
 def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, data: str, *, is_read: bool) -> None:
     text = _NOTED % (own, "overlay", data)
-    build = _built("overlay", output_of(text, str(ROOT), ()) if is_read else Output(str(ROOT), text))
-    (document,), problems = build.read(build.text)
+    build = _built("overlay", output_of(text, str(ROOT), (), DiskFiles()) if is_read else Output(str(ROOT), text))
+    (document,), problems = build.read(build.text, DiskFiles())
     wanted = yaml.safe_load(text)
     for name in list(wanted["metadata"]["annotations"]):
         if name.startswith(("config.", "alpha.config.")):
@@ -914,7 +915,8 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
     monkeypatch.setattr("jobspec.world.judging.verdict", counted)
     objects = ["data: {alike: 'true'}\n", "data: {alike: true}\n"]
     builds = [
-        _built(each, output_of("---\n".join(_NOTED % ("", each, data) for data in objects), str(ROOT), ())) for each in ("one", "two")
+        _built(each, output_of("---\n".join(_NOTED % ("", each, data) for data in objects), str(ROOT), (), DiskFiles()))
+        for each in ("one", "two")
     ]
     files = [Source(each.path, each.text, in_build=InBuild(build=each), skip_unknown=True) for each in builds]
     one, two = travel(Journey(list(map(TextFile, files)), Cluster(), outcome=False))
@@ -924,15 +926,15 @@ def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: p
 
 
 def test_a_build_of_nothing_has_no_objects() -> None:
-    output = output_of("", str(ROOT), ())
+    output = output_of("", str(ROOT), (), DiskFiles())
     assert (output.text, output.sources, output.kinds) == ("", [], frozenset())
 
 
 def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> None:
     text = "# only a comment\n---\n" + _NOTED % ("", "overlay", "") + "---\n- a list\n---\nkind: *none\n"
-    output = output_of(text, str(ROOT), ())
+    output = output_of(text, str(ROOT), (), DiskFiles())
     assert (output.text, output.sources, output.kinds) == (text, None, None)
-    documents, problems = _built("overlay", output).read(text, 7)
+    documents, problems = _built("overlay", output).read(text, DiskFiles(), 7)
     assert [each.data if isinstance(each.data, list) else each.name for each in documents] == ["a", ["a list"]]
     assert [(each.rule, each.mark.line) for each in problems] == [("yaml-syntax", 25)]
 

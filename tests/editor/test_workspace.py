@@ -149,6 +149,22 @@ def test_an_open_base_is_read_as_it_is_typed_though_its_builds_are_kept(tmp_path
     assert "yaml-syntax" in _rules(files)
 
 
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed")
+def test_what_is_built_has_its_places_in_the_open_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    write(tmp_path, {"job.yaml": JOB.replace(":v1", ""), "kustomization.yaml": "resources: [job.yaml]\nnamePrefix: my-\n"})
+    files = Workspace(".")
+
+    def places() -> list[tuple[str, int]]:
+        rows = [row for each in files.results() for row in each.diagnostics if row.rule == "unpinned-image"]
+        return [(row.mark.file, row.mark.line) for row in rows]
+
+    ((name, line),) = places()
+    for typed in ("# one\n", "# one\n# two\n"):
+        files.write("job.yaml", typed + JOB.replace(":v1", ""))
+        assert places() == [(name, line + typed.count("\n"))]
+
+
 def test_a_fix_changes_the_text_that_it_is_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that are typed between the question and the fix are neither lost nor written twice."""
     write(tmp_path, {"job.yaml": JOB})

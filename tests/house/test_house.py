@@ -175,6 +175,22 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
     assert found == []
 
 
+def test_rooms_that_know_and_judge_open_no_file() -> None:
+    """The session reads for them: it knows which files may be read, and which texts an editor has in place of files."""
+    rooms = ORDER[ORDER.index("jobspec.go") : ORDER.index("jobspec.lint") + 1]
+    opening = ("open", "os.open", "io.open", "io.FileIO", "FileIO")
+    methods = ("read_text", "read_bytes", "open")
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for module, path in _modules()
+        if _room(module) in rooms
+        for node in _nodes(path)
+        if isinstance(node, ast.Call)
+        and (_dotted(node.func) in opening or (isinstance(node.func, ast.Attribute) and node.func.attr in methods))
+    ]
+    assert found == []
+
+
 #: The modules that assign attributes of objects that exist already, and why.
 _ASSIGNING = {
     "jobspec.diagnostics.record": "a class of records gets its `__init__`",

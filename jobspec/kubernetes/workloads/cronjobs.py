@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from jobspec.apis.shipped import package_path
+from jobspec.apis.shipped import package_text
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import integer, is_given, mapping, text
@@ -157,8 +157,7 @@ def _number_in_field(text: str, names: Mapping[str, int]) -> int | None:
 @cache
 def time_zones() -> frozenset[str]:
     """Return the names of all zones, one a line of `time_zones.txt`."""
-    with open(package_path("kubernetes", "workloads", "time_zones.txt"), encoding="ascii") as file:
-        return frozenset(file.read().split())
+    return frozenset(package_text("kubernetes", "workloads", "time_zones.txt").split())
 
 
 def bad_time_zone(zone: str) -> str:
