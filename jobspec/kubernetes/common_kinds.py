@@ -1,8 +1,8 @@
 """Kinds of common projects, such as Argo CD and Flux, by schemas that come with jobspec.
 
 A cluster may have another release of a project, with other fields and limits. So a problem by our schema is a warning; problems of metadata
-are errors, since the API server's own code finds them. CEL rules and the status are not checked. CRDs of the cluster, from `--crd` or
-`.jobspec/schemas`, come first, and everything in them is checked.
+are errors, since the API server's own code finds them. The status is not checked, and CEL rules only of projects that run training jobs.
+CRDs of the cluster, from `--crd` or `.jobspec/schemas`, come first, and everything in them is checked.
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
     "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
     "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
     "kubeflow/mpi-operator": [("0.8.0", "manifests/base")],
+    "kubernetes-sigs/lws": [("0.9.0", "config/crd/bases")],
     "kyverno/kyverno": [("1.19.0", "config/crds/kyverno"), ("1.19.0", "config/crds/policies.kyverno.io")],
     "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],
+    "ray-project/kuberay": [("1.6.0", "ray-operator/config/crd/bases")],
     "volcano-sh/volcano": [("1.15.1", "config/crd/volcano/bases")],
 }
+#: The projects whose CEL rules are checked, too.
+WITH_RULES = ("kubeflow/mpi-operator", "kubernetes-sigs/lws", "ray-project/kuberay")
 
 
 class CommonKind(Record):
@@ -46,6 +50,8 @@ class CommonKind(Record):
     shape: Shape
     namespaced: bool
     release: str
+    has_rules: bool
+    """Whether its shape has the CEL rules of the CRD."""
 
 
 _loaded: dict[tuple[str, str], dict[str, CommonKind]] = {}
@@ -74,7 +80,12 @@ def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
     is_namespaced = file["scope"] == "Namespaced"
     project = file["project"].rpartition("/")[2]
     return {
-        version: CommonKind(linked([metadata if row is None else row for row in rows])[0], is_namespaced, f"{project} {release}")
+        version: CommonKind(
+            linked([metadata if row is None else row for row in rows])[0],
+            is_namespaced,
+            f"{project} {release}",
+            file["project"] in WITH_RULES,
+        )
         for release, versions in file["releases"].items()
         for version, rows in versions.items()
     }
@@ -100,19 +111,20 @@ def files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> I
         known = {version for versions in file["releases"].values() for version in versions}
         for version in spec["versions"]:
             if version.get("served") and version["name"] not in known:
-                file["releases"].setdefault(release, {})[version["name"]] = _rows(version, metadata)
+                rows = _rows(version, metadata, rules=project in WITH_RULES)
+                file["releases"].setdefault(release, {})[version["name"]] = rows
     for path, file in sorted(made.items()):
         yield path, json.dumps(file, separators=(",", ":")) + "\n"
 
 
-def _rows(version: dict[str, Any], metadata: Shape) -> list[dict[str, Any] | None]:
-    """The rows of a version's shapes, each once; None stands for the metadata of all objects."""
+def _rows(version: dict[str, Any], metadata: Shape, *, rules: bool) -> list[dict[str, Any] | None]:
+    """The rows of a version's shapes, each once; None stands for the metadata of all objects. *rules*: with CEL rules."""
     import json
 
     from jobspec.kubernetes.compiling import root_table
     from jobspec.kubernetes.crds.structural import decoded
 
-    schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]))
+    schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]), rules=rules)
     schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}
     if "status" in schema["properties"]:
         schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -144,13 +156,19 @@ def _rows(version: dict[str, Any], metadata: Shape) -> list[dict[str, Any] | Non
     return rows
 
 
-def _lightened(schema: Any) -> Any:
-    """A schema without texts for people and without CEL rules."""
+_RULES = "x-kubernetes-validations"
+
+
+def _lightened(schema: Any, *, rules: bool) -> Any:
+    """A schema without texts for people, and unless *rules*, without CEL rules."""
     if not isinstance(schema, dict):
         return schema
-    fields = {"properties": {name: _lightened(each) for name, each in schema["properties"].items()}} if schema.get("properties") else {}
-    left = ("description", "title", "example", "externalDocs", "x-kubernetes-validations", "properties", "default")
-    inside = {key: _lightened(schema[key]) for key in ("items", "additionalProperties", "not") if key in schema}
-    lists = {key: [_lightened(each) for each in schema[key]] for key in ("allOf", "anyOf", "oneOf") if schema.get(key)}
+    from functools import partial
+
+    lightened = partial(_lightened, rules=rules)
+    fields = {"properties": {name: lightened(each) for name, each in schema["properties"].items()}} if schema.get("properties") else {}
+    left = ("description", "title", "example", "externalDocs", "properties", "default", *(() if rules else (_RULES,)))
+    inside = {key: lightened(schema[key]) for key in ("items", "additionalProperties", "not") if key in schema}
+    lists = {key: [lightened(each) for each in schema[key]] for key in ("allOf", "anyOf", "oneOf") if schema.get(key)}
     marker = {"default": schema["default"]} if schema.get("default") is not None else {}
     return {key: value for key, value in schema.items() if key not in left} | fields | inside | lists | marker

@@ -149,7 +149,8 @@ def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
     reported = [each if _is_certain(document, each) else _as_warning(each, common.release) for each in diagnostics]
     if has_error(reported):
         return Verdict("invalid", reported, is_common=True)
-    return Verdict("partly", reported, is_common=True, reason=f"schema of {common.release} without CEL rules")
+    what = f"schema of {common.release}" + ("" if common.has_rules else " without CEL rules")
+    return Verdict("partly", reported, is_common=True, reason=what)
 
 
 def _is_certain(document: Document, found: Diagnostic) -> bool:
