@@ -9,6 +9,7 @@ DOORS: tuple[str, ...] = (
     "jobset.failures",
     "jobset.objects",
     "jobset.webhook",
+    "jobset_defaults",
     "kueue.admission",
     "kueue.children",
     "kueue.requeueing",

@@ -7,7 +7,6 @@ DOORS: tuple[str, ...] = (
     "judgement",
     "ordinary",
     "queueing",
-    "refusals",
     "rendezvous",
     "training_program",
 )

@@ -76,6 +76,7 @@ def changed_by_policies(judged: Judged, policies: Index, cluster: Cluster) -> tu
 
 def made_by_policies(document: Document, policies: Index, cluster: Cluster) -> Data:
     """Return the data that policies make of a new document."""
+    from jobspec.kubernetes.verdict import Verdict
     from jobspec.operators.policies import changed_manifest
 
     new = Judged(document, Verdict("valid", []), old=None)
