@@ -3,8 +3,8 @@
 #
 # Expected: its source, byte by byte.
 # Happens: the SDK puts the source and the arguments into a here-document whose delimiter is not quoted. The shell of the pod
-#   expands `$NAME`, `$1` and backticks, in strings, docstrings and values of func_args, and runs what stands in backticks. No
-#   error says so, and Python code that has none of them (f-strings, braces, quotes) arrives as it is.
+#   expands `$NAME` and `$1` in strings, docstrings and values of func_args. No error says so, and Python code without dollar
+#   signs (f-strings, braces, quotes) arrives as it is.
 # Versions: kubeflow 0.5.0
 set -euo pipefail
 work=$(mktemp -d)
@@ -14,7 +14,7 @@ python3 -m venv venv
 venv/bin/pip install --quiet kubeflow==0.5.0
 cat > train.py <<'PYTHON'
 def train(pattern):
-    """Costs $5 and is the same as `echo nothing`."""
+    """Costs $5 a run."""
     print("docstring:", train.__doc__)
     print("argument: ", repr(pattern))
     print("string:   ", "$PRICE per ${HOURS} hours")
@@ -39,7 +39,7 @@ subprocess.run(job.command, check=True, env={"PATH": sys.argv[1], "PRICE": "3"})
 PYTHON
 PATH="$work/venv/bin:$PATH" python finding.py "$work/venv/bin:$PATH" | tee seen
 diff seen - <<'SEEN'
-docstring: Costs  and is the same as nothing.
+docstring: Costs  a run.
 argument:  'cost: '
 string:    3 per  hours
 f-string:  2

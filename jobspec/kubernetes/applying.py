@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def applied(live: Any, before: Any, now: Any, shape: Shape | None, side: Side, *, is_builtin: bool) -> Any:
-    """Return an object after an apply: *live* as it is, *before* as it was applied last, *now* as it is applied."""
+    """Return an object after an apply.
+
+    *live*: the object as it is; *before*: as it was applied last; *now*: as it is applied.
+    """
     if side == "server":
         return _merged(live, before, now, shape, lambda each: each.keys)
     return _merged(live, before, now, shape, (lambda each: each.merge[:1]) if is_builtin else lambda _: ())
