@@ -1,20 +1,22 @@
-"""Numbers of values files that helm writes into a string in other characters: `1.10` becomes `1.1`, and `1000000` becomes `1e+06`.
+"""Numbers of a chart that helm writes into a string in other characters: `1.10` becomes `1.1`, and `1000000` becomes `1e+06`.
 
-helm decodes every number of a values file as a float, and prints it as Go does. Whether a number gets into a string, the chart's templates
-decide. So helm renders the chart again with the number as a string, and both renderings are compared.
+helm decodes every number of a values file as a float, and prints it as Go does; so it does with the `appVersion` of a chart. Whether a
+number gets into a string, the chart's templates decide. So helm renders the chart again with the number as a string, and both renderings
+are compared.
 
 Follows `LoadValues`, helm.sh/helm/v3 pkg/chart/loader, 3.19, and `FormatFloat`, Go's strconv.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Path, spell, value_at
-from jobspec.documents.document import Document
+from jobspec.documents.document import CHART, Document
 from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.go.text_formats import go_float
@@ -37,14 +39,14 @@ class NumberInText(NamedTuple):
     def problem(self, document: Document) -> Diagnostic:
         """Return the warning about the number, with the field of the rendered document that it changes."""
         message = f"the number {self.written} becomes `{self.printed}` in `{spell(self.path)}`"
-        hint = f'quote it in the values: "{self.written}"'
+        hint = f'quote it: "{self.written}"'
         return document.problem("number-as-text", message, self.path, hint=hint, severity="warning").changed(mark=self.mark)
 
 
 def numbers_in_text(rendered: str, values: Iterable[tuple[str, str]], render: Render) -> Iterator[NumberInText]:
     """Yield the numbers that helm writes into strings in other characters, if the characters matter there.
 
-    *values*: the path and the text of each values file. *render*: see `Render`.
+    *values*: the path and the text of each values file, and of `Chart.yaml`. *render*: see `Render`.
     """
     before: list[Document] = []
     for path, text in values:
@@ -65,6 +67,7 @@ class _Number(NamedTuple):
     printed: str
 
 
+_APP_VERSION = ("appVersion",)  # the only number in `Chart.yaml` that becomes an image's tag
 _NUMBER = re.compile(r"[-+]?(?:0[xob][\da-f_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:e[-+]?\d+)?)", re.IGNORECASE)
 
 
@@ -74,6 +77,8 @@ def _changed_numbers(path: str, text: str) -> Iterator[tuple[Path, Mark, str, st
     for document in read(text, file=path)[0][:1]:
         for steps, tree in walk(with_marks(document.data, document.marks)):
             mark = tree.mark
+            if os.path.basename(path) == CHART and steps != _APP_VERSION:
+                continue
             if type(tree.value) not in (int, float) or mark.line != mark.end_line or not 0 < mark.line <= len(lines):
                 continue
             written = lines[mark.line - 1][mark.column - 1 : mark.end_column - 1]

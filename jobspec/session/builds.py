@@ -16,7 +16,7 @@ from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
+from jobspec.documents.document import CHART, CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
@@ -424,7 +424,8 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
                 text = _run(command(os.path.join(os.curdir, chart), values), work, chart)
             except BuildFailure as failure:
                 raise JobspecError(f"--helm {chart}: {failure}") from None
-            texts = {path: _FILES.text(path) for path in (*values, os.path.join(chart, CHART_VALUES)) if os.path.isfile(path)}
+            read = (*values, os.path.join(chart, CHART_VALUES), os.path.join(chart, CHART))
+            texts = {path: _FILES.text(path) for path in read if os.path.isfile(path)}
             numbers = numbers_in_text(text, texts.items(), functools.partial(_rendered_with, command, chart, values, work))
             made = RenderedChart(chart, text, values, tuple(numbers))
         found[made.path] = InBuild(build=made)
@@ -439,16 +440,16 @@ def _helm_command(helm: str, kubernetes: str, chart: str, values: Sequence[str])
 def _rendered_with(
     command: Callable[[str, Sequence[str]], list[str]], chart: str, values: Sequence[str], work: str, path: str, text: str
 ) -> str | None:
-    """What helm renders of a chart where one of the values files has another text. If helm fails, return None."""
+    """What helm renders of a chart where a values file or a file of the chart has another text. If helm fails, return None."""
     import tempfile
 
     with tempfile.TemporaryDirectory(dir=work) as folder:
-        changed = os.path.join(folder, CHART_VALUES)
+        changed = os.path.join(folder, os.path.basename(path))
         with open(changed, "w", encoding="utf-8") as file:
             file.write(text)
         if path not in values:  # the chart's own
             for name in os.listdir(chart):
-                if name != CHART_VALUES:
+                if name != os.path.basename(path):
                     os.symlink(os.path.realpath(os.path.join(chart, name)), os.path.join(folder, name))
         around = os.path.join(os.curdir, chart) if path in values else folder
         try:
