@@ -149,7 +149,7 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
     from jobspec.operators.kueue.versions import RELEASE
     from jobspec.operators.kueue.workload import admitted, queue_name, workload_of
 
-    if job.group_kind == CRON_JOB or not queue_name(job, world):  # each Job of a CronJob waits for itself
+    if job.group_kind == CRON_JOB or not queue_name(job, target, world):  # each Job of a CronJob waits for itself
         return job, []
     workload = workload_of(job, context, target, world)
     answer = ask(workload, world)

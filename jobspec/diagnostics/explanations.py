@@ -117,7 +117,7 @@ _OUTCOME = {
     "kind-not-queued": "Bypasses Kueue, whose configuration does not queue the kind: the job starts at once, whatever the quota.",
     "admission-not-known": "Whether Kueue admits the job depends on an object that is not among the given files.",
     "undercounted-requests": "Kueue counts less than the pods request, by a LimitRange: a queue admits more than its quota.",
-    "never-admitted": "Kueue never admits the job, however empty the cluster is: a queue is stopped, or no flavor has room or fits.",
+    "never-admitted": "Kueue never admits the job, even to an empty cluster: its queue is stopped or closed to it, or no flavor fits.",
     "never-fits": "The pods of the job, or its other objects, are more than a ResourceQuota allows: some are never created.",
     "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",
     "pods-refused": "The server refuses the pods of an accepted job: none starts, and at most an event says why.",

@@ -152,6 +152,8 @@ def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
         if part:
             return result_of(document, "skipped", reason=part)
         return result_of(document, judged.status, reason=judged.by_server.reason if judged.status == "partly" else "")
+    if document.group_kind == kinds.QUEUE_CONFIGURATION:
+        return result_of(document, "skipped", reason="configuration of Kueue")
     if not skip_unknown or judged.by_server.near_miss:
         return result_of(document, "invalid")
     is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS

@@ -97,11 +97,11 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 
 def _queue_problems(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Diagnostic]:
     """The diagnostics about the queue of a job of a kind that only Kueue looks at."""
-    if not index.of_group(kinds.QUEUE_GROUP):
+    if not index.have_queues:
         return
     from jobspec.outcome.queueing import is_queued, queue_outcomes
 
-    if is_queued(job, index):
+    if is_queued(job, cluster.target, index):
         yield from map(job.diagnostic, queue_outcomes(job, context, cluster, index))
 
 

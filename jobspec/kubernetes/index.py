@@ -156,6 +156,11 @@ class Index:
         is_known = own is not None and (self.complete.every or _enforces_pod_security(own))
         return [*found, own] if own is not None and is_known else found
 
+    @property
+    def have_queues(self) -> bool:
+        """Whether objects of Kueue, or its configuration, are among the objects."""
+        return self.once("have queues", _have_queues)
+
     def labels(self, namespace: str) -> Mapping[str, Any]:
         """The labels of a namespace; none if it is not given."""
         return mapping(self.find(kinds.NAMESPACE, "", namespace), "metadata", "labels")
@@ -182,6 +187,11 @@ POD_SECURITY_LABEL = "pod-security.kubernetes.io/"
 
 def _enforces_pod_security(namespace: Data) -> bool:
     return any(str(name).startswith(POD_SECURITY_LABEL) for name in mapping(namespace, "metadata", "labels"))
+
+
+def _have_queues(index: Index) -> bool:
+    configurations = (index.selected(kind, kinds.configures_queues) for kind in (kinds.QUEUE_CONFIGURATION, kinds.CONFIG_MAP))
+    return bool(index.of_group(kinds.QUEUE_GROUP)) or any(configurations)
 
 
 def _by_place(objects: Iterable[Data]) -> _ByPlace:

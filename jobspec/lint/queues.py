@@ -64,7 +64,14 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     """
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
     is_named = job.get(*job.queue_path) is not None or next(misplaced_queue_name(job), None)
-    if queues and job.trains and not is_named and "default" not in queues:
+    if is_named or not queues or not job.trains:
+        return
+    from jobspec.operators.kueue.management import DEFAULT_QUEUE
+    from jobspec.operators.kueue.workload import is_managed
+
+    if is_managed(queued_object(job.given), job.documents.target, job.documents.queues):
+        return
+    if job.given.namespace or DEFAULT_QUEUE not in queues:
         hint = f"add the label `{QUEUE}`; queues here: {listed(queues[:3])}"
         yield Finding(("metadata", "name"), "bypasses Kueue: no queue-name label", hint)
 
@@ -370,7 +377,7 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     from jobspec.operators.kueue.topology import no_node_in_flavors
     from jobspec.operators.kueue.workload import flavors_for
 
-    flavors = flavors_for(job.given, job.documents.queues)
+    flavors = flavors_for(queued_object(job.given), job.documents.target, job.documents.queues)
     for role in [each for each in job.roles if not each.follows_another()]:
         if why := no_node_in_flavors(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes, flavors):
             yield Finding(role.pod_tree.get("spec", "containers"), f"no node can run a pod: {why}", "request less for each pod")

@@ -11,31 +11,31 @@ from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.operators.kueue.admission import Missing, QueueAnswer, ask
+from jobspec.operators.kueue.management import leaves_suspended
 from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
-from jobspec.operators.kueue.workload import queue_name, undercounted, workload_of
+from jobspec.operators.kueue.workload import is_managed, undercounted, workload_of
 from jobspec.operators.kueue.world import queues_in, spelt
-from jobspec.operators.workloads import queue_of, queue_path, queued_object
+from jobspec.operators.workloads import QUEUE, queue_of, queue_path, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.apis.releases import Target
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.kubernetes.index import Index
+    from jobspec.operators.kueue.workload import QueuedWorkload
     from jobspec.operators.kueue.world import World
     from jobspec.world.world import Cluster
 
 
-def has_queues(index: Index) -> bool:
-    """Whether anything of Kueue is given."""
-    return bool(index.of_group(QUEUE_GROUP))
-
-
-def is_queued(job: Document, index: Index) -> bool:
-    """Whether a job is in a queue: the one that its label names, or the default one of its namespace."""
+def is_queued(job: Document, target: Target, index: Index) -> bool:
+    """Whether Kueue manages a job: by the queue of its label, the default one of its namespace, or because it names none."""
     queued = queued_object(job)
-    return queued.group_kind in KINDS and bool(queue_of(job) or (has_queues(index) and queue_name(queued, _world(index))))
+    if queued.group_kind not in KINDS:
+        return False
+    return bool(queue_of(job)) or (index.have_queues and is_managed(queued, target, _world(index)))
 
 
 def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Finding]:
@@ -53,15 +53,29 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
         yield Finding(queue_path(job.group_kind), bypasses, hint, rule="kind-not-queued", severity=weight)
     workload = workload_of(queued, context, target, world)
     answer = ask(workload, world, {})
-    if not job.namespace and world.namespaces_of(answer.workload.queue) != [""]:
+    if not job.namespace and workload.queue and world.namespaces_of(workload.queue) != [""]:
         return  # whoever applies a job without a namespace says which queue of the name it is in
     if answer.verdict == "never":
-        by_default: Severity = "error" if names_queue or job.namespace else "info"  # the namespace may be one without that queue
-        yield _never(answer, job, world, weight="warning" if bypasses else by_default)
+        yield _never(answer, job, world, weight="warning" if bypasses else _weight_of_never(job, workload, world))
         return
     yield from _undercounted(answer, job, world)
-    if not bypasses and answer.verdict == "unknown" and answer.missing and world.local_queue(workload.namespace, workload.queue):
+    if not bypasses and answer.verdict == "unknown" and answer.missing and _has_queue_or_needs_none(workload, world):
         yield _unknown(answer, job, index)
+
+
+def _weight_of_never(job: Document, workload: QueuedWorkload, world: World) -> Severity:
+    """The severity of a job that Kueue never admits: an error if certain."""
+    if leaves_suspended(workload.kind, workload.namespace, workload.target, world):
+        return "warning"  # webhooks installed with the same selector do not even suspend it
+    if job.namespace or queue_of(job):
+        return "error"
+    is_anywhere = not workload.queue and "managedJobsNamespaceSelector" not in world.configuration
+    return "error" if is_anywhere else "info"  # the namespace may be another one
+
+
+def _has_queue_or_needs_none(workload: QueuedWorkload, world: World) -> bool:
+    """Whether the LocalQueue of a job is given, or the job names none."""
+    return not workload.queue or world.local_queue(workload.namespace, workload.queue) is not None
 
 
 def _world(index: Index) -> World:
@@ -76,7 +90,7 @@ def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity
     if ask(answer.workload, replace(world, nodes=None), {}).verdict != "never":
         tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
         weight = "info" if weight == "info" else "warning"
-    hint = tried or _spelling(answer.missing, world.others)
+    hint = tried or _spelling(answer.missing, world.others) or _other_queues(answer, world)
     return Finding(_place(answer, job), f"never admitted by Kueue: {answer.reason}", hint, rule="never-admitted", severity=weight)
 
 
@@ -108,6 +122,14 @@ def _place(answer: QueueAnswer, job: Document) -> Path:
     if any(each.kind == "WorkloadPriorityClass" for each in answer.missing):
         return *label[:-1], Key(PRIORITY)
     return label if queue_of(job) else ("metadata", "name")
+
+
+def _other_queues(answer: QueueAnswer, world: World) -> str:
+    """The hint about a job that names no queue: the label, and the queues of its namespace."""
+    if answer.workload.queue:
+        return ""
+    queues = sorted(name for (namespace, name), _ in world.of_kind("LocalQueue") if namespace in ("", answer.workload.namespace))
+    return f"add the label `{QUEUE}`{f'; queues here: {listed(queues[:3])}' if queues else ''}"
 
 
 _CLASSES: dict[str, GroupKind] = {"WorkloadPriorityClass": (QUEUE_GROUP, "WorkloadPriorityClass"), "PriorityClass": PRIORITY_CLASS}

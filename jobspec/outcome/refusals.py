@@ -93,7 +93,7 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
     from jobspec.operators.kueue.workload import flavors_for
 
     world = _world_in(cluster)
-    flavors = flavors_for(queued_object(job.job), world) if world.nodes else []
+    flavors = flavors_for(queued_object(job.job), job.target, world) if world.nodes else []
     for role in job.roles if world.nodes else ():
         spec = role.pod_tree.get("spec")
         if spec is None or text(spec, "nodeName") or role.follows_another():

@@ -18,7 +18,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.children import children_in_queues
 from jobspec.operators.kueue.versions import KINDS
-from jobspec.operators.kueue.workload import queue_name, workload_of
+from jobspec.operators.kueue.workload import is_managed, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
@@ -72,7 +72,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     world = world_for(queues, objects, cluster)
     if not any(job.group_kind in KINDS for job, _ in jobs):
         return Answers(results, cluster, read, world=world, lacks="jobs")
-    if not world.queues and not any(world.of_kind("LocalQueue")):
+    if not (world.queues or world.configuration or any(world.of_kind("LocalQueue"))):
         return Answers(results, cluster, read, world=world, lacks="queues")
     return Answers(results, cluster, read, asked_of(jobs, cluster.target, world), world)
 
@@ -100,8 +100,8 @@ def _asked(job: Document, context: Sequence[Document], target: Target, world: Wo
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
-    """What becomes of a job; None where it names no queue."""
-    return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
+    """What becomes of a job; None where it names no queue, and Kueue leaves it alone."""
+    return ask(workload_of(job, context, target, world), world) if is_managed(job, target, world) else None
 
 
 def queue_documents(paths: Iterable[str]) -> list[Document]:

@@ -71,10 +71,10 @@ def lost_in_apply(document: Document, before: Document, cluster: Cluster, polici
     """Return what an apply of a document takes away from the object that was made of *before*; None if the server accepts it."""
     if not may_be_changed(document, policies):
         return None
-    if has_error(verdict(before, cluster.target, custom_kinds=cluster.custom_kinds).diagnostics):
-        return None  # no server has stored it
     cluster = cluster.updating(StoredObjects((), is_live=True))  # policies have added to what is updated
     made = _as_created(before, cluster, policies)
+    if has_error(verdict(before.changed(made), cluster.target, custom_kinds=cluster.custom_kinds).diagnostics):
+        return None  # no server has stored it
     refused = _refused(document, before, made, cluster, policies, side)
     if refused is None or _refused(document, before, before.data, cluster, policies, side):
         return None  # the change itself is refused

@@ -15,8 +15,8 @@ from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, string_map, structs, text
-from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
-from jobspec.kubernetes.workloads.selectors import misses
+from jobspec.kubernetes.metadata import meets
+from jobspec.operators.kueue.management import leaves_suspended, manages_namespace, select_namespace, suspends_without_queue
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import LeafUsage, Placement, has_level, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.workload import QueuedPodSet, QueuedWorkload, added, claimed, inadmissible
@@ -209,7 +209,9 @@ def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
 def _not_tried(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> _Untried:
     """Why no flavor is looked at, and what that means."""
     if not workload.queue:
-        return _Untried("names no queue")
+        return _unnamed(workload, world)
+    if why := leaves_suspended(workload.kind, workload.namespace, workload.target, world):
+        return _Untried(why, "never")
     if local is None:
         missing = f"no LocalQueue `{workload.queue}` in namespace `{workload.namespace}`"
         verdict: Verdict = "never" if world.lacks("LocalQueue", workload.namespace) else "unknown"
@@ -222,6 +224,26 @@ def _not_tried(workload: QueuedWorkload, world: World, local: Data | None, name:
     if queue.inactive:
         return _Untried(f"the ClusterQueue `{name}` {queue.inactive[0]}", "never")
     return _inadmissible(workload, queue, world)
+
+
+def _unnamed(workload: QueuedWorkload, world: World) -> _Untried:
+    """What becomes of a job that names no queue."""
+    suspended = suspends_without_queue(workload.kind, workload.namespace, workload.target, world)
+    if suspended:
+        return _Untried("it names no queue, and Kueue's configuration suspends jobs without one", "never")
+    if suspended is None:
+        return _Untried(f"it names no queue, and {_not_known_to_be_managed(workload, world)}", missing=[_labels_of(workload.namespace)])
+    return _Untried("names no queue")
+
+
+def _not_known_to_be_managed(workload: QueuedWorkload, world: World) -> str:
+    """Write that Kueue's configuration may exclude the namespace of a workload."""
+    missed = ", ".join(manages_namespace(workload.namespace, world)[1])
+    return f"Kueue's configuration manages namespaces with {missed}, and `{workload.namespace}` is not known to match"
+
+
+def _labels_of(namespace: str) -> Missing:
+    return Missing("Namespace", namespace, f"the labels of Namespace `{namespace}`")
 
 
 def _inadmissible(workload: QueuedWorkload, queue: QueueInCohort, world: World) -> _Untried:
@@ -251,9 +273,11 @@ def _unknown(workload: QueuedWorkload, queue: QueueInCohort, world: World, empty
     kind, name = workload.priority_class
     if workload.priority is None:
         yield absent(kind, name)
+    if manages_namespace(workload.namespace, world)[0] is None:
+        yield _not_known_to_be_managed(workload, world), _labels_of(workload.namespace)
     selected, why = _selects(queue, workload.namespace, world)
     if selected is None:
-        yield why, Missing("Namespace", workload.namespace, f"the labels of Namespace `{workload.namespace}`")
+        yield why, _labels_of(workload.namespace)
     claims = [claimed(each, workload.namespace, world) for each in workload.pod_sets]
     yield from ((each.problem, None) for each in claims if each.problem)
     asks_for_topology = any(each.topology.is_explicit for each in workload.pod_sets)
@@ -270,16 +294,10 @@ def _selects(queue: QueueInCohort, namespace: str, world: World) -> tuple[bool |
     selector = queue.spec.get("namespaceSelector")
     if not isinstance(selector, dict):
         return False, f"the ClusterQueue `{queue.name}` has no `namespaceSelector`, so that it admits no namespace"
-    known = world.others.find(("", "Namespace"), "", namespace)
-    labels = {**string_map(mapping(known, "metadata"), "labels"), NAMESPACE_NAME: namespace}
-    missed = misses(selector, labels)
-    if not missed:
-        return True, ""
-    by_name = not all(meets(labels, each) for each in requirements(selector) if each["key"] == NAMESPACE_NAME)
+    selected, missed = select_namespace(selector, namespace, world)
     why = f"the ClusterQueue `{queue.name}` admits namespaces with {', '.join(missed)}, and `{namespace}`"
-    if known or by_name:
-        return False, f"{why} does not match"
-    return None, f"{why} is not known to match"
+    ends = {True: "", False: f"{why} does not match", None: f"{why} is not known to match"}
+    return selected, ends[selected]
 
 
 def _admitted(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, *, is_empty: bool) -> QueueAnswer:

@@ -34,7 +34,7 @@ def is_requeued(before: State, after: State, target: Target, world: World) -> bo
 
 def _runs_in_queue(job: Document, target: Target, world: World) -> bool:
     """True if Kueue queues a job that does not say to be suspended."""
-    if job.group_kind not in KINDS or is_suspended(job) or not queue_name(job, world):
+    if job.group_kind not in KINDS or is_suspended(job) or not queue_name(job, target, world):
         return False
     bypasses, _ = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
     return not bypasses

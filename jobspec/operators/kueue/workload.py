@@ -25,6 +25,7 @@ from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue import webhook
+from jobspec.operators.kueue.management import default_queue, suspends_without_queue
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
@@ -167,15 +168,22 @@ def _pod_set(pods: QueuedPodSet) -> Data:
     return {"name": pods.name, "count": pods.count, **least, "template": pods.template, **({"topologyRequest": given} if given else {})}
 
 
-def queue_name(job: Document, world: World) -> str:
-    """The queue of a job: its label, or `default` where its namespace has a LocalQueue of that name."""
+def queue_name(job: Document, target: Target, world: World) -> str:
+    """The queue of a job: its label, or `default` where its namespace has a LocalQueue of that name and Kueue gives it to jobs there."""
     said = string_map(mapping(job.data, "metadata"), "labels").get(QUEUE, "")
-    return said or ("default" if world.local_queue(job.namespace, "default") else "")
+    return said or default_queue(job.namespace, target, world)
 
 
-def flavors_for(job: Document, world: World) -> list[Flavor]:
+def is_managed(job: Document, target: Target, world: World) -> bool:
+    """True if a job is in a queue, or may be suspended because it names none."""
+    if queue_name(job, target, world):
+        return True
+    return suspends_without_queue(job.group_kind, job.namespace or "default", target, world) is not False
+
+
+def flavors_for(job: Document, target: Target, world: World) -> list[Flavor]:
     """The given flavors that a job can get in its queue: all of them if its queue is not given, none if it names no queue."""
-    name = queue_name(job, world)
+    name = queue_name(job, target, world)
     local = world.local_queue(job.namespace, name) if name else None
     queue = world.queues.get(text(mapping(local, "spec"), "clusterQueue"))
     names = queue.flavors if queue else world.flavors if name else ()
@@ -184,13 +192,13 @@ def flavors_for(job: Document, world: World) -> list[Flavor]:
 
 def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueuedWorkload:
     """What Kueue makes of a job. *context*: the documents that it may refer to, such as runtimes."""
-    queue = queue_name(job, world)
+    queue = queue_name(job, target, world)
     there = world.namespaces_of(queue)
     namespace = job.namespace or (there[0] if len(there) == 1 and there[0] else "default")
     try:
         found = [adjusted(each, namespace, world) for each in _pod_sets(job, context, target)]
     except _NoPodSets as why:
-        return QueuedWorkload(job.data, job.group_kind, namespace, queue, [], None, str(why))
+        return QueuedWorkload(job.data, job.group_kind, namespace, queue, [], None, str(why), target)
     priority = _priority_of(*priority_class(job.data, job.group_kind, found), world)
     return QueuedWorkload(job.data, job.group_kind, namespace, queue, found, priority, target=target)
 
