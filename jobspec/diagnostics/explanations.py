@@ -118,6 +118,7 @@ _OUTCOME = {
     "admission-not-known": "Whether Kueue admits the job depends on an object that is not among the given files.",
     "undercounted-requests": "Kueue counts less than the pods request, by a LimitRange: a queue admits more than its quota.",
     "never-admitted": "Kueue never admits the job, even to an empty cluster: its queue is stopped or closed to it, or no flavor fits.",
+    "never-started": "Kueue admits the TrainJob but never starts it: the trainer is older than the patches that Kueue writes.",
     "never-fits": "The pods of the job, or its other objects, are more than a ResourceQuota allows: some are never created.",
     "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",
     "pods-refused": "The server refuses the pods of an accepted job: none starts, and at most an event says why.",

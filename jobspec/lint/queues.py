@@ -13,7 +13,7 @@ from jobspec.documents.marked_tree import text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.kueue.versions import KINDS, writes_runtime_patches
+from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import QUEUE, queue_path, queued_object, suspend_of
 
@@ -402,7 +402,7 @@ def deprecated_kueue_api(document: LintedDocument) -> Iterator[Finding]:
 
 
 def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
-    """A TrainJob in a queue of Kueue 0.17 or later, on a trainer below 2.2: it stays suspended.
+    """A TrainJob in a queue, on a trainer below 2.2: Kueue 0.17 or later leaves it suspended.
 
     Why: Kueue 0.17 writes `runtimePatches` into the TrainJob to release it. The CRDs of trainers before 2.2 do not have the field: the
     server drops it, and the job stays suspended forever, although Kueue has admitted it.
@@ -413,7 +413,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("metadata", "labels", QUEUE)
     release, kueue = job.documents.target["trainer"], job.documents.cluster.installed.get("kueue")
-    if said and not has_runtime_patches(release) and (not kueue or writes_runtime_patches(kueue)):
+    if said and not has_runtime_patches(release) and not kueue:  # with a release of Kueue, it is an outcome
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
 

@@ -15,7 +15,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 from __future__ import annotations
 
 from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, TRAINJOB, UNKNOWN
-from jobspec.apis.releases import RELEASES, Target
+from jobspec.apis.releases import QUEUES, RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.record import Record
@@ -76,11 +76,13 @@ def foresee(
     if found is None:
         return Foresight((), runs=None)
     in_queue = bool(queue_of(job))
-    if policies is not None and policies.have_queues:
+    if (policies is not None and policies.have_queues) or (in_queue and QUEUES in cluster.target):
+        from jobspec.kubernetes.index import Index
         from jobspec.outcome.queueing import is_queued, queue_outcomes
 
-        in_queue = is_queued(job, cluster.target, policies)
-        found += map(job.diagnostic, queue_outcomes(job, context, cluster, policies)) if in_queue else ()
+        index = policies or Index()
+        in_queue = is_queued(job, cluster.target, index)
+        found += map(job.diagnostic, queue_outcomes(job, context, cluster, index)) if in_queue else ()
     is_resumed = in_queue and job.group_kind != PYTORCHJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
     rules = {each.rule for each in found}
     if "no-pods-created" not in rules and (not is_resumed or "kind-not-queued" in rules):

@@ -11,7 +11,7 @@ from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.operators.kueue.admission import Missing, QueueAnswer, ask
-from jobspec.operators.kueue.management import leaves_suspended
+from jobspec.operators.kueue.management import leaves_suspended, never_starts
 from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
 from jobspec.operators.kueue.workload import is_managed, undercounted, workload_of
@@ -51,6 +51,10 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
     if bypasses:
         weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
         yield Finding(queue_path(job.group_kind), bypasses, hint, rule="kind-not-queued", severity=weight)
+    if why := never_starts(queued.group_kind, target, world):
+        place = queue_path(job.group_kind) if names_queue else ("metadata", "name")
+        yield Finding(place, why, "use trainer 2.2 or later, or Kueue 0.16", rule="never-started", severity="error")
+        return
     workload = workload_of(queued, context, target, world)
     answer = ask(workload, world, {})
     if not job.namespace and workload.queue and world.namespaces_of(workload.queue) != [""]:

@@ -16,7 +16,7 @@ from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kubernetes.metadata import meets
-from jobspec.operators.kueue.management import leaves_suspended, manages_namespace, select_namespace, suspends_without_queue
+from jobspec.operators.kueue.management import leaves_suspended, manages_namespace, never_starts, select_namespace, suspends_without_queue
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import LeafUsage, Placement, has_level, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.workload import QueuedPodSet, QueuedWorkload, added, claimed, inadmissible
@@ -211,6 +211,8 @@ def _not_tried(workload: QueuedWorkload, world: World, local: Data | None, name:
     if not workload.queue:
         return _unnamed(workload, world)
     if why := leaves_suspended(workload.kind, workload.namespace, workload.target, world):
+        return _Untried(why, "never")
+    if why := never_starts(workload.kind, workload.target, world):
         return _Untried(why, "never")
     if local is None:
         missing = f"no LocalQueue `{workload.queue}` in namespace `{workload.namespace}`"

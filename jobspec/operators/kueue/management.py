@@ -6,12 +6,13 @@ sigs.k8s.io/kueue pkg/controller/jobframework, and `SetDefaults_Configuration`, 
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import NAMESPACE
+from jobspec.apis.kinds import NAMESPACE, TRAINJOB
 from jobspec.apis.releases import QUEUES, is_at_least
 from jobspec.go.values import mapping, string_map, text
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
-from jobspec.operators.kueue.versions import RELEASE, not_queued
+from jobspec.operators.kueue.versions import RELEASE, not_queued, writes_runtime_patches
+from jobspec.operators.trainer.runtimes import has_runtime_patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +93,16 @@ def suspends_without_queue(kind: GroupKind, namespace: str, target: Target, worl
     if world.configuration.get("manageJobsWithoutQueueName") is not True or not is_queued_kind(kind, target, world):
         return False
     return manages_namespace(namespace, world)[0]
+
+
+def never_starts(kind: GroupKind, target: Target, world: World) -> str:
+    """Return why Kueue never starts jobs of a kind that it admits: both releases are named, and do not work together. Else, empty."""
+    kueue, trainer = target.get(QUEUES), target["trainer"]
+    if kind != TRAINJOB or not kueue or not writes_runtime_patches(kueue) or has_runtime_patches(trainer):
+        return ""
+    if not is_queued_kind(kind, target, world):
+        return ""
+    return f"Kueue {kueue} never starts TrainJobs of trainer {trainer}, which lacks `runtimePatches`"
 
 
 def is_queued_kind(kind: GroupKind, target: Target, world: World) -> bool:
