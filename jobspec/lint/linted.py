@@ -10,10 +10,11 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
+from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed
 
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.apis.kinds import GroupKind
-    from jobspec.diagnostics.rules import Sees
+    from jobspec.diagnostics.rules import Place, Sees
     from jobspec.lint.documents import Documents
 
 #: The annotations of objects that are created before or after others are applied, such as `PreSync` or `post-install`.
 _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
+
+
+#: Kinds that Kueue queues and that rules see without the pods that an operator creates.
+_QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
 
 
 class LintedDocument:
@@ -42,12 +47,19 @@ class LintedDocument:
         """What it is to rules."""
         self.all_text = ""
         """Of a job: all keys and texts of it and its runtime, in small letters."""
+        if given.group_kind in _QUEUED_ALONE:
+            self.seen_as = (*self.seen_as, "queued")
+            self.all_text = _keys_and_texts(given.data)
         self.runtime: Document | None = None
         """Of a TrainJob, and of a runtime that is looked at alone with its pods."""
 
     def get(self, *path: str | int) -> Any:
         """The value at a path, None where there is none."""
         return value_at(self.given.data, path)
+
+    def pod_labels(self, _label: str) -> list[tuple[Place, str]]:
+        """Return the places at which pods get a label, and its value at each: none of a kind whose pods jobspec does not know."""
+        return []
 
     @property
     def is_hook(self) -> bool:
@@ -103,6 +115,11 @@ class LintedJob(LintedDocument):
         self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
         """Of a PyTorchJob: its roles, each with what the job says of it."""
 
+    def pod_labels(self, label: str) -> list[tuple[Place, str]]:
+        """The places at which pods get a label, and its value at each."""
+        found = [role.pod_tree.get("metadata", "labels", label) for role in self.roles]
+        return [(each, text(each)) for each in found if each]
+
     def in_runtime(self, *path: str) -> Any:
         """The value at a path of the runtime, None where there is none."""
         return value_at(self.runtime.data, path) if self.runtime else None
@@ -155,7 +172,7 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
-        found = ("pods", "job", *own.get(given.group_kind, ()))
+        found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 

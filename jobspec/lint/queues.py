@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
-from jobspec.diagnostics.places import items_at, value_at
+from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.kueue.versions import KINDS
+from jobspec.operators.kueue.versions import KINDS, QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import QUEUE, queue_path, queued_object, suspend_of
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.places import Path
+    from jobspec.diagnostics.rules import Place
     from jobspec.operators.kueue.world import AlikeNodes, QueueInCohort
 
 
@@ -30,30 +31,33 @@ _TOPOLOGY: GroupKind = (QUEUE_GROUP, "Topology")
 _ADMISSION_CHECK: GroupKind = (QUEUE_GROUP, "AdmissionCheck")
 
 
-def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
-    """The queue name is not a label of the job, where Kueue reads it.
+def misplaced_queue_name(job: LintedDocument) -> Iterator[Finding]:
+    """The queue name is not a label of the job, where Kueue reads it, but an annotation or a label of its pods.
 
-    Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job bypasses every
-    queue and quota, or each of its pods is queued by itself.
+    Why: Kueue looks at the labels of the job itself, of a CronJob at those of its `jobTemplate`. At the pods, or as an annotation, the
+    name is not seen: the job bypasses every queue and quota, or each of its pods is queued by itself.
     Instead: write it into `metadata.labels` of the job.
     Fix: adds the label to the job; what is written elsewhere stays, and the pods are the same.
     Before: template: {metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}}
     After: metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775, kubeflow/trainer#3221; https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/pytorchjobs/
     """
-    if job.queue_name:
+    metadata = queue_path(job.given.group_kind)[:-2]
+    if job.get(*metadata, "labels", QUEUE) is not None:
         return
-    said = [each.get(field, QUEUE) for each in job.metadata for field in ("annotations", "labels")]
-    said += [role.pod_tree.get("metadata", "labels", QUEUE) for role in job.roles]
-    place = next((each for each in said if each), None)
-    if place:
-        around = job.queue_path[:-2]
-        edits = [(around, set_to(("labels", QUEUE), place.value))] if job.get(*around) else []
-        message = f"Kueue reads the queue name `{text(place)}` from the labels of the job only"
-        yield Finding(place, message, f"move it to `{'.'.join(job.queue_path[:-1])}`", edits=edits)
+    paths: list[Path] = [(*metadata, "annotations", Key(QUEUE)), *((*at, Key(QUEUE)) for at in _OF_CRON_JOB if metadata != _METADATA)]
+    said: list[tuple[Place, str]] = [(path, value) for path in paths if isinstance(value := job.get(*path), str)]
+    for place, name in [*said, *job.pod_labels(QUEUE)][:1]:
+        edits = [(metadata, set_to(("labels", QUEUE), name))] if job.get(*metadata) else []
+        message = f"Kueue reads the queue name `{name}` from the labels of the job only"
+        yield Finding(place, message, f"move it to `{'.'.join(map(str, metadata))}.labels`", edits=edits)
 
 
-def no_queue_name(job: LintedJob) -> Iterator[Finding]:
+_METADATA: Path = ("metadata",)
+_OF_CRON_JOB: tuple[Path, ...] = (("metadata", "labels"), ("metadata", "annotations"))
+
+
+def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     """The job bypasses Kueue: it has no queue-name label, and its namespace has LocalQueues.
 
     Why: Kueue leaves a job without a queue alone: it bypasses all quotas, and uses what was reserved for jobs that wait.
@@ -63,20 +67,21 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-    is_named = job.get(*job.queue_path) is not None or next(misplaced_queue_name(job), None)
-    if is_named or not queues or not job.trains:
+    kind = queued_object(job.given).group_kind
+    is_named = job.get(*queue_path(job.given.group_kind)) is not None or next(misplaced_queue_name(job), None)
+    if is_named or not queues or kind not in KINDS or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
-    from jobspec.operators.kueue.management import DEFAULT_QUEUE
-    from jobspec.operators.kueue.workload import is_managed
+    from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
 
-    if is_managed(queued_object(job.given), job.documents.target, job.documents.queues):
+    namespace, target, world = job.given.namespace, job.documents.target, job.documents.queues
+    if default_queue(namespace, target, world) or suspends_without_queue(kind, namespace or "default", target, world) is not False:
         return
     if job.given.namespace or DEFAULT_QUEUE not in queues:
         hint = f"add the label `{QUEUE}`; queues here: {listed(queues[:3])}"
         yield Finding(("metadata", "name"), "bypasses Kueue: no queue-name label", hint)
 
 
-def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
+def empty_queue_name(job: LintedDocument) -> Iterator[Finding]:
     """The label that names the queue is empty.
 
     Why: an empty name is no queue: Kueue lets the job bypass all quotas or, where it manages jobs without a queue, never start.
@@ -85,9 +90,9 @@ def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: kubernetes-sigs/kueue#13293
     """
-    said = job.queue_name
-    if said and said.value == "":
-        yield Finding(said, "empty queue name", "name a LocalQueue of the job's namespace")
+    place = queue_path(job.given.group_kind)
+    if job.get(*place) == "":
+        yield Finding(place, "empty queue name", "name a LocalQueue of the job's namespace")
 
 
 def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
@@ -118,7 +123,7 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     """
     place = queue_path(job.given.group_kind)
     said = job.get(*place)
-    if not said or not isinstance(said, str) or queued_object(job.given).group_kind not in KINDS:
+    if not said or not isinstance(said, str) or queued_object(job.given).group_kind not in QUEUED_KINDS:
         return
     if not job.documents.of_kind(_LOCAL_QUEUE) and _LOCAL_QUEUE not in job.documents.cluster.complete.pinned:
         return
@@ -418,9 +423,9 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(misplaced_queue_name, "warning", sees="job", reads=[QUEUE]),
-    Rule(no_queue_name, "info", sees="job", kinds=[_LOCAL_QUEUE]),
-    Rule(empty_queue_name, "warning", sees="job", reads=[QUEUE]),
+    Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE]),
+    Rule(no_queue_name, "info", sees="queued", kinds=[_LOCAL_QUEUE]),
+    Rule(empty_queue_name, "warning", sees="queued", reads=[QUEUE]),
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_queue, "warning", sees="document"),
     Rule(unknown_cluster_queue, "warning", sees="document"),
