@@ -10,12 +10,13 @@ from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
+from jobspec.go.values import integer
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.kueue.versions import KINDS, QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.operators.workloads import QUEUE, queue_path, queued_object, suspend_of
+from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queued_object, suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -422,6 +423,27 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
 
+def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
+    """The time limit of Kueue leaves the job suspended: it does not fail, and no apply starts it again.
+
+    Why: after `max-exec-time-seconds`, Kueue deactivates the Workload and suspends the job for good. The job has no end state: clients
+    that wait for it to complete or fail wait forever, and applying the manifest again changes nothing.
+    Instead: the deadline of the job itself, which fails it: `activeDeadlineSeconds`. To start again, delete the job and create it anew.
+    Before: labels: {kueue.x-k8s.io/max-exec-time-seconds: "3600"}
+    After: spec: {activeDeadlineSeconds: 3600}
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/workload/#maximum-execution-time
+    """
+    from jobspec.operators.kueue.management import default_queue
+
+    metadata = queued_metadata(job.given.group_kind)
+    place = (*metadata, "labels", Key(MAXIMUM_TIME))
+    seconds = job.get(*place)
+    if job.given.group_kind not in (*KINDS, CRON_JOB) or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
+        return
+    if job.get(*metadata, "labels", QUEUE) or default_queue(job.given.namespace, job.documents.target, job.documents.queues):
+        yield Finding(place, "after this time, Kueue suspends the job for good: it never fails", "limit the job by its own deadline")
+
+
 RULES = (
     Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE]),
     Rule(no_queue_name, "info", sees="queued", kinds=[_LOCAL_QUEUE]),
@@ -440,5 +462,6 @@ RULES = (
     Rule(quota_without_nodes, "info", sees="document", kinds=WITH_NODES),
     Rule(pod_without_node, "warning", sees="job", kinds=WITH_NODES),
     Rule(deprecated_kueue_api, "info", sees="document"),
+    Rule(time_limit_of_queue, "info", sees="queued", reads=[MAXIMUM_TIME]),
     Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[QUEUE]),
 )

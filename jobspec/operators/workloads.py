@@ -86,6 +86,7 @@ TEMPLATE = ("template", "spec", "template")
 
 #: The label of a job that names its queue, a LocalQueue of Kueue.
 QUEUE = f"{kinds.QUEUE_GROUP}/queue-name"
+MAXIMUM_TIME = f"{kinds.QUEUE_GROUP}/max-exec-time-seconds"
 #: The annotations of a pod template that name the level of a topology of which one place is to hold all its pods, or a slice of them.
 REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
     f"{kinds.QUEUE_GROUP}/podset-{name}-topology" for name in ("required", "preferred", "slice-required")

@@ -32,7 +32,16 @@ from jobspec.kubernetes.structural import filled
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
-from jobspec.operators.workloads import PATCHED_JOBS, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, TEMPLATE, Workload
+from jobspec.operators.workloads import (
+    MAXIMUM_TIME,
+    PATCHED_JOBS,
+    PREFERRED_TOPOLOGY,
+    QUEUE,
+    REQUIRED_TOPOLOGY,
+    SLICE_TOPOLOGY,
+    TEMPLATE,
+    Workload,
+)
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -267,7 +276,7 @@ def _is_later(target: Target) -> bool:
 
 
 PRIORITY, FEWEST = f"{GROUP}/priority-class", f"{GROUP}/job-min-parallelism"
-_PREBUILT, _SECONDS = f"{GROUP}/prebuilt-workload-name", f"{GROUP}/max-exec-time-seconds"
+_PREBUILT = f"{GROUP}/prebuilt-workload-name"
 _SYNCED, _ELASTIC, _GATED = (f"{GROUP}/{name}" for name in ("job-completions-equal-parallelism", "elastic-job", "admission-gated-by"))
 _LONGEST_GATE = 63
 _BOOLEANS = (*TRUE_WORDS, *FALSE_WORDS)
@@ -307,9 +316,9 @@ def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
 
 def execution_time(workload: Workload, target: Target) -> Iterator[Finding]:
     """The label `kueue.x-k8s.io/max-exec-time-seconds` must be a number of seconds above 0."""
-    text = _meta(workload.document.data, "labels").get(_SECONDS)
+    text = _meta(workload.document.data, "labels").get(MAXIMUM_TIME)
     if text is not None and (integer(text) or 0) <= 0:
-        yield Finding(_label(_SECONDS), f"`{text}` is not a number of seconds above 0")
+        yield Finding(_label(MAXIMUM_TIME), f"`{text}` is not a number of seconds above 0")
 
 
 def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -326,8 +335,8 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(_label(QUEUE), "the queue of a job that is not suspended cannot be changed", hint)
     if not suspended and not _is_elastic(before) and _prebuilt(now) != _prebuilt(before):
         yield Finding(_label(_PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
-    if not (suspended and was_suspended) and labels.get(_SECONDS, "") != labels_before.get(_SECONDS, ""):
-        yield Finding(_label(_SECONDS), "the maximum execution time of a job that is not suspended cannot be changed", hint)
+    if not (suspended and was_suspended) and labels.get(MAXIMUM_TIME, "") != labels_before.get(MAXIMUM_TIME, ""):
+        yield Finding(_label(MAXIMUM_TIME), "the maximum execution time of a job that is not suspended cannot be changed", hint)
     priority, priority_before = labels.get(PRIORITY, ""), labels_before.get(PRIORITY, "")
     if priority and not priority_before and not suspended:
         yield Finding(_label(PRIORITY), "a job that is not suspended cannot get a priority class", hint)
