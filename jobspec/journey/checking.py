@@ -110,7 +110,7 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Ch
     for each in judged:
         document = each.document
         if document.is_held:
-            diagnostics += [found.changed(severity="info", changes=()) for found in each.diagnostics if each.by_server.status != "unknown"]
+            diagnostics += _of_held(each)
             continue
         row, wrong = _of_overlay(document, _row_of(each, skip_unknown=manifests.skip_unknown), cluster)
         diagnostics += wrong
@@ -138,6 +138,13 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Ch
     )
 
 
+def _of_held(judged: Judged) -> list[Diagnostic]:
+    """The diagnostics of a manifest that a ConfigMap holds, as infos; those of Kueue's configuration, which is read there, as they are."""
+    if judged.document.group_kind == kinds.QUEUE_CONFIGURATION or judged.by_server.status == "unknown":
+        return judged.diagnostics if judged.by_server.status != "unknown" else []
+    return [each.changed(severity="info", changes=()) for each in judged.diagnostics]
+
+
 def _is_asked_for(document: Document) -> bool:
     """Whether anything of other files asks for an object in an open world: what pods mount may exist there, and is much data."""
     is_mounted = document.group_kind in kinds.MOUNTED_KINDS or document.group_kind in kinds.GENERATING_KINDS
@@ -152,8 +159,6 @@ def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
         if part:
             return result_of(document, "skipped", reason=part)
         return result_of(document, judged.status, reason=judged.by_server.reason if judged.status == "partly" else "")
-    if document.group_kind == kinds.QUEUE_CONFIGURATION:
-        return result_of(document, "skipped", reason="configuration of Kueue")
     if not skip_unknown or judged.by_server.near_miss:
         return result_of(document, "invalid")
     is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS

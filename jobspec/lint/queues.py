@@ -435,12 +435,12 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
     """
     from jobspec.operators.kueue.management import default_queue
 
-    metadata = queued_metadata(job.given.group_kind)
-    place = (*metadata, "labels", Key(MAXIMUM_TIME))
+    label = queue_path(job.given.group_kind)
+    place = (*label[:-1], Key(MAXIMUM_TIME))
     seconds = job.get(*place)
-    if job.given.group_kind not in (*KINDS, CRON_JOB) or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
+    if queued_object(job.given).group_kind not in KINDS or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
         return
-    if job.get(*metadata, "labels", QUEUE) or default_queue(job.given.namespace, job.documents.target, job.documents.queues):
+    if job.get(*label) or default_queue(job.given.namespace, job.documents.target, job.documents.queues):
         yield Finding(place, "after this time, Kueue suspends the job for good: it never fails", "limit the job by its own deadline")
 
 

@@ -102,6 +102,8 @@ def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
 
 def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, skip_unknown: bool = False) -> Judged:
     """The judgement by the server's own checks alone, on what a mutating webhook leaves of the document."""
+    if document.group_kind == kinds.QUEUE_CONFIGURATION:
+        return _of_configuration(document)
     old = cluster.stored.of(document) if cluster.stored else None
     if cluster.later and (unknown := _of_later_release(document, cluster)):
         return Judged(document, unknown, old=old)
@@ -114,6 +116,14 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
     if document.group_kind[0] in POLICY_ENGINES and (unread := of_other_engine(document)):
         found = found.changed(diagnostics=[*found.diagnostics, unread])
     return Judged(document, found.changed(status="invalid") if broken and found.status != "unknown" else found, seen=seen, old=old)
+
+
+def _of_configuration(document: Document) -> Judged:
+    """The judgement on Kueue's own configuration, which no server stores."""
+    from jobspec.operators.kueue.configuration import configuration_problems, knows_version
+
+    problems = list(configuration_problems(document)) if knows_version(document) else []
+    return Judged(document, Verdict("partly", problems), old=None)
 
 
 def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
