@@ -76,7 +76,7 @@ def foresee(
     if found is None:
         return Foresight((), runs=None)
     in_queue = bool(queue_of(job))
-    if (policies is not None and policies.have_queues) or (in_queue and QUEUES in cluster.target):
+    if (policies is not None and policies.have_queues) or (in_queue and job.group_kind == TRAINJOB and QUEUES in cluster.target):
         from jobspec.kubernetes.index import Index
         from jobspec.outcome.queueing import is_queued, queue_outcomes
 

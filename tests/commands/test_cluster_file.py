@@ -310,8 +310,12 @@ def test_a_migration_knows_the_runtimes_of_the_cluster(project: bool, tmp_path: 
         assert "is not among the given files" in run_here("migrate", "job.yaml", "--to", "trainer=2.3", cwd=tmp_path).stderr
 
 
+_STARTING = _CLUSTER.replace('trainer: "2.1.0"', 'trainer: "2.2.0"')
+"""With a trainer whose jobs Kueue starts."""
+
+
 def _nodes(*shapes: str) -> str:
-    return _CLUSTER.replace('"8"}}}', '"64"}}}').replace(
+    return _STARTING.replace('"8"}}}', '"64"}}}').replace(
         _CLUSTER[_CLUSTER.index("  nodes:") : _CLUSTER.index("  unread:")], f"  nodes: [{', '.join(shapes)}]\n"
     )
 
@@ -370,7 +374,7 @@ _QUEUES = """\
 
 
 def test_a_project_asks_the_queues_of_its_cluster_and_what_is_used_there(tmp_path: Path) -> None:
-    cluster = _CLUSTER.replace('"8"}}}', '"64"}}}').replace("  objects:\n", _QUEUES)
+    cluster = _STARTING.replace('"8"}}}', '"64"}}}').replace("  objects:\n", _QUEUES)
     project = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  cluster: clusters/prod.yaml\n  variants:\n"
     variants = "    - {name: a, base: job.yaml, queue: team, namespace: nlp}\n"
     write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "clusters/test.yaml": cluster, "jobspec.yaml": project + variants})
@@ -381,6 +385,15 @@ def test_a_project_asks_the_queues_of_its_cluster_and_what_is_used_there(tmp_pat
     done = run_here("queue", cwd=tmp_path)
     assert done.stderr == "jobspec: the jobs meet several clusters; name the one to ask with --cluster\n"
     assert run_here("queue", "--cluster", "clusters/prod.yaml", cwd=tmp_path).returncode == 0
+
+
+def test_a_pinned_trainer_may_be_too_old_for_the_release_of_kueue(tmp_path: Path) -> None:
+    cluster = _CLUSTER.replace('"8"}}}', '"64"}}}').replace("  objects:\n", _QUEUES)
+    job = _JOB.replace("metadata: {name: bert, namespace: nlp}", _TOLERATING)
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "job.yaml": job})
+    assert ("job.yaml", "never-started", "error") in _rules("validate", "job.yaml", cwd=tmp_path)
+    done = run_here("queue", "job.yaml", "--cluster", "clusters/prod.yaml", "-o", "json", cwd=tmp_path)
+    assert [each["verdict"] for each in json.loads(done.stdout)["workloads"]] == ["never"]
 
 
 def test_lint_holds_flavors_and_quotas_against_the_nodes_of_the_cluster(tmp_path: Path) -> None:
