@@ -183,7 +183,8 @@ class Document:
         at, field = finding.at, finding.field
         if isinstance(at, tuple):
             field = field or spell(at)
-            at = self.marks.nearest(at).place()
+            place = self.marks.nearest(at).place()
+            at = place if place.line else None
         elif at is not None and not isinstance(at, Mark):
             place = at.place()
             at = place if place.line else None

@@ -8,6 +8,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
+from jobspec.journey.policies import as_changed
 from jobspec.journey.references import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
@@ -70,7 +71,8 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if each.group_kind != kinds.PRIORITY_CLASS:
             runtimes.setdefault(each.name, []).append(each)
     for given in jobs:
-        job, at = given, places[document_key(given)]
+        at = places[document_key(given)]
+        job = as_changed(given, index, cluster) if rows[at].status == "valid" else given
         if not is_workload(job):
             said = [*_queue_problems(job, context, cluster, index)] if rows[at].status != "invalid" else []
             rows[at] = rows[at].changed(runs=False) if has_error(said) else rows[at]
@@ -79,10 +81,6 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if rows[at].status != "valid":
             rows[at] = rows[at].changed(runs=False)
             continue
-        if index.change_objects:
-            from jobspec.operators.policies import changed_job
-
-            job = changed_job(job, index, cluster.target)
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
         foresight = foresee_job(job, known, cluster, index, is_reviewed=not file.settled)
         if foresight is None:

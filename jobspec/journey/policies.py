@@ -7,6 +7,9 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.references import kind_of
 from jobspec.journey.steps import Checked
+from jobspec.kubernetes.index import data_of
+from jobspec.operators.kueue.versions import KINDS
+from jobspec.operators.workloads import is_workload
 from jobspec.world.judging import can_be_looked_up
 from jobspec.world.policies import parameters_in
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.journey.steps import GivenFile
+    from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
     #: The parts of a file that are read, and whether a document in them is wanted.
@@ -90,3 +94,27 @@ def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], re
         return [*found, *namespaces]
     read = read_again(holders, (lambda each: [each], lambda each: is_wanted(each.group_kind, each.name, each.labels)))
     return [*found, *namespaces, *parameters_in(read, policies)]
+
+
+def as_policies_leave(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
+    """The files with the jobs that MutatingAdmissionPolicies among them, or in the cluster, change on their way to the operators."""
+    given = [each for file in files for each in file.objects]
+    if not cluster.index.change_objects and all(each.group_kind != kinds.MUTATING_POLICY_BINDING for each in given):
+        return list(files)
+    index = cluster.index.with_others(data_of(given))
+
+    def changed(file: Checked) -> Checked:
+        accepted = {row.index for row in file.result.documents if row.status == "valid"}
+        sent = [as_changed(each, index, cluster) if each.index in accepted else each for each in file.documents]
+        return file.changed(documents=sent)
+
+    return [changed(each) for each in files]
+
+
+def as_changed(document: Document, policies: Index, cluster: Cluster) -> Document:
+    """A document as policies leave it that change objects, where it is a job; each value that they set has the policy for its place."""
+    if not policies.change_objects or document.is_held or not (is_workload(document) or document.group_kind in KINDS):
+        return document
+    from jobspec.operators.policies import changed_job
+
+    return changed_job(document, policies, cluster.target)

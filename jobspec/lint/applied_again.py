@@ -77,7 +77,8 @@ def _writes_patches(job: LintedJob) -> bool:
 def _lost(document: LintedDocument) -> LostInApply | None:
     if not document.can_be_synced:
         return None
-    given, documents = document.given, document.documents
+    documents = document.documents
+    given = documents.written(document.given)
     side: Side = "server" if documents.is_applied_by_server(given) else "client"
     return lost_in_apply(given, given, documents.cluster, documents.index, side)
 

@@ -49,10 +49,13 @@ class Documents:
         further: Iterable[GroupKind] = (),
         syncs: Mapping[str, str] = {},
         by_server: Container[str] = (),
+        written: Iterable[Document] = (),
     ) -> None:
         """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name.
 
         *syncs*: of files that an engine applies together, their folder. *by_server*: the files that an engine applies server-side.
+
+        *written*: the documents as their files have them, where policies change some.
         """
         self.cluster = cluster
         self.target = cluster.target
@@ -71,6 +74,7 @@ class Documents:
         self._found: dict[str, Any] = {}
         for document in documents:
             self._first.setdefault(self._key(document), document)
+        self._written = {self._key(each): each for each in written}
 
     @cached_property
     def index(self) -> Index:
@@ -159,6 +163,10 @@ class Documents:
             self._found[name] = find()
         found: T = self._found[name]
         return found
+
+    def written(self, document: Document) -> Document:
+        """The document as its file has it, before policies change it."""
+        return self._written.get(self._key(document), document)
 
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in its file or one that is applied with it: of the same kind, namespace and name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -10,12 +10,14 @@ from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
+from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.steps import Checked
 from jobspec.lint import (
     applied_again,
     communication,
     exit_codes,
     filesystems,
+    flavors,
     interfaces,
     jobset_claims,
     jobset_failures,
@@ -70,7 +72,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "interfaces": interfaces.RULES,
     "istio": ISTIO_RULES,
     "jobsets": (*jobset_failures.RULES, *jobset_placement.RULES, *jobset_claims.RULES),
-    "kueue": (*queues.RULES, *queued_children.RULES),
+    "kueue": (*queues.RULES, *queued_children.RULES, *flavors.RULES),
     "names": (*NAME_RULES, *taken_names.RULES),
     "releases": RELEASE_RULES,
     "restarts": (*restarts.RULES, *exit_codes.RULES),
@@ -104,16 +106,19 @@ def lint(
     *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where the
     others are there to be referred to.
     """
-    once = list({each.result.path: each for each in files}.values())
+    given = list({each.result.path: each for each in files}.values())
+    once = as_policies_leave(given, cluster)
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
     by_server = {each.result.path.partition(PART)[0] for each in once if each.by_server}
     kinds = list(further)
-    documents = Documents([each for file in once for each in seen(file)], cluster, further=kinds, syncs=syncs, by_server=by_server)
+    written = [each for file, sent in zip(given, once, strict=True) if file is not sent for each in seen(file)]
+    around = partial(Documents, cluster=cluster, further=kinds, syncs=syncs, by_server=by_server, written=written)
+    documents = around([each for file in once for each in seen(file)])
     others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
     has_other_runtimes = any(each.group_kind in RUNTIMES for file in others.values() for each in file.documents)
     with_others = [each for file in once for each in seen(others.get(file.result.path, file))] if others else []
-    other_documents = Documents(with_others, cluster, further=kinds, syncs=syncs, by_server=by_server) if others else documents
+    other_documents = around(with_others) if others else documents
     once = once if only is None else [each for each in once if each.result.path in only]
 
     rules_for = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
@@ -217,7 +222,8 @@ def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Documen
     if at is None or at == _NAME:
         at = _NAME if linted.given.marks.nearest(_KIND).place().file in (linted.given.file, "") else _KIND
     if isinstance(at, tuple):
-        return linted.given, at, linted.given.marks.nearest(at).place()
+        place = linted.given.marks.nearest(at).place()
+        return linted.given, at, place if place.line or at in (_NAME, _KIND) else _source_of(None, linted, paths)[2]
     mark, place = (at, at) if isinstance(at, Mark) else (at.mark, at.place())
     span = span_of(mark)
     for document in _documents_of(linted, mark) if mark.line else ():

@@ -380,13 +380,17 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     if not all(each.allocatable for each in nodes):  # a Node of a repository mostly has labels alone
         return
     from jobspec.kubernetes.pods.resources import filled_in
-    from jobspec.operators.kueue.topology import no_node_in_flavors
-    from jobspec.operators.kueue.workload import flavors_for
+    from jobspec.operators.kueue.flavors import nodeless
+    from jobspec.operators.kueue.topology import cause_of
 
-    flavors = flavors_for(queued_object(job.given), job.documents.target, job.documents.queues)
-    for role in [each for each in job.roles if not each.follows_another()]:
-        if why := no_node_in_flavors(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes, flavors):
-            yield Finding(role.pod_tree.get("spec", "containers"), f"no node can run a pod: {why}", "request less for each pod")
+    documents = job.documents
+    specs = [filled_in(role.pod_tree.data()["spec"], documents.target["kubernetes"]) for role in job.roles]
+    queued, referred = queued_object(job.given), documents.referred(job.given)
+    for number, why in nodeless(queued, specs, referred, documents.target, documents.queues, nodes):
+        if job.roles[number].follows_another():
+            continue
+        place = job.roles[number].pod_tree.get("spec", cause_of(why, specs[number]))
+        yield Finding(place, f"no node can run a pod: {why}", "request less for each pod")
 
 
 def _with_labels(nodes: Sequence[AlikeNodes], labels: dict[str, Any]) -> list[AlikeNodes]:

@@ -205,7 +205,7 @@ def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
         pods = next((each.pods for each in job.roles if each.name == role.name), None)
         kept = pods[0].tree.get("spec", "tolerations") if pods else None
         if known and kept:
-            lost = [each for each in known if not any(_tolerates_as_much(other.data(), each) for other in items(kept))]
+            lost = [each for each in known if not any(tolerates_as_much(other.data(), each) for other in items(kept))]
             first = next((each for each in items(kept) if each.mark.line), None)
             if lost and first:
                 key = lost[0].get("key")
@@ -213,7 +213,7 @@ def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(first, f"the runtime's toleration of `{said}` is replaced", "repeat it")
 
 
-def _tolerates_as_much(toleration: Data, other: Data) -> bool:
+def tolerates_as_much(toleration: Data, other: Data) -> bool:
     """Whether a toleration tolerates all taints that another one does, effects and times aside."""
     exists = toleration.get("operator") == "Exists"
     same_key = (toleration.get("key") or "") == (other.get("key") or "")

@@ -89,7 +89,7 @@ def too_many(made: Mapping[GroupKind, int], namespace: str, policies: Index) -> 
 def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
     """Why no node of a pinned cluster can run pods of a job, however little else runs there."""
     from jobspec.kubernetes.pods.resources import filled_in
-    from jobspec.operators.kueue.topology import no_node_in_flavors
+    from jobspec.operators.kueue.topology import cause_of, no_node_in_flavors
     from jobspec.operators.kueue.workload import flavors_for
 
     world = _world_in(cluster)
@@ -101,7 +101,7 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
         if why := no_node_in_flavors(filled_in(spec.data(), job.target["kubernetes"]), world.nodes or (), flavors):
             message = f"no node of the pinned cluster can run a pod of `{role.name}`: {why}"
             hint = "request less for each pod, or pin the cluster again; an autoscaler may add such nodes"
-            yield Finding(role.pod_tree.get("spec", "containers"), message, hint, rule="unschedulable", severity="warning")
+            yield Finding(spec.get(cause_of(why, spec.data())), message, hint, rule="unschedulable", severity="warning")
 
 
 def _world_in(cluster: Cluster) -> World:

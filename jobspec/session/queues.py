@@ -12,6 +12,7 @@ from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
+from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.reading import items_of
 from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
@@ -67,7 +68,8 @@ def answers(options: Options, given: Found | None = None) -> Answers:
         raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
     if not found.valid:
         return Answers(results, cluster, read)
-    jobs = [(job, file.context) for file in found.applied for job in file.checked.documents]
+    sent = as_policies_leave([each.checked for each in found.applied], cluster)
+    jobs = [(job, file.context) for file, each in zip(found.applied, sent, strict=True) for job in each.documents]
     objects = [each for file in found.applied for each in (*file.checked.objects, *file.checked.documents)]
     world = world_for(queues, objects, cluster)
     if not any(job.group_kind in KINDS for job, _ in jobs):

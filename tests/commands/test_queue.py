@@ -53,6 +53,35 @@ def test_json_has_the_form_of_its_schema_and_fails_where_a_job_is_never_admitted
         assert done.returncode == int("never" in verdicts), done.stderr
 
 
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: queued}
+spec:
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE], resources: [trainjobs, pytorchjobs, jobs, jobsets]}]
+  mutations:
+    - patchType: JSONPatch
+      jsonPatch: {expression: '[JSONPatch{op: "add", path: "/metadata/labels", value: {"kueue.x-k8s.io/queue-name": "nlp"}}]'}
+---
+{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: queued}, spec: {policyName: queued}}
+"""
+
+
+def test_a_job_is_in_the_queue_that_a_policy_of_another_file_gives_it(tmp_path: Path) -> None:
+    free = JOB.replace(", labels: {kueue.x-k8s.io/queue-name: nlp}", "").replace("cpu: 3", 'cpu: "3"')
+    write(tmp_path, {"job.yaml": free, "policy.yaml": POLICY, "queues.yaml": QUEUES})
+    assert "bypasses" not in run_here("queue", ".", cwd=tmp_path).stdout
+    assert "no-queue-name" not in run_here("lint", ".", cwd=tmp_path).stdout
+    write(tmp_path, {"job.yaml": free.replace("numNodes: 2", "numNodes: 4")})
+    assert ": never" in run_here("queue", ".", cwd=tmp_path).stdout
+    found = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)
+    never = [each for file in found["files"] for each in file["diagnostics"] if each["rule"] == "never-admitted"]
+    assert [(each["file"], each["line"]) for each in never] == [("job.yaml", 3)]
+
+
 def test_queues_come_from_elsewhere_and_a_job_without_one_starts_past_them(tmp_path: Path) -> None:
     write(
         tmp_path,

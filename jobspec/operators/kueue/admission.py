@@ -580,7 +580,9 @@ class _Assignment:
             return ""
         for pods in together:
             taint = untolerated(flavor.taints, [*structs(pods.spec, "tolerations"), *flavor.tolerations])
-            why = self._topology_mismatch(flavor, pods, group) or (taint and f"untolerated taint {taint}") or _affinity(flavor, pods)
+            why = (
+                self._topology_mismatch(flavor, pods, group) or (taint and f"untolerated taint {taint}") or selector_mismatch(flavor, pods)
+            )
             if why:
                 return why
         return ""
@@ -747,7 +749,7 @@ def lowest_fitting(world: World, place: Place, cell: Cell, value: int, usage: Us
     return world.height(above[-1]), False, above[-1]
 
 
-def _affinity(flavor: Flavor, pods: QueuedPodSet) -> str:
+def selector_mismatch(flavor: Flavor, pods: QueuedPodSet) -> str:
     """Why the labels of a flavor do not match what pods select; what it says nothing of does not count."""
     wrong = [f"{key}={value}" for key, value in string_map(pods.spec, "nodeSelector").items() if flavor.labels.get(key, value) != value]
     if wrong:

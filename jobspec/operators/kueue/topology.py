@@ -379,6 +379,9 @@ _ROUNDED = ("memory", "ephemeral-storage")
 _GIB = 2**30
 
 
+_REQUESTS = "it requests"
+
+
 def no_node_for(spec: Data, nodes: Sequence[AlikeNodes], tolerations: Sequence[Data] = ()) -> str:
     """Why none of some nodes can run a pod, however little else runs; empty where one can. *tolerations*: what a queue may add to it."""
     wanted = {name: amount(name, each) for name, each in pod_requests(spec).items()}
@@ -396,7 +399,7 @@ def no_node_for(spec: Data, nodes: Sequence[AlikeNodes], tolerations: Sequence[D
         f"{spelt(name, wanted[name])} {name}, and the largest node{' left' * bool(missed)} has {each}" for name, each in largest.items()
     ]
     lacking = lacking or [" and ".join(f"{spelt(name, each)} {name}" for name, each in wanted.items()) + " at once"]
-    return "; ".join([*(f"{why} ({number} nodes)" for why, number in missed.items()), *(f"it requests {it}" for it in lacking if left)])
+    return "; ".join([*(f"{why} ({number} nodes)" for why, number in missed.items()), *(f"{_REQUESTS} {it}" for it in lacking if left)])
 
 
 def no_node_in_flavors(spec: Data, nodes: Sequence[AlikeNodes], flavors: Sequence[Flavor]) -> str:
@@ -423,6 +426,12 @@ def misses(spec: Data, node: AlikeNodes, tolerations: Sequence[Data] = ()) -> st
         return "node selector"
     terms = required_terms(spec)
     return "" if terms is None or any(matches_term(each, node.labels, node.name) for each in terms) else "node affinity"
+
+
+def cause_of(why: str, spec: Data) -> str:
+    """The field of a pod for which no node can run it: what keeps it from all nodes, or its containers if these request too much."""
+    fields = {"node selector": "nodeSelector", "node affinity": "affinity"} if _REQUESTS not in why else {}
+    return next((field for words, field in fields.items() if words in why and field in spec), "containers")
 
 
 def untolerated(taints: Iterable[Data], tolerations: Sequence[Data]) -> str:

@@ -80,6 +80,11 @@ def writes_runtime_patches(release: str) -> bool:
     return is_at_least(release, "0.17.0")
 
 
+def replaces_tolerations(release: str) -> bool:
+    """Whether Kueue writes the tolerations of the flavor alone into a TrainJob, in place of all that its runtime has."""
+    return not is_at_least(release, "0.20.0")
+
+
 def as_v1beta2(data: Data) -> Data:
     """An object of Kueue as v1beta2 has it; others stay as they are."""
     if data.get("apiVersion") != _OLD:
