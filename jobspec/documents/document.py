@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks, Path, marks_at, spell
 from jobspec.diagnostics.record import Record
@@ -39,13 +41,13 @@ def is_of_chart(name: str) -> bool:
     return name in (CHART, "Chart.lock") or is_values
 
 
-_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "is_held")  # of a document, as it is pickled
+_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "is_held", "is_shared")  # of a document, as it is pickled
 
 
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = (*_STATE, "_made", "api_version", "group_kind", "is_shared", "kind")
+    __slots__ = (*_STATE, "_made", "api_version", "group_kind", "kind")
 
     def __repr__(self) -> str:
         return f"<{self.kind or 'document'} {self.name or self.index} of {self.file}>"
@@ -60,6 +62,7 @@ class Document:
         is_item: bool = False,
         has_merges: bool = False,
         is_held: bool = False,
+        is_shared: bool = False,
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
@@ -72,7 +75,7 @@ class Document:
         """Whether it is a part of another document, such as an item of a `v1` List."""
         self.is_held = is_held
         """Whether it is text in a ConfigMap, which may never be applied."""
-        self.is_shared = data is not None and getattr(marks, "shared", None) is data
+        self.is_shared = is_shared
         """Whether other documents may share the very same data, as where several builds have the same object."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
@@ -119,9 +122,8 @@ class Document:
 
     def reduced_to(self, data: Any) -> Document:
         """Return the document with only a part of its data, marked at the place of its name."""
-        marks = self._marks
-        if not isinstance(marks, Marks) and hasattr(marks, "reduced_to"):
-            return self.written_as(data, marks.reduced_to(data))
+        if isinstance(self._marks, ReducibleMarks):
+            return self.written_as(data, self._marks.reduced_to(data))
         return self.written_as(data, OnePlace(data, self.marks.nearest(("metadata", "name")).place()))
 
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
@@ -132,15 +134,16 @@ class Document:
     def written_as(self, data: Any, marks: Marks | Callable[[], Marks]) -> Document:
         """Return the document with other data and marks."""
         made: Document = Document.__new__(Document)
-        made.__setstate__((data, marks, *self.__getstate__()[2:]))
+        made.__setstate__((data, marks, *self.__getstate__()[2:-1], self.is_shared and data is self.data))
         return made
 
     def __getstate__(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in _STATE)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        data, marks, file, index, is_item, has_merges, is_held = state
-        Document.__init__(self, data, marks, file=file, index=index, is_item=is_item, has_merges=has_merges, is_held=is_held)
+        data, marks, file, index, is_item, has_merges, is_held, is_shared = state
+        flags = {"is_item": is_item, "has_merges": has_merges, "is_held": is_held, "is_shared": is_shared}
+        Document.__init__(self, data, marks, file=file, index=index, **flags)
 
     @property
     def name(self) -> str:
@@ -198,6 +201,20 @@ class Document:
             hint=finding.hint,
             changes=[each.below(self.inside) for each in finding.changes],
         )
+
+
+class ReducibleMarks(ABC):
+    """A callable that makes the marks of data, or of a part of the data."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self) -> Marks:
+        """Return the marks as a tree of the data's shape."""
+
+    @abstractmethod
+    def reduced_to(self, data: Any) -> ReducibleMarks:
+        """Return what makes the marks of a part of the data, without the rest of it."""
 
 
 class OnePlace:

@@ -185,8 +185,8 @@ class Build:
     ) -> tuple[Document, TracedMarks]:
         source, changed_in = annotations
         kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
-        marks = TracedMarks(data, self._path(source), kustomizations, files, shared=data if is_shared else None)
-        return Document(data, marks, file=self.path, index=index), marks
+        marks = TracedMarks(data, self._path(source), kustomizations, files)
+        return Document(data, marks, file=self.path, index=index, is_shared=is_shared), marks
 
     def _path(self, named: str) -> str:
         """The path that users know, of one that is named in an annotation; without a name the kustomization itself."""

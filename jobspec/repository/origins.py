@@ -10,7 +10,7 @@ from typing import Any
 
 from jobspec.apis.releases import choose
 from jobspec.diagnostics.places import Mark, Marks, Path
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, ReducibleMarks
 from jobspec.documents.marked_tree import each_inside
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping
@@ -20,7 +20,7 @@ from jobspec.schemas.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)
-class TracedMarks:
+class TracedMarks(ReducibleMarks):
     """Makes the marks of an object that was built: each value at its place in the patch or the base that has it there."""
 
     data: Any
@@ -29,8 +29,6 @@ class TracedMarks:
     """Those that change the object, the outermost first."""
     files: SourceFiles
     """Reads them if a place is asked for, which few objects need: to trace every one takes longer than to judge them all."""
-    shared: Any = None
-    """The data where objects of other builds may have the very same."""
 
     def reduced_to(self, data: Any) -> TracedMarks:
         """The same for a part of the data."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Marks
+from jobspec.diagnostics.places import Mark, Marks
 from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
 from jobspec.documents.scalars import resolve
@@ -457,6 +457,14 @@ def test_a_pickled_document_has_the_same_data_and_marks(path: Path) -> None:
                 document.has_merges,
             )
             assert _reported(copy.marks) == places
+
+
+def test_a_document_with_other_data_shares_none() -> None:
+    data = {"kind": "A"}
+    shared = Document(data, Marks(Mark("x.yaml")), file="x.yaml", is_shared=True)
+    assert [each.is_shared for each in (shared, pickle.loads(pickle.dumps(shared)), shared.changed(data))] == [True] * 3
+    assert not shared.changed({"kind": "A"}).is_shared
+    assert not shared.reduced_to({"kind": "A"}).is_shared
 
 
 def test_what_is_pickled_is_little_more_than_the_text() -> None:
