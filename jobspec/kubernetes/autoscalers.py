@@ -13,7 +13,7 @@ from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
-from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required, required_choice, required_name
+from jobspec.kubernetes.problems import excluded, field_items, missing, named, one_of, required, required_choice, required_name
 
 _OF_PODS = (("averageUtilization", "averageValue"), ("averageUtilization", "averageValue", "averageValue"))
 #: The fields that describe a metric, in the order in which the server looks at them -> the amounts of which the target needs one, the usual
@@ -48,7 +48,7 @@ def autoscaler_problems(autoscaler: Data, old: Data | None, release: str) -> Pro
         yield from _api_version(scaled, ("spec", "scaleTargetRef"), core=scaled.get("kind") == "ReplicationController")
     described = [each["object"] for each in stored.get("metrics", ()) if each.get("type") == "Object" and "object" in each]
     kept = not knows_versions or any(_bad_api_version(each.get("describedObject", {})) for each in described)
-    for at, metric in items_at(spec, "metrics", ("spec",)):
+    for at, metric in field_items(spec, "metrics", ("spec",)):
         yield from _metric(metric, at, any_version=kept)
     for direction in ("scaleUp", "scaleDown"):
         yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction), release)
@@ -154,7 +154,7 @@ def _behavior(rules: Data, path: Path, release: str) -> Problems:
     yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
         yield missing("policies", rules, path, "remove it for the server's own")
-    for at, policy in items_at(rules, "policies", path):
+    for at, policy in field_items(rules, "policies", path):
         value = policy.get("value", 0)
         yield from one_of(policy.get("type", ""), _POLICIES, (*at, "type"))
         if value < 1:

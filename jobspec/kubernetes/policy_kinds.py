@@ -33,8 +33,8 @@ from jobspec.kubernetes.cel.signatures import (
 from jobspec.kubernetes.problems import (
     at_most,
     excluded,
+    field_items,
     in_one_line,
-    items_at,
     missing,
     named,
     one_of,
@@ -78,7 +78,7 @@ def policy_problems(policy: Data, old: Any, release: str) -> Problems:
     expressions = _CompiledExpressions(newest, has_params="paramKind" in spec, has_variables=has_variables)
     if not old or any(mapping(old, "spec").get(field) != spec.get(field) for field in ("matchConditions", "paramKind")):
         yield from _conditions(spec, path, expressions)
-    for at, variable in items_at(spec, "variables", path):
+    for at, variable in field_items(spec, "variables", path):
         yield from _variable(variable, at, expressions)
     yield from (_mutations if is_mutating else _validations)(policy, spec, path, expressions)
 
@@ -117,9 +117,9 @@ def _conditions(spec: Data, path: Path, expressions: _CompiledExpressions) -> Pr
     conditions = spec.get("matchConditions", ())
     yield from at_most(_MOST_CONDITIONS, len(conditions), "item", (*path, "matchConditions"))
     yield from repeated(
-        (((*at, "name"), each.get("name") or None) for at, each in items_at(spec, "matchConditions", path)), "a match condition"
+        (((*at, "name"), each.get("name") or None) for at, each in field_items(spec, "matchConditions", path)), "a match condition"
     )
-    for at, each in items_at(spec, "matchConditions", path):
+    for at, each in field_items(spec, "matchConditions", path):
         yield from expressions.required(each, "expression", at, "bool", has_variables=False, is_trimmed=True)
         yield from required_name(each, "name", "a match condition", metadata.bad_qualified_name, at)
 
@@ -139,12 +139,12 @@ def _validations(policy: Data, spec: Data, path: Path, expressions: _CompiledExp
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         yield missing("validations", spec, path, "a policy has `validations` or `auditAnnotations`")
         return
-    for at, each in items_at(spec, "validations", path):
+    for at, each in field_items(spec, "validations", path):
         yield from _validation(each, at, expressions)
     yield from at_most(_MOST_ANNOTATIONS, len(spec.get("auditAnnotations", ())), "item", (*path, "auditAnnotations"))
-    keys = (((*at, "key"), each.get("key", "")) for at, each in items_at(spec, "auditAnnotations", path))
+    keys = (((*at, "key"), each.get("key", "")) for at, each in field_items(spec, "auditAnnotations", path))
     yield from repeated(keys, "an audit annotation")
-    for at, each in items_at(spec, "auditAnnotations", path):
+    for at, each in field_items(spec, "auditAnnotations", path):
         key, name = each.get("key", ""), policy.get("metadata", {}).get("name", "")
         if not name:
             yield Problem("missing-field", (*at, "key"), "the key of an audit annotation needs a policy with a `metadata.name`")
@@ -172,7 +172,7 @@ def _validation(validation: Data, path: Path, expressions: _CompiledExpressions)
 
 def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     yield from required(spec, "mutations", path)
-    for at, each in items_at(spec, "mutations", path):
+    for at, each in field_items(spec, "mutations", path):
         yield from required_choice(each, "patchType", tuple(_PATCHES), at)
         kind = each.get("patchType")
         for other, field in _PATCHES.items():
@@ -194,13 +194,13 @@ def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Probl
     for field in ("namespaceSelector", "objectSelector"):
         yield from metadata.selector_problems(resources.get(field), (*path, field))
     for field in ("resourceRules", "excludeResourceRules"):
-        for at, rule in items_at(resources, field, path):
+        for at, rule in field_items(resources, field, path):
             yield from _match_rule_problems(rule, at, _MUTABLE if is_mutating and field == "resourceRules" else _OPERATIONS)
 
 
 def _match_rule_problems(rule: Data, path: Path, operations: Sequence[str]) -> Problems:
-    yield from repeated(items_at(rule, "resourceNames", path), "a name")
-    for at, name in items_at(rule, "resourceNames", path):
+    yield from repeated(field_items(rule, "resourceNames", path), "a name")
+    for at, name in field_items(rule, "resourceNames", path):
         yield from named(name, "an object", metadata.bad_path_segment, at)
     for field, what in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(field, ())
@@ -208,9 +208,9 @@ def _match_rule_problems(rule: Data, path: Path, operations: Sequence[str]) -> P
             yield missing(field, rule, path, 'the core group is `""`' if field == "apiGroups" else "")
         elif len(values) > 1 and "*" in values:
             yield _beside_all((*path, field), f"other {what}")
-    for at, operation in items_at(rule, "operations", path):
+    for at, operation in field_items(rule, "operations", path):
         yield from one_of(operation, operations, at)
-    for at, version in items_at(rule, "apiVersions", path):
+    for at, version in field_items(rule, "apiVersions", path):
         if not version:
             yield Problem("missing-field", at, "the version is empty")
     yield from _subresource_problems(rule, path)
@@ -231,7 +231,7 @@ def _subresource_problems(rule: Data, path: Path) -> Problems:
     if "*" in plain and plain[-1] != "*":
         yield _beside_all(at, "other resources without subresources")
     before: list[str] = []
-    for place, resource in items_at(rule, "resources", path):
+    for place, resource in field_items(rule, "resources", path):
         own, slash, sub = resource.partition("/")
         if not resource:
             yield Problem("missing-field", place, "the resource is empty")
@@ -273,9 +273,9 @@ def _reference(reference: Data, path: Path) -> Problems:
 def _actions(spec: Data, path: Path) -> Problems:
     actions = spec.get("validationActions", ())
     yield from required(spec, "validationActions", path, "write `[Deny]`, `[Warn]` or `[Audit]`")
-    for at, action in items_at(spec, "validationActions", path):
+    for at, action in field_items(spec, "validationActions", path):
         yield from one_of(action, _ACTIONS, at)
-    yield from repeated(items_at(spec, "validationActions", path), "an action")
+    yield from repeated(field_items(spec, "validationActions", path), "an action")
     if {"Deny", "Warn"} <= set(actions):
         yield excluded((*path, "validationActions"), "`Deny` and `Warn` are mutually exclusive", "keep one of the two")
 
@@ -384,7 +384,7 @@ def type_warnings(policy: Data, target: Target) -> Iterator[tuple[Path, str, boo
     spec, seen = mapping(policy, "spec"), set[Path]()
     for name, shape, is_builtin in _kinds_for(mapping(spec, "matchConstraints"), target):
         compiles = _Typed(spec, shape, target, is_builtin=is_builtin)
-        for at, validation in items_at(spec, "validations", ("spec",)):
+        for at, validation in field_items(spec, "validations", ("spec",)):
             for field in ("expression", "messageExpression"):
                 text = validation.get(field) or ""
                 why = compiles.compiled(text) if text.strip() else DYN

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from jobspec.schemas.shapes import Shape
 
 
-def items_at(around: Data, field: str, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Yield the items of a list in an object at *path*, each with its own path."""
+def field_items(around: Data, field: str, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the items of a field of the object at *path*, each with its own path. If the field has no list, yield nothing."""
     for index, item in enumerate(around.get(field) or ()):
         yield (*path, field, index), item
 

@@ -28,7 +28,7 @@ from jobspec.kubernetes.crds.structural import (
     status_problems,
 )
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
-from jobspec.kubernetes.problems import describe, items_at
+from jobspec.kubernetes.problems import describe, field_items
 from jobspec.schemas.shapes import Shape
 
 Schema = dict[str, Any]
@@ -194,7 +194,7 @@ def _name_problems(names: Data) -> Problems:
     if kind and names.get("listKind") == kind:
         yield invalid((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
     for name in ("shortNames", "categories"):
-        for place, value in items_at(names, name, at):
+        for place, value in field_items(names, name, at):
             if why := bad_dns1035_label(value or ""):
                 yield invalid(place, f"`{value or ''}` is not valid in `{name}`: {why}")
 

@@ -14,7 +14,7 @@ from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go import regex
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
 from jobspec.kubernetes.compiling import INT_OR_STRING
-from jobspec.kubernetes.problems import items_at, name_of
+from jobspec.kubernetes.problems import field_items, name_of
 from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import Shape
 
@@ -269,7 +269,7 @@ def _problems_of_node(schema: Schema, path: Path, context: SchemaContext) -> Pro
         yield invalid((*path, "x-kubernetes-preserve-unknown-fields"), "it is true or left out")
     yield from _out_of_place(schema, path, context)
     yield from _list_and_map_types(schema, path)
-    for at, rule in items_at(schema, "x-kubernetes-validations", path):
+    for at, rule in field_items(schema, "x-kubernetes-validations", path):
         yield from _validation_rule_problems(rule or {}, schema, at)
 
 
@@ -427,7 +427,7 @@ def children(schema: Schema, path: Path, context: SchemaContext) -> list[tuple[S
 def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
     """Yield the schemas in `allOf`, `anyOf`, `oneOf` and `not`, with their paths."""
     for keyword in BRANCHES:
-        for at, branch in items_at(schema, keyword, path):
+        for at, branch in field_items(schema, keyword, path):
             yield branch, at
     if "not" in schema:
         yield schema["not"], (*path, "not")

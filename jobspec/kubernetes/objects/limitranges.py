@@ -13,7 +13,7 @@ from jobspec.kubernetes.objects.resource_names import bad_limited_resource
 from jobspec.kubernetes.pods.resources import allows_overcommit, bad_container_resource
 from jobspec.kubernetes.problems import (
     excluded,
-    items_at,
+    field_items,
     listed,
     missing,
     one_of,
@@ -43,7 +43,7 @@ _LARGE = _LARGEST // 1000
 def limitrange_problems(made: Data, _old: Data | None, _release: str) -> Problems:
     """Yield the problems of each item, and of items of one type."""
     seen: set[str] = set()
-    for path, item in items_at(made.get("spec", {}), "limits", ("spec",)):
+    for path, item in field_items(made.get("spec", {}), "limits", ("spec",)):
         kind = item.get("type", "")
         if not kind:
             yield missing("type", item, path, f"it is one of {listed(_LIMITED)}")

@@ -9,7 +9,7 @@ from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.problems import (
-    items_at,
+    field_items,
 )
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def namespace_problems(namespace: Data, old: Data | None, _: str) -> Problems:
     """Yield the problems of a new namespace."""
-    for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)) if old is None else ():
+    for path, name in field_items(namespace.get("spec", {}), "finalizers", ("spec",)) if old is None else ():
         if why := metadata.bad_qualified_name(name):
             yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")
         elif "/" not in name and name not in metadata.KNOWN_FINALIZERS:

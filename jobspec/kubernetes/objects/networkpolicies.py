@@ -14,7 +14,7 @@ from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_
 from jobspec.kubernetes.problems import (
     at_most,
     excluded,
-    items_at,
+    field_items,
     missing,
     named,
     one_of,
@@ -41,14 +41,14 @@ def networkpolicy_problems(policy: Data, old: Data | None, release: str) -> Prob
     known = set(_ranges((old or {}).get("spec", {})))
     yield from metadata.selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
     for direction, peers in _DIRECTIONS:
-        for path, rule in items_at(spec, direction, ("spec",)):
-            for at, port in items_at(rule, "ports", path):
+        for path, rule in field_items(spec, direction, ("spec",)):
+            for at, port in field_items(rule, "ports", path):
                 yield from _port(port, at)
-            for at, peer in items_at(rule, peers, path):
+            for at, peer in field_items(rule, peers, path):
                 yield from _peer(peer, at, known, release)
     count = len(spec.get("policyTypes", ()))
     yield from at_most(len(_TYPES), count, "item", ("spec", "policyTypes"))
-    for at, each in items_at(spec, "policyTypes", ("spec",)) if count <= len(_TYPES) else ():
+    for at, each in field_items(spec, "policyTypes", ("spec",)) if count <= len(_TYPES) else ():
         yield from one_of(each, _TYPES, at)
 
 
@@ -99,7 +99,7 @@ def _block(block: Data, path: Path, known: Container[str], release: str) -> Prob
     if whole not in known and (why := bad_range(whole, release)):
         yield Problem("wrong-format", (*path, "cidr"), f"`{whole}` is not a range of addresses: {why}")
     around = _network(whole)
-    for at, inner in items_at(block, "except", path) if around else ():
+    for at, inner in field_items(block, "except", path) if around else ():
         if inner not in known and (why := bad_range(inner, release)):
             yield Problem("wrong-format", at, f"`{inner}` is not a range of addresses: {why}")
         elif (found := _network(inner)) and around and not (found.network_address in around and found.prefixlen > around.prefixlen):

@@ -15,8 +15,8 @@ from jobspec.kubernetes.pods.resources import COUNTED, is_extended
 from jobspec.kubernetes.problems import (
     closest,
     excluded,
+    field_items,
     fixed,
-    items_at,
     missing,
     unsupported,
 )
@@ -43,11 +43,11 @@ def resourcequota_problems(quota: Data, old: Data | None, _: str) -> Problems:
     hard = spec.get("hard", {})
     for name, text in hard.items():
         yield from _amount_problems(name, text, ("spec", "hard", Key(name)))
-    for at, scope in items_at(spec, "scopes", ("spec",)):
+    for at, scope in field_items(spec, "scopes", ("spec",)):
         yield from _scope(scope, hard, at)
     yield from _opposites(spec.get("scopes", ()), ("spec", "scopes"))
     selector, path = spec.get("scopeSelector", {}), ("spec", "scopeSelector")
-    for at, condition in items_at(selector, "matchExpressions", path):
+    for at, condition in field_items(selector, "matchExpressions", path):
         yield from _condition(condition, hard, at)
     names = [each.get("scopeName", "") for each in selector.get("matchExpressions", ())]
     yield from _opposites(names, (*path, "matchExpressions"))

@@ -10,8 +10,8 @@ from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.problems import (
+    field_items,
     fixed,
-    items_at,
     named,
     one_of,
     required,
@@ -32,7 +32,7 @@ def rolebinding_problems(binding: Data, old: Data | None, _: str) -> Problems:
     """Yield the problems of the role reference, which cannot change, and of the subjects."""
     is_cluster = binding["kind"] == "ClusterRoleBinding"
     yield from _role(binding.get("roleRef", {}), ("ClusterRole",) if is_cluster else ("Role", "ClusterRole"))
-    for at, subject in items_at(binding, "subjects", ()):
+    for at, subject in field_items(binding, "subjects", ()):
         yield from _subject(subject, at, is_cluster=is_cluster)
     if old is not None and _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
         yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete and recreate it")

@@ -10,7 +10,7 @@ from jobspec.diagnostics.problems import Problems
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.problems import (
     excluded,
-    items_at,
+    field_items,
     required,
 )
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def role_problems(role: Data, _old: Data | None, _release: str) -> Problems:
     """Yield the problems of the rules, and of the aggregation rule of a ClusterRole."""
-    for at, rule in items_at(role, "rules", ()):
+    for at, rule in field_items(role, "rules", ()):
         yield from _policy_rule_problems(rule, at, namespaced=role["kind"] == "Role")
     if "aggregationRule" in role:
         yield from required(role["aggregationRule"], "clusterRoleSelectors", ("aggregationRule",))
-    for at, selector in items_at(role.get("aggregationRule", {}), "clusterRoleSelectors", ("aggregationRule",)):
+    for at, selector in field_items(role.get("aggregationRule", {}), "clusterRoleSelectors", ("aggregationRule",)):
         yield from metadata.selector_problems(selector, at)
 
 

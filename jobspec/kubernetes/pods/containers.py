@@ -18,7 +18,7 @@ from jobspec.kubernetes.problems import (
     choice,
     duplicate,
     excluded,
-    items_at,
+    field_items,
     missing,
     named,
     near,
@@ -51,12 +51,12 @@ def container_problems(spec: Data, path: Path, release: str) -> Problems:
     """Yield the problems of all containers of a pod."""
     yield from required(spec, "containers", path, "a pod has at least one container")
     names: set[str] = set()
-    for at, container in items_at(spec, "containers", path):
+    for at, container in field_items(spec, "containers", path):
         yield from _common(container, spec, names, at, release)
         yield from _running(container, spec, at, release)
         yield from _restarts(container, at, release)
-    yield from _host_ports(items_at(spec, "containers", path))
-    for at, container in items_at(spec, "initContainers", path):
+    yield from _host_ports(field_items(spec, "containers", path))
+    for at, container in field_items(spec, "initContainers", path):
         yield from _init(container, spec, names, at, release)
     yield from _ephemeral(spec, names, path, release)
 
@@ -110,14 +110,14 @@ def _init(container: Data, spec: Data, names: set[str], path: Path, release: str
         if field in container:
             message = f"an init container, which ends before the others start, cannot have `{field}`"
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
-    for at, each in items_at(container, "resizePolicy", path) if is_at_least(release, "1.36") else ():
+    for at, each in field_items(container, "resizePolicy", path) if is_at_least(release, "1.36") else ():
         if each.get("restartPolicy") == "RestartContainer":
             yield excluded((*at, "restartPolicy"), "an init container runs once, so a resize cannot restart it", "write `NotRequired`")
 
 
 def _ephemeral(spec: Data, names: set[str], path: Path, release: str) -> Problems:
     known = set(names)
-    for at, container in items_at(spec, "ephemeralContainers", path):
+    for at, container in field_items(spec, "ephemeralContainers", path):
         yield from _common(container, spec, names, at, release)
         yield from image_problems(container, at)
         target = container.get("targetContainerName")
@@ -126,7 +126,7 @@ def _ephemeral(spec: Data, names: set[str], path: Path, release: str) -> Problem
         for field in _NOT_FOR_DEBUGGING:
             if field in container and container[field] != {}:
                 yield excluded((*at, field), f"an ephemeral container has no `{field}`")
-        for place, mount in items_at(container, "volumeMounts", at):
+        for place, mount in field_items(container, "volumeMounts", at):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
                     yield excluded((*place, field), f"an ephemeral container has no `{field}` in its mounts")
@@ -158,11 +158,11 @@ _KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 def _env_problems(container: Data, path: Path, release: str) -> Problems:
     """The problems of a container's `env` and `envFrom`, apart from the volumes that they name."""
     bad_name = _bad_variable if is_at_least(release, "1.32") else _bad_strict_variable
-    for at, variable in items_at(container, "env", path):
+    for at, variable in field_items(container, "env", path):
         yield from required_name(variable, "name", "a variable", bad_name, at)
         if "valueFrom" in variable:
             yield from _value_from(variable, (*at, "valueFrom"))
-    for at, each in items_at(container, "envFrom", path):
+    for at, each in field_items(container, "envFrom", path):
         yield from _env_from_item(each, at, bad_name)
 
 
@@ -227,7 +227,7 @@ def file_volume_problems(spec: Data, path: Path) -> Problems:
     """
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
     for place, container in containers_of(spec, path):
-        for own, variable in items_at(container, "env", place):
+        for own, variable in field_items(container, "env", place):
             source = variable.get("valueFrom", {}).get("fileKeyRef")
             if source is None:
                 continue
@@ -336,7 +336,7 @@ _NAME = _LETTERS | frozenset("0123456789-")
 def _port_problems(container: Data, path: Path) -> Problems:
     """The problems of a container's ports, apart from ports of the host that are taken twice."""
     names: set[str] = set()
-    for at, port in items_at(container, "ports", path):
+    for at, port in field_items(container, "ports", path):
         name = port.get("name")
         if name:
             if why := bad_port_name(name):
@@ -358,7 +358,7 @@ def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
     """
     taken: set[tuple[str, str, int | None]] = set()
     for path, container in containers:
-        for at, port in items_at(container, "ports", path):
+        for at, port in field_items(container, "ports", path):
             number = port.get("hostPort")
             key = (port.get("protocol") or "TCP", port.get("hostIP", ""), number)
             if number and key in taken:
@@ -369,8 +369,8 @@ def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
 
 def host_network_problems(spec: Data, path: Path) -> Problems:
     """Yield the problems of host ports that differ from container ports under `hostNetwork`."""
-    for place, container in items_at(spec, "containers", path) if spec.get("hostNetwork") else ():
-        for at, port in items_at(container, "ports", place):
+    for place, container in field_items(spec, "containers", path) if spec.get("hostNetwork") else ():
+        for at, port in field_items(container, "ports", place):
             own, of_host = port.get("containerPort", 0), port.get("hostPort", 0)
             if of_host not in (0, own):
                 message = f"on the network of the host a container's port is the host's port, and here {own} would be {of_host}"
@@ -475,7 +475,7 @@ def _sleep(hook: Data, path: Path, grace_period: int, release: str) -> Problems:
 def _request(action: Data, path: Path) -> Problems:
     yield from _port_of_action(action, path)
     yield from choice(action, "scheme", _SCHEMES, path, or_empty=True)
-    for at, header in items_at(action, "httpHeaders", path):
+    for at, header in field_items(action, "httpHeaders", path):
         yield from required_name(header, "name", "a header", _bad_header, at)
 
 
@@ -522,7 +522,7 @@ def _restarts(container: Data, path: Path, release: str, *, is_init: bool = Fals
     if policy is None and is_init:
         return
     yield from at_most(_MOST_RULES, len(rules), "rule", (*path, "restartPolicyRules"))
-    for at, rule in items_at(container, "restartPolicyRules", path):
+    for at, rule in field_items(container, "restartPolicyRules", path):
         yield from required_choice(rule, "action", _ACTIONS if is_at_least(release, "1.36") else _ACTIONS[:1], at)
         if "exitCodes" not in rule:
             yield missing("exitCodes", rule, at)
@@ -534,7 +534,7 @@ def _restarts(container: Data, path: Path, release: str, *, is_init: bool = Fals
 def _resizes(container: Data, path: Path, of_pod: str) -> Problems:
     """The problems of a container's `resizePolicy` in a pod with the restart policy *of_pod*."""
     seen: set[str] = set()
-    for at, each in items_at(container, "resizePolicy", path):
+    for at, each in field_items(container, "resizePolicy", path):
         resource = each.get("resourceName", "")
         if resource in seen:
             yield Problem("duplicate-item", at, f"duplicate resize policy of `{resource}`", "remove one of the two")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.apis.kinds import SYSTEM_PRIORITIES
 from jobspec.apis.releases import choose, is_at_least
 from jobspec.diagnostics.places import Data
-from jobspec.kubernetes.problems import items_at
+from jobspec.kubernetes.problems import field_items
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ TOLERATED_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreacha
 def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Data]]:
     """Yield the containers in some lists of a spec at *path*, each with its path."""
     for field in fields:
-        yield from items_at(spec, field, path)
+        yield from field_items(spec, field, path)
 
 
 def is_pointer(field: str, around: str) -> bool:

@@ -18,7 +18,7 @@ from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad
 from jobspec.kubernetes.pods import containers, resources
 from jobspec.kubernetes.pods.amounts import OF_PODS
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, of_class, without_disabled
-from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
+from jobspec.kubernetes.problems import choice, describe, excluded, field_items, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
@@ -208,7 +208,7 @@ def _repeated_keys(spec: Data, labels: dict[str, str], release: str) -> Problems
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
     from jobspec.kubernetes.pods import scheduling
 
-    spread = items_at(spec, "topologySpreadConstraints", _SPEC) if is_at_least(release, "1.34") else ()
+    spread = field_items(spec, "topologySpreadConstraints", _SPEC) if is_at_least(release, "1.34") else ()
     for at, term in (*scheduling.pod_terms(spec, _SPEC), *spread):
         if term.get("labelSelector") is not None:
             yield from scheduling.repeated_key_problems(term, labels, at)
@@ -223,7 +223,7 @@ def _of_volumes(spec: Data, metadata: Data, release: str) -> Problems:
     prefix = metadata.get("generateName")
     pod = metadata.get("name") or (generated_name(prefix) if prefix else "")
     made = {f"{pod}-{volume.get('name') or ''}" for volume in spec.get("volumes") or () if pod and "ephemeral" in volume}
-    for at, volume in items_at(spec, "volumes", _SPEC):
+    for at, volume in field_items(spec, "volumes", _SPEC):
         name = volume.get("name") or ""
         claim = f"{pod}-{name}"
         is_named = pod and not bad_subdomain(pod) and not bad_label_name(name)
@@ -313,12 +313,12 @@ _MAX_SERVERS, _MAX_SEARCHES, _MAX_SEARCH_LIST, _MAX_HOSTNAME = 3, 32, 2048, 64
 def _host_names(spec: Data, path: Path, release: str) -> Problems:
     """The problems of DNS, of `hostAliases`, and of the pod's own names."""
     yield from _dns(spec, path, release)
-    for at, alias in items_at(spec, "hostAliases", path):
+    for at, alias in field_items(spec, "hostAliases", path):
         if alias.get("ip"):
             yield from _address(alias["ip"], (*at, "ip"), release)
         else:
             yield missing("ip", alias, at)
-        for place, name in items_at(alias, "hostnames", at):
+        for place, name in field_items(alias, "hostnames", at):
             if why := bad_subdomain(name):
                 yield Problem("invalid-name", place, f'"{name}" is not a valid name for a host: {why}')
     for field in ("hostname", "subdomain"):
@@ -369,20 +369,20 @@ def _dns_config(config: Data, path: Path, release: str) -> Problems:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MAX_SERVERS:
         yield Problem("wrong-size", (*path, "nameservers"), f"expected at most {_MAX_SERVERS} name servers, got {len(servers)}")
-    for at, server in items_at(config, "nameservers", path):
+    for at, server in field_items(config, "nameservers", path):
         yield from _address(server, at, release)
     if len(searches) > _MAX_SEARCHES:
         yield Problem("wrong-size", (*path, "searches"), f"expected at most {_MAX_SEARCHES} search domains, got {len(searches)}")
     if len(" ".join(searches).encode()) > _MAX_SEARCH_LIST:
         yield Problem("wrong-size", (*path, "searches"), f"the domains have more than {_MAX_SEARCH_LIST} characters together")
-    for at, domain in items_at(config, "searches", path):
+    for at, domain in field_items(config, "searches", path):
         if is_at_least(release, "1.33"):
             fits, letters = domain == "." or _is_search_domain(domain.removesuffix(".")), "`-`, `_` and `.`"
         else:
             fits, letters = not bad_subdomain(domain.removesuffix(".")), "`-` and `.`"
         if not fits:
             yield Problem("wrong-format", at, f"{describe(domain)} is not a domain: it is of lower-case letters, digits, {letters}")
-    for at, option in items_at(config, "options", path):
+    for at, option in field_items(config, "options", path):
         yield from required(option, "name", at)
 
 

@@ -12,7 +12,7 @@ from jobspec.go.quantities import amount_of, fits_pages, is_endless, is_whole
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
 from jobspec.kubernetes.pods.amounts import HUGE_PAGES, OF_PODS, amounts, exact_amounts, is_of_pods, of_containers, rounded
 from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in_containers
-from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
+from jobspec.kubernetes.problems import closest, duplicate, excluded, field_items, listed, missing, named, near, required_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _claims(resources: Data, known: set[str], path: Path) -> Problems:
     """The problems of the devices that a container claims, by claims of its pod."""
     whole: set[str] = set()
     parts: set[tuple[str, str]] = set()
-    for at, claim in items_at(resources, "claims", path):
+    for at, claim in field_items(resources, "claims", path):
         name, request = claim.get("name", ""), claim.get("request", "")
         if not name:
             yield missing("name", claim, at, "name one of the pod's `resourceClaims`")
@@ -174,7 +174,7 @@ def _consistency(spec: Data, resources: Data, path: Path) -> Problems:
         if name.startswith(HUGE_PAGES) and name in limits and amount > amount_of(limits[name]):
             message = f"the containers may use more `{name}` together than the pod as a whole, {limits[name]}"
             yield excluded((*path, "resources", "limits", Key(name)), message, "raise the limit of the pod, or lower theirs")
-    for at, container in items_at(spec, "containers", path):
+    for at, container in field_items(spec, "containers", path):
         for name, text in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount_of(text) > amount_of(limits[name]):
                 message = f"the limit of `{name}`, {text}, is above that of the pod as a whole, {limits[name]}"
@@ -244,7 +244,7 @@ _SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 def resource_claim_problems(spec: Data, path: Path) -> Problems:
     """Yield the problems of the pod's claims of devices."""
     names: set[str] = set()
-    for at, claim in items_at(spec, "resourceClaims", path):
+    for at, claim in field_items(spec, "resourceClaims", path):
         yield from _resource_claim_problems(claim, names, at)
         names.add(claim.get("name", ""))
 

@@ -15,8 +15,8 @@ from jobspec.kubernetes.problems import (
     choice,
     describe,
     excluded,
+    field_items,
     formed,
-    items_at,
     listed,
     missing,
     named,
@@ -45,17 +45,17 @@ PREEMPTIONS = ("PreemptLowerPriority", "Never")
 
 def scheduling_problems(spec: Data, path: Path) -> Problems:
     """Yield the problems of tolerations, of gates, of the node's labels, and of names."""
-    for at, toleration in items_at(spec, "tolerations", path):
+    for at, toleration in field_items(spec, "tolerations", path):
         yield from toleration_problems(toleration, at)
     yield from metadata.wanted_label_problems(spec.get("nodeSelector", {}), (*path, "nodeSelector"))
     seen: set[str] = set()
-    for at, gate in items_at(spec, "schedulingGates", path):
+    for at, gate in field_items(spec, "schedulingGates", path):
         name = gate.get("name") or ""
         yield from required_name(gate, "name", "a gate", metadata.bad_qualified_name, at)
         if name and name in seen:
             yield Problem("duplicate-item", (*at, "name"), f"two gates are named `{name}`", "remove one of the two")
         seen.add(name)
-    for at, gate in items_at(spec, "readinessGates", path):
+    for at, gate in field_items(spec, "readinessGates", path):
         yield from required_name(gate, "conditionType", "a condition", metadata.bad_qualified_name, at)
     for field, what in _NAMES.items():
         if spec.get(field) or (field in spec and field == "runtimeClassName"):
@@ -78,7 +78,7 @@ def affinity_problems(spec: Data, path: Path, release: str) -> Problems:
     affinity, at = spec.get("affinity") or {}, (*path, "affinity")
     yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"), release)
     for field in _OF_PODS:
-        for place, preferred in items_at(affinity.get(field) or {}, PREFERRED, (*at, field)):
+        for place, preferred in field_items(affinity.get(field) or {}, PREFERRED, (*at, field)):
             yield from weight_problems(preferred, place)
     for place, term in pod_terms(spec, path):
         yield from _pod_affinity_term(term, place)
@@ -88,15 +88,15 @@ def pod_terms(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
     """Yield the terms about other pods, required and preferred, with their paths."""
     for field in _OF_PODS:
         affinity, at = (spec.get("affinity") or {}).get(field) or {}, (*path, "affinity", field)
-        yield from items_at(affinity, REQUIRED, at)
-        for place, preferred in items_at(affinity, PREFERRED, at):
+        yield from field_items(affinity, REQUIRED, at)
+        for place, preferred in field_items(affinity, PREFERRED, at):
             yield (*place, "podAffinityTerm"), preferred.get("podAffinityTerm") or {}
 
 
 def _pod_affinity_term(term: Data, path: Path) -> Problems:
     yield from metadata.selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
     yield from metadata.selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
-    for at, name in items_at(term, "namespaces", path):
+    for at, name in field_items(term, "namespaces", path):
         if why := metadata.bad_label_name(name):
             yield Problem("invalid-name", at, f'"{name}" is not a valid name for a namespace: {why}')
     yield from label_key_problems(term, path)
@@ -124,9 +124,9 @@ def node_affinity_problems(affinity: Data, path: Path, release: str) -> Problems
     if REQUIRED in affinity:
         selector, at = affinity[REQUIRED], (*path, REQUIRED)
         yield from required(selector, "nodeSelectorTerms", at, "write at least one term, or remove the requirement")
-        for place, term in items_at(selector, "nodeSelectorTerms", at):
+        for place, term in field_items(selector, "nodeSelectorTerms", at):
             yield from _node_selector_term(term, place, values=is_at_least(release, "1.33"))
-    for at, preferred in items_at(affinity, PREFERRED, path):
+    for at, preferred in field_items(affinity, PREFERRED, path):
         yield from weight_problems(preferred, at)
         yield from _node_selector_term(preferred.get("preference") or {}, (*at, "preference"), values=False)
 
@@ -140,9 +140,9 @@ def weight_problems(preferred: Data, path: Path) -> Problems:
 
 def _node_selector_term(term: Data, path: Path, *, values: bool) -> Problems:
     """The problems of a term; a preference's *values* can be any text."""
-    for at, condition in items_at(term, "matchExpressions", path):
+    for at, condition in field_items(term, "matchExpressions", path):
         yield from _label_condition(condition, at, values=values)
-    for at, condition in items_at(term, "matchFields", path):
+    for at, condition in field_items(term, "matchFields", path):
         yield from _field_condition(condition, at)
 
 
@@ -156,7 +156,7 @@ def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
         yield excluded((*path, "values"), f"`operator: {operator}` does not allow `values`", "remove the values, or write `In` or `NotIn`")
     elif operator in ("Gt", "Lt") and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
-    for at, value in items_at(condition, "values", path) if values else ():
+    for at, value in field_items(condition, "values", path) if values else ():
         yield from formed(value, "label value", metadata.bad_label_value, at)
 
 
@@ -166,7 +166,7 @@ def _field_condition(condition: Data, path: Path) -> Problems:
     if operator in _OF_FIELDS and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"a field of a node is compared with one value, not {len(given)}")
     yield from required_choice(condition, "key", (_FIELD,), path, f"it is `{_FIELD}`")
-    for at, value in items_at(condition, "values", path) if key == _FIELD else ():
+    for at, value in field_items(condition, "values", path) if key == _FIELD else ():
         if why := metadata.bad_subdomain(value):
             yield Problem("invalid-name", at, f'"{value}" is not a valid name for a node: {why}')
 
@@ -188,9 +188,9 @@ def label_key_problems(term: Data, path: Path) -> Problems:
             message = f"`{field}` narrows the `labelSelector`, which is not there"
             yield excluded((*path, field), message, "add the selector, or remove the keys", at_key=True)
             continue
-        for at, key in items_at(term, field, path):
+        for at, key in field_items(term, field, path):
             yield from formed(key, "label key", metadata.bad_qualified_name, at)
-    for at, key in items_at(term, _LABEL_KEY_FIELDS[0], path):
+    for at, key in field_items(term, _LABEL_KEY_FIELDS[0], path):
         if key in (term.get(_LABEL_KEY_FIELDS[1]) or ()):
             yield excluded(at, f'the values of "{key}" cannot both match and not match', "remove it from one of the two lists")
     if selector is not None:
@@ -257,7 +257,7 @@ _POLICIES = ("Honor", "Ignore")
 def topology_spread_problems(spec: Data, path: Path, release: str) -> Problems:
     """Yield the problems of `topologySpreadConstraints`."""
     kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in spec.get("topologySpreadConstraints") or ()]
-    for index, (at, constraint) in enumerate(items_at(spec, "topologySpreadConstraints", path)):
+    for index, (at, constraint) in enumerate(field_items(spec, "topologySpreadConstraints", path)):
         yield from _constraint(constraint, at)
         yield from label_key_problems(constraint, at)
         if not is_at_least(release, "1.34"):  # from which on the server adds keys with the pod's labels to the selector
@@ -277,7 +277,7 @@ def _selected_key_problems(constraint: Data, path: Path) -> Problems:
     selector = constraint.get("labelSelector") or {}
     selected = {*(selector.get("matchLabels") or ()), *(each.get("key") for each in selector.get("matchExpressions") or ())}
     repeated = {each.path for each in repeated_key_problems(constraint, {}, path)}
-    for at, key in items_at(constraint, _LABEL_KEY_FIELDS[0], path):
+    for at, key in field_items(constraint, _LABEL_KEY_FIELDS[0], path):
         if key in selected and at not in repeated:
             yield excluded(at, f'"{key}" is in `matchLabelKeys` and in the `labelSelector` beside it', "remove it from one of the two")
 

@@ -10,7 +10,7 @@ from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
-from jobspec.kubernetes.problems import choice, duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
+from jobspec.kubernetes.problems import choice, duplicate, excluded, field_items, missing, named, one_of, required_choice, wrong_id
 
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
@@ -36,7 +36,7 @@ def pod_security_problems(spec: Data, path: Path, release: str) -> Problems:
         return
     for field in ("runAsUser", "runAsGroup", "fsGroup"):
         yield from wrong_id(security.get(field, 0), (*at, field))
-    for place, group in items_at(security, "supplementalGroups", at):
+    for place, group in field_items(security, "supplementalGroups", at):
         yield from wrong_id(group, place)
     for field, choices in _CHOICES.items():
         known = choices if field != "seLinuxChangePolicy" or is_at_least(release, "1.37") else choices[1:]
@@ -47,7 +47,7 @@ def pod_security_problems(spec: Data, path: Path, release: str) -> Problems:
 
 def _sysctls(security: Data, spec: Data, path: Path) -> Problems:
     names: set[str] = set()
-    for place, each in items_at(security, "sysctls", path):
+    for place, each in field_items(security, "sysctls", path):
         name, at = each.get("name", ""), (*place, "name")
         if not name:
             yield missing("name", each, place)

@@ -16,7 +16,7 @@ from jobspec.kubernetes.problems import (
     closest,
     describe,
     excluded,
-    items_at,
+    field_items,
     listed,
     missing,
     name_of,
@@ -45,7 +45,7 @@ def volume_problems(spec: Data, path: Path, release: str) -> Problems:
     If a volume is refused for another reason, its name is still free for another volume.
     """
     taken: dict[str, Any] = {}
-    for at, volume in items_at(spec, "volumes", path):
+    for at, volume in field_items(spec, "volumes", path):
         found = [*_sources(volume, at, release), *_name(volume, taken, at)]
         yield from found
         if not found:
@@ -147,7 +147,7 @@ def _csi(data: Data, path: Path) -> Problems:
 
 def image_volume_problems(spec: Data, path: Path) -> Problems:
     """Yield the problems of image volumes without an image."""
-    for at, volume in items_at(spec, "volumes", path):
+    for at, volume in field_items(spec, "volumes", path):
         if source_of(volume) == "image":
             yield from required(volume["image"], "reference", (*at, "image"), "name the image to mount")
 
@@ -283,7 +283,7 @@ def _files(data: Data, path: Path, needed: tuple[str, ...], content: Rule | None
     *content*: returns the problems of the source of a file's content.
     """
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
-    for at, item in items_at(data, "items", path):
+    for at, item in field_items(data, "items", path):
         for field in needed:
             yield from required(item, field, at)
         yield from file_path_problems(item.get("path", ""), (*at, "path"))
@@ -307,7 +307,7 @@ def _fact(item: Data, path: Path) -> Problems:
 def _projected(data: Data, path: Path) -> Problems:
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     taken: set[str] = set()
-    for at, source in items_at(data, "sources", path):
+    for at, source in field_items(data, "sources", path):
         given = [name for name in _PARTS if name in source]
         for name in given:
             yield from _PARTS[name](source[name], (*at, name))
@@ -328,7 +328,7 @@ def _files_of(name: str, source: Data, path: Path) -> Iterator[tuple[Path, str]]
     """
     if name in ("clusterTrustBundle", "podCertificate"):
         yield from (((*path, field), source[field]) for field in ("path", *_CERTIFICATE_FILES) if source.get(field))
-    yield from (((*at, "path"), item["path"]) for at, item in items_at(source, "items", path) if item.get("path"))
+    yield from (((*at, "path"), item["path"]) for at, item in field_items(source, "items", path) if item.get("path"))
 
 
 def _bundle(data: Data, path: Path) -> Problems:
@@ -478,7 +478,7 @@ def mount_problems(spec: Data, path: Path) -> Problems:
 def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
     devices = {device.get("name") or "": device.get("devicePath") or "" for device in container.get("volumeDevices") or ()}
     taken: dict[str, Any] = {}
-    for at, mount in items_at(container, "volumeMounts", path):
+    for at, mount in field_items(container, "volumeMounts", path):
         name, place = mount.get("name") or "", mount.get("mountPath") or ""
         yield from _volume(mount, volumes, at)
         if not place:
@@ -538,7 +538,7 @@ def _devices(container: Data, volumes: Data, path: Path) -> Problems:
     mounts = {mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or ()}
     names: set[str] = set()
     places: set[str] = set()
-    for at, device in items_at(container, "volumeDevices", path):
+    for at, device in field_items(container, "volumeDevices", path):
         name, place = device.get("name") or "", device.get("devicePath") or ""
         yield from _volume(device, volumes, at)
         if name in volumes and source_of(volumes[name]) not in _CLAIMS:

@@ -16,7 +16,7 @@ from jobspec.go.values import is_given, mapping, number, string_map, structs, te
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.pod import template_metadata_problems, template_problems, with_template
 from jobspec.kubernetes.pods.volumes import claim_template_problems
-from jobspec.kubernetes.problems import describe, excluded, fixed, items_at, missing, named, one_of
+from jobspec.kubernetes.problems import describe, excluded, field_items, fixed, missing, named, one_of
 from jobspec.kubernetes.workloads import selectors
 
 _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
@@ -130,7 +130,7 @@ def _stateful_set_problems(data: Data, old: Data | None, release: str) -> Proble
         yield from named(service, "a Service", bad_label_name, (*_SPEC, "serviceName"))
     yield from selectors.workload_selector(spec)
     yield from _lasting_pods(spec, "StatefulSet")
-    for at, claim in items_at(spec, "volumeClaimTemplates", _SPEC) if is_at_least(release, "1.34") else ():
+    for at, claim in field_items(spec, "volumeClaimTemplates", _SPEC) if is_at_least(release, "1.34") else ():
         yield from _name_of_claim(claim, at)
         yield from claim_template_problems(claim, at, release) if is_new else ()
 

@@ -18,9 +18,9 @@ from jobspec.kubernetes.problems import (
     closest,
     describe,
     excluded,
+    field_items,
     fixed,
     formed,
-    items_at,
     listed,
     missing,
     one_of,
@@ -257,7 +257,7 @@ def failure_policy(spec: Data, path: Path) -> Problems:
     yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
     pod = mapping(spec, "template", "spec")
     containers = [text(each, "name") for field in ("containers", "initContainers") for each in structs(pod, field)]
-    for place, rule in items_at(policy, "rules", at):
+    for place, rule in field_items(policy, "rules", at):
         yield from _failure_rule(rule, place, containers, by_index=is_given(spec, "backoffLimitPerIndex"))
 
 
@@ -271,7 +271,7 @@ def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bo
     if codes is not None:
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
     yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", (*path, "onPodConditions"))
-    for at, condition in items_at(rule, "onPodConditions", path):
+    for at, condition in field_items(rule, "onPodConditions", path):
         yield from formed(text(condition, "type"), "type of a condition", metadata.bad_qualified_name, (*at, "type"))
         yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
@@ -313,7 +313,7 @@ def success_policy(spec: Data, path: Path) -> Problems:
     policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
     yield from required(policy, "rules", at, "it is a list of `succeededIndexes`, `succeededCount` or both")
     yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
-    for place, rule in items_at(policy, "rules", at):
+    for place, rule in field_items(policy, "rules", at):
         yield from _success_rule(rule, number(spec, "completions"), place)
 
 

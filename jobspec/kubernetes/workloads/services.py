@@ -13,7 +13,7 @@ from jobspec.go.formats import is_link_local_multicast, plain_address, sloppy_ad
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
-from jobspec.kubernetes.problems import choice, excluded, fixed, formed, items_at, missing, named, one_of, within
+from jobspec.kubernetes.problems import choice, excluded, field_items, fixed, formed, missing, named, one_of, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def service_problems(data: Data, old: Data | None, release: str) -> Problems:
     kind = kind_of(spec)
     yield from one_of(kind, _TYPES, (*_SPEC, "type"))
     yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec, release)
-    kubelets = [at for at, port in items_at(spec, "ports", _SPEC) if number(port, "port") == _KUBELET and kind == _BALANCER]
+    kubelets = [at for at, port in field_items(spec, "ports", _SPEC) if number(port, "port") == _KUBELET and kind == _BALANCER]
     for at in kubelets if not is_at_least(release, "1.33") else ():
         message = f"before Kubernetes 1.33 a load balancer cannot have the port {_KUBELET}, which is the kubelet's"
         yield excluded((*at, "port"), message, "choose another")
@@ -172,7 +172,7 @@ def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
     """The problems of the ports of a Service of a *kind*."""
     ports = structs(spec, "ports")
     names: set[str] = set()
-    for path, port in items_at(spec, "ports", _SPEC):
+    for path, port in field_items(spec, "ports", _SPEC):
         yield from _name(port, path, names, required=len(ports) > 1)
         names.add(text(port, "name"))
         yield from number_problems(number(port, "port") or 0, (*path, "port"))
@@ -181,7 +181,7 @@ def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
         if is_given(port, "appProtocol"):
             yield from formed(text(port, "appProtocol"), "name of a protocol", bad_qualified_name, (*path, "appProtocol"))
     seen: set[tuple[str, int]] = set()
-    for path, port in items_at(spec, "ports", _SPEC):
+    for path, port in field_items(spec, "ports", _SPEC):
         same = _protocol(port), number(port, "port") or 0
         if same in seen:
             yield Problem("duplicate-item", path, f"another port has the number {same[1]} and the protocol {same[0]}, too")
@@ -269,7 +269,7 @@ def _traffic(data: Data, kind: str, release: str) -> Problems:
     seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
     if affinity == "ClientIP" and seconds is not None:
         yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
-    for path, each in items_at(spec, "externalIPs", _SPEC):
+    for path, each in field_items(spec, "externalIPs", _SPEC):
         found = _address(each, release)
         if found is None:
             yield Problem("wrong-format", path, f'"{each}" is not an IP address such as `10.9.8.7` or `2001:db8::1`')
@@ -292,7 +292,7 @@ def _load_balancer(data: Data, spec: Data, kind: str, release: str) -> Problems:
         name, at = text(spec, "loadBalancerClass"), (*_SPEC, "loadBalancerClass")
         yield from formed(name, "name of a class of load balancers", bad_qualified_name, at)
     bad_padded_range = lambda text: bad_range(text.strip(), release)  # noqa: E731
-    for at, each in items_at(spec, "loadBalancerSourceRanges", _SPEC):
+    for at, each in field_items(spec, "loadBalancerSourceRanges", _SPEC):
         yield from formed(each, "range of addresses", bad_padded_range, at)
     note = string_map(mapping(data, "metadata"), "annotations").get(_RANGES)
     if not items(spec, "loadBalancerSourceRanges") and note is not None:
