@@ -118,6 +118,14 @@ def test_a_later_release_is_judged_by_the_crds_that_come_with_it(tmp_path: Path)
     assert [file["valid"] for file in report["files"]] == [True, True, False]
 
 
+def test_a_kind_of_the_training_operator_is_not_judged_by_an_earlier_release(tmp_path: Path) -> None:
+    crd = run_here("schema", "crd", "PyTorchJob", "-o", "json").stdout
+    (tmp_path / "crd.json").write_text(crd)
+    (tmp_path / "job.yaml").write_text("apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a}\nspec: {tfReplicaSpecs: {}}\n")
+    done = run_here("validate", str(tmp_path / "job.yaml"), "--target", "training-operator=1.10", "--crd", str(tmp_path / "crd.json"))
+    assert "jobspec does not know training-operator 1.10, and no CRD in --crd defines TFJob" in done.stdout
+
+
 def test_a_later_release_without_its_crds_is_an_error_with_the_way_out() -> None:
     done = run_here("validate", "-", "--target", "trainer=2.4")
     assert (done.returncode, done.stderr.strip().endswith("2.3.0; for a later one, give its CRDs with --crd")) == (2, True)
