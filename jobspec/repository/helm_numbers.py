@@ -68,12 +68,13 @@ class _Number(NamedTuple):
 
 
 _APP_VERSION = ("appVersion",)  # the only number in `Chart.yaml` that becomes an image's tag
-_NUMBER = re.compile(r"[-+]?(?:0[xob][\da-f_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:e[-+]?\d+)?)", re.IGNORECASE)
+_ANCHORED = re.compile(r"(?:&\S+\s+)?([-+]?(?:0[xob][\da-f_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:e[-+]?\d+)?))", re.IGNORECASE)
 
 
 def _changed_numbers(path: str, text: str) -> Iterator[tuple[Path, Mark, str, str]]:
     """The numbers of a values file that Go prints in other characters than they are written in."""
     lines = text.split("\n")
+    found: dict[tuple[int, int], tuple[Path, Mark, str, str]] = {}  # an alias has the place of its anchor
     for document in read(text, file=path)[0][:1]:
         for steps, tree in walk(with_marks(document.data, document.marks)):
             mark = tree.mark
@@ -81,9 +82,11 @@ def _changed_numbers(path: str, text: str) -> Iterator[tuple[Path, Mark, str, st
                 continue
             if type(tree.value) not in (int, float) or mark.line != mark.end_line or not 0 < mark.line <= len(lines):
                 continue
-            written = lines[mark.line - 1][mark.column - 1 : mark.end_column - 1]
-            if _NUMBER.fullmatch(written) and (printed := go_float(float(tree.value))) != written:
-                yield steps, mark, written, printed
+            written = _ANCHORED.fullmatch(lines[mark.line - 1][mark.column - 1 : mark.end_column - 1])
+            if written and (printed := go_float(float(tree.value))) != written[1]:
+                place = Mark(path, mark.line, mark.column + written.start(1), mark.line, mark.end_column)
+                found.setdefault((mark.line, mark.column), (steps, place, written[1], printed))
+    yield from found.values()
 
 
 def _quoted(text: str, mark: Mark) -> str:

@@ -808,7 +808,7 @@ def test_a_number_that_helm_writes_in_other_characters_is_reported_in_the_values
     found, _ = _found(folder, "--helm", "job", "-f", "big.yaml")
     assert found == _expected(folder)
     text = run_here("validate", "--helm", "job", "-f", "big.yaml", "-o", "concise", cwd=folder).stdout
-    assert "job/values.yaml:1:54: warning: the number 1.10 becomes `1.1` in `spec.template.spec.containers[0].image`" in text
+    assert "job/values.yaml:1:59: warning: the number 1.10 becomes `1.1` in `spec.template.spec.containers[0].image`" in text
 
 
 @helm
