@@ -86,11 +86,27 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if foresight is None:
             unforeseen.append(given)
         else:
-            rows[at] = rows[at].changed(runs=foresight.runs)
-            for one in foresight.diagnostics:  # a mistake that hits several jobs, such as one in their runtime, is reported once
+            of_update = _of_update(given, known, cluster)
+            rows[at] = rows[at].changed(runs=False if of_update else foresight.runs)
+            # a mistake that hits several jobs, such as one in their runtime, is reported once
+            for one in (*foresight.diagnostics, *of_update):
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
     return file.changed(result=result, unforeseen=unforeseen, asked=index.asked or frozenset())
+
+
+def _of_update(job: Document, known: Sequence[Document], cluster: Cluster) -> list[Diagnostic]:
+    """The diagnostics about an accepted update of a job that its operator cannot carry out; none if an engine recreates the job."""
+    if not cluster.stored:
+        return []
+    from jobspec.outcome.updates import update_outcomes
+    from jobspec.repository.in_build import AppliedFolder
+    from jobspec.repository.recreation import recreation_of
+
+    how = recreation_of(job, AppliedFolder())
+    if how and how.when in ("always", "never"):
+        return []
+    return [job.diagnostic(each) for each in update_outcomes(job, known, cluster.stored, cluster.target)]
 
 
 def _queue_problems(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Diagnostic]:

@@ -9,4 +9,5 @@ DOORS: tuple[str, ...] = (
     "queueing",
     "rendezvous",
     "training_program",
+    "updates",
 )

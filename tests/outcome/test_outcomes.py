@@ -12,14 +12,15 @@ from jobspec.diagnostics.explanations import RULES
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.journey import checking
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.steps import Source
 from jobspec.kubernetes.index import Index
 from jobspec.operators.workloads import is_workload
-from jobspec.world.world import Cluster
-from tests.support.cases import assert_reported, expectations, target_of
+from jobspec.world.world import Cluster, StoredObjects
+from tests.support.cases import assert_reported, expectations, states, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT
 
@@ -30,6 +31,10 @@ def foreseen(path: Path) -> FileResult:
     text = path.read_text()
     pinned = [each for each in read(text, file=str(path))[0] if each.group_kind == CLUSTER]
     cluster = Cluster(target_of(text), closed=path.stem == "closed-world", objects=pinned)
+    if "--- # becomes" in text:
+        before, after = states(text)
+        cluster = cluster.updating(StoredObjects(read(before, file=str(path))[0]))
+        return foresee(checking.checked(Source(str(path), after), (), cluster), cluster).result
     return foresee(checked(path, cluster), cluster).result
 
 

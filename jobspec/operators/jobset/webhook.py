@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from jobspec.diagnostics.places import Data
+
 
 _JOBS: Path = ("spec", "replicatedJobs")
 
@@ -114,6 +116,23 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in each] for each in stored)
     if jobs != jobs_before and encode_as_go(jobs, of_jobs) != encode_as_go(jobs_before, of_jobs):
         yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "create a new JobSet")
+
+
+def frozen_changes(now: Data, before: Data, target: Target) -> list[str]:
+    """Return the fields of pods that differ between two specs of a JobSet, and that not even a suspended JobSet can change."""
+    of_jobs = shapes.part(*JOBSET, target, _JOBS)
+    stored = (filled(spec.get("replicatedJobs") or [], of_jobs) for spec in (now, before))
+    jobs, jobs_before = (encode_as_go([_frozen(job, suspended=True) for job in each], of_jobs) for each in stored)
+    if jobs == jobs_before:
+        return []
+    new, old = ({job["name"]: mapping(job, "template", "spec", "template", "spec") for job in each} for each in (jobs, jobs_before))
+    found = (
+        field
+        for name in new.keys() & old.keys()
+        for field in sorted(new[name].keys() | old[name].keys())
+        if new[name].get(field) != old[name].get(field)
+    )
+    return list(dict.fromkeys(found)) or ["replicatedJobs"]
 
 
 def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""Updates that the server takes and the operator cannot carry out: a TrainJob whose JobSet exists, and cannot be changed as the job asks.
+
+Follows `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0: while a job is suspended, and when
+it resumes, its JobSet is applied again.
+"""
+
+from __future__ import annotations
+
+from jobspec.apis.kinds import JOBSET, RUNTIMES, TRAINJOB
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.rules import Finding
+from jobspec.documents.marked_tree import of_kind
+from jobspec.go.values import mapping
+from jobspec.kubernetes.problems import listed
+from jobspec.operators.expansion import expand
+from jobspec.operators.jobset.webhook import frozen_changes
+from jobspec.operators.trainer.runtimes import PATCH_FIELDS
+from jobspec.operators.workloads import is_suspended, released
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.places import Data
+    from jobspec.documents.document import Document
+    from jobspec.world.world import StoredObjects
+
+
+def update_outcomes(job: Document, context: Sequence[Document], stored: StoredObjects, target: Target) -> Iterator[Finding]:
+    """Yield what becomes of an accepted update of a TrainJob. *context*: the runtimes that the job may refer to."""
+    old = stored.of(job) if job.group_kind == TRAINJOB else None
+    if not old or not is_suspended(old):  # of a job that runs, the webhook refuses the update
+        return
+    field = next((each for each in PATCH_FIELDS if job.data["spec"].get(each) != mapping(old.data, "spec").get(each)), "")
+    if not field:
+        return
+    before = [stored.of(each) or each if each.group_kind in RUNTIMES else each for each in context]
+    made, now = (_jobset(*each, target) for each in ((old, before), (job, before)))
+    changed = frozen_changes(now, made, target) if made and now else []
+    if changed:
+        at = ("spec", field) if job.data["spec"].get(field) is not None else ("metadata", "name")
+        effect = "the job stays suspended" if is_suspended(job) else "the job never resumes"
+        message = f"{effect}: JobSet refuses to change {listed(changed)} of its pods"
+        hint = "delete the job and create it again; only labels, node selector, tolerations and scheduling gates can change"
+        yield Finding(at, message, hint, rule="jobset-not-updated")
+
+
+def _jobset(job: Document, context: Sequence[Document], target: Target) -> Data:
+    """Return the spec of the JobSet that the trainer makes of a job; empty if it makes none."""
+    try:
+        expansion = expand(released(job), context, target, first_and_last_only=True, skip_server_checks=True)
+    except JobspecError:
+        return {}
+    return next((mapping(each.data(), "spec") for each in of_kind(expansion.objects, JOBSET[1])), {})
