@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, JOB, JOBSET, TRAINJOB
-from jobspec.diagnostics.places import Key, items_at
+from jobspec.apis.kinds import APPLICATION, JOB, JOBSET, TRAINJOB, GroupKind
+from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping
 from jobspec.lint.linted import LintedDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.diagnostics.places import Path
     from jobspec.documents.document import Document
 
 #: Kinds of which a change, as jobs are changed, is one of an immutable field.
 _IMMUTABLE = (JOB, JOBSET, TRAINJOB)
 _HINT = "write `Force=true,Replace=true` at the job: it is deleted and recreated"
+
+#: Where the kinds of Argo CD have an Application.
+_APPLICATIONS: dict[GroupKind, Path] = {APPLICATION: (), ("argoproj.io", "ApplicationSet"): ("spec", "template")}
 
 
 def replace_without_force(document: LintedDocument) -> Iterator[Finding]:
@@ -31,8 +35,8 @@ def replace_without_force(document: LintedDocument) -> Iterator[Finding]:
     """
     if document.given.group_kind in _IMMUTABLE and mapping(document.given.data, "metadata", "annotations"):
         yield from _at_job(document)
-    if document.given.group_kind == APPLICATION:
-        yield from _at_application(document)
+    if document.given.group_kind in _APPLICATIONS:
+        yield from _at_application(document, _APPLICATIONS[document.given.group_kind])
 
 
 def _at_job(document: LintedDocument) -> Iterator[Finding]:
@@ -43,15 +47,16 @@ def _at_job(document: LintedDocument) -> Iterator[Finding]:
         yield Finding(at, f"`Replace=true` without `Force=true`: the server refuses a changed {document.given.kind}", _HINT)
 
 
-def _at_application(document: LintedDocument) -> Iterator[Finding]:
+def _at_application(document: LintedDocument, place: Path) -> Iterator[Finding]:
     from jobspec.repository.engines import options_of
 
-    if "Replace=true" not in options_of(document.given):
+    application = document.given.changed(value_at(document.given.data, place))
+    if "Replace=true" not in options_of(application):
         return
-    jobs = [each for kind in _IMMUTABLE for each in document.documents.of_kind(kind) if _applies(document.given, each)]
+    jobs = [each for kind in _IMMUTABLE for each in document.documents.of_kind(kind) if _applies(application, each)]
     if jobs:
         message = f"`Replace=true` without `Force=true`: the server refuses a changed {jobs[0].kind}, such as `{jobs[0].name}`"
-        options = items_at(document.given.data, ("spec", "syncPolicy", "syncOptions"))
+        options = items_at(document.given.data, (*place, "spec", "syncPolicy", "syncOptions"))
         yield Finding(next(path for path, option in options if option == "Replace=true"), message, _HINT)
 
 

@@ -1,7 +1,7 @@
 """Updates that the server takes and the operator cannot carry out: a TrainJob whose JobSet exists, and cannot be changed as the job asks.
 
 Follows `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0: while a job is suspended, and when
-it resumes, its JobSet is applied again.
+it resumes, its JobSet is applied again, of the live runtime, and from 2.3 on of the runtime as it was at the job's creation.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from jobspec.go.values import mapping
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import expand
 from jobspec.operators.jobset.webhook import frozen_changes
+from jobspec.operators.trainer.objects import snapshot_name
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
 from jobspec.operators.workloads import is_suspended, released
 
@@ -33,13 +34,14 @@ def update_outcomes(job: Document, context: Sequence[Document], stored: StoredOb
     if not old or not is_suspended(old):  # of a job that runs, the webhook refuses the update
         return
     field = next((each for each in PATCH_FIELDS if job.data["spec"].get(each) != mapping(old.data, "spec").get(each)), "")
-    if not field:
-        return
     before = [stored.of(each) or each if each.group_kind in RUNTIMES else each for each in context]
-    made, now = (_jobset(*each, target) for each in ((old, before), (job, before)))
+    after = before if snapshot_name(job.name, target) else context
+    if not field and all(one.data == other.data for one, other in zip(before, after, strict=True)):
+        return
+    made, now = (_jobset(*each, target) for each in ((old, before), (job, after)))
     changed = frozen_changes(now, made, target) if made and now else []
     if changed:
-        at = ("spec", field) if job.data["spec"].get(field) is not None else ("metadata", "name")
+        at = ("spec", field) if job.data["spec"].get(field) is not None else ("metadata", "name") if field else ("spec", "runtimeRef")
         effect = "the job stays suspended" if is_suspended(job) else "the job never resumes"
         message = f"{effect}: JobSet refuses to change {listed(changed)} of its pods"
         hint = "delete the job and create it again; only labels, node selector, tolerations and scheduling gates can change"
