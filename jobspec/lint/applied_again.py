@@ -62,7 +62,7 @@ def patches_lost_in_apply(job: LintedJob) -> Iterator[Finding]:
     if not patches or not has_runtime_patches(target["trainer"]) or not _writes_patches(job):
         return
     if job.can_be_synced and not job.documents.is_applied_by_server(job.given):
-        message = "client-side apply of this file again removes the entry that Kueue adds to this list"
+        message = "a later client-side apply removes the entry that Kueue adds to this list"
         hint = "apply with --server-side (Argo CD: `ServerSideApply=true`), or write the patches into the runtime"
         yield Finding(("spec", "runtimePatches"), message, hint)
 

@@ -49,7 +49,7 @@ class LostInApply(Record):
     @property
     def message(self) -> str:
         """Say which later apply is refused, and why."""
-        which = "each later apply of this file" if self.on_server else "client-side apply of this file again"
+        which = "each later apply" if self.on_server else "a later client-side apply"
         place = self.field.partition("[")[0]
         why = f"a policy adds to `{place}` at CREATE alone" if self.by_policy else f"JobSet's defaults in `{place}` are lost"
         return f"{which} is refused: {why}"
