@@ -24,7 +24,7 @@ from tests.support.cases import assert_reported, expectations, states, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT
 
-CASES = sorted((ROOT / "tests" / "cases" / "outcome").glob("*.yaml"))
+CASES = sorted(path for folder in ("outcome", "outcome-updates") for path in (ROOT / "tests" / "cases" / folder).glob("*.yaml"))
 
 
 def foreseen(path: Path) -> FileResult:
