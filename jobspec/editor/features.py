@@ -34,7 +34,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
-from jobspec.operators.workloads import QUEUE, takes_overlays
+from jobspec.operators.workloads import QUEUE, is_workload, takes_overlays
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
@@ -134,7 +134,7 @@ class ClientView:
     def jobs(self, name: str) -> list[LintedJob]:
         """The jobs of a file with their pods; without the jobs that cannot be expanded."""
         cluster = self.snapshot.cluster
-        found = [each for each in self.documents(name) if takes_overlays(each)]
+        found = [each for each in self.documents(name) if is_workload(each)]
         if not found:
             return []
         others = [each for each in self.all_documents() if each.file != name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobspec.apis.kinds import TRAINJOB
 from jobspec.diagnostics.problems import remove
 from jobspec.diagnostics.rules import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
@@ -14,6 +15,7 @@ from jobspec.programs.command_lines import JAX, OF_LAUNCHERS, RANKS, TORCH, refe
 from jobspec.programs.shells import Script, is_name
 
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
+_RANKS_OF_PODS = ("RANK", "NODE_RANK", "PET_NODE_RANK", "JAX_PROCESS_ID")
 
 
 def overridden_variable(job: LintedJob) -> Iterator[Finding]:
@@ -78,7 +80,7 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
 
 
 def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
-    """A TrainJob sets a rank by hand: the same one in every pod.
+    """A job sets a rank by hand: the same one in every pod.
 
     Why: one value for all pods makes all of them rank 0, or whatever is set there; torchrun sets these variables for each process, and
     replaces the job's.
@@ -89,9 +91,10 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
     """
-    for container in job.training_containers if job.training_pods > 1 else ():
-        for name, each in container.variables:
-            if name in _RANKS and each.mark.line and each.get("value"):
+    ranks = _RANKS if job.given.group_kind == TRAINJOB else _RANKS_OF_PODS
+    for container in job.training_containers if job.training_pods > 1 and not job.is_pytorchjob else ():
+        for name, each in container.variables if container.role.count > 1 else ():
+            if name in ranks and each.mark.line and each.get("value") and not references(text(each, "value")):
                 message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
                 yield Finding(each, message, "start the program with torchrun, which sets it")
 
@@ -172,5 +175,5 @@ ENVIRONMENT_RULES = (
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
     Rule(undefined_variable, "warning", reads=["$"]),
     Rule(variable_before_definition, "warning", reads=["$("]),
-    Rule(hardcoded_rank, "warning", sees="TrainJob", reads=_RANKS),
+    Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),
 )

@@ -1,4 +1,4 @@
-"""Signs that a container trains, for kinds of jobs that run programs of all sorts: a launcher, accelerators, an address to meet at.
+"""Signs that a container trains, for kinds of jobs that run programs of all sorts: a launcher, accelerators, an address, a name.
 
 A Job may be a backup or a migration of a database. Only where one of these signs is there, it is looked at as training.
 """
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+#: Words in the names of programs that train.
+_TRAINS = frozenset(("train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning", "sft"))
 #: The variables that say how processes of training meet. A program that does not train has no use for them.
 _MEETING = RANKS_OF_LAUNCHERS | {*TORCH}
 
@@ -32,7 +34,7 @@ def training_containers(pods: Mapping[str, tuple[MarkedTree, int]], *, is_queued
 def _training_container(pod: MarkedTree, count: int) -> str:
     """The container of a pod that trains, by the strongest sign; empty where none does."""
     containers = items(pod.get("spec", "containers"))
-    signs: tuple[Callable[[MarkedTree], bool], ...] = (_starts_launcher, _asks_for_accelerators, _has_meeting_place)
+    signs: tuple[Callable[[MarkedTree], bool], ...] = (_starts_launcher, _asks_for_accelerators, _has_meeting_place, _is_named_so)
     found = next((each for sign in signs for each in containers if sign(each)), None)
     return _first(pod) if found is None and count > 1 and _has_host_name(pod) else text(found, "name")
 
@@ -52,9 +54,21 @@ def _first(pod: MarkedTree) -> str:
 
 
 def _starts_launcher(container: MarkedTree) -> bool:
-    """Whether the command line of a container has the name of a launcher, in a script of a shell too."""
+    """Whether the command line of a container has the name of a launcher."""
+    return any(each in LAUNCHERS for each in _programs(container))
+
+
+def _is_named_so(container: MarkedTree) -> bool:
+    """Whether Python runs a file or a module such as `train.py` or `finetune_model`."""
+    names = _programs(container)
+    has_python = any(each.startswith("python") for each in names)
+    return has_python and any(part in _TRAINS for each in names for part in each.replace("-", "_").replace(".", "_").split("_"))
+
+
+def _programs(container: MarkedTree) -> list[str]:
+    """The words of a command line, without folders; those of a shell's script each on its own."""
     words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]
-    return any(file_name(part.strip("\"'();&|")) in LAUNCHERS for word in words for part in word.split())
+    return [file_name(part.strip("\"'();&|")) for word in words for part in word.split()]
 
 
 def _asks_for_accelerators(container: MarkedTree) -> bool:

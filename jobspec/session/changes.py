@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from jobspec.apis.kinds import GENERATING_KINDS, MOUNTED_KINDS, POLICY_KINDS, WEBHOOK_LOOKUPS, group_kind
 from jobspec.diagnostics.results import FileResult
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 from jobspec.session.found import Found
 from jobspec.session.git import git
 from jobspec.session.reading import reader
@@ -60,7 +60,7 @@ def referring(changed: Sequence[FileResult], read: Callable[[str], str]) -> Call
     pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(names)})(?![\w.-])") if names else None
 
     def refers(result: FileResult) -> bool:
-        if decides and any(map(takes_overlays, result.documents)):
+        if decides and any(map(is_workload, result.documents)):
             return True
         return pattern is not None and any(row.kind for row in result.documents) and pattern.search(read(result.path)) is not None
 

@@ -21,7 +21,7 @@ from jobspec.journey.journey import Journey, travel
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import LoadedFile, Manifests
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 from jobspec.project.rendering import objects_of
 from jobspec.server import asking, local
 from jobspec.server.api_server import ApiServer, ServerAnswer, difference
@@ -121,7 +121,7 @@ def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answe
 def _with_pods_problems(result: FileResult, problems: Sequence[Diagnostic]) -> FileResult:
     """A file's result with what is said of the pods of its jobs; a job whose pods are refused will not run."""
     refused = {each.document for each in problems if each.severity == "error"}
-    rows = [row.changed(runs=False) if row.index in refused and takes_overlays(row) else row for row in result.documents]
+    rows = [row.changed(runs=False) if row.index in refused and is_workload(row) else row for row in result.documents]
     return FileResult(result.path, rows, [*result.diagnostics, *problems])
 
 
