@@ -25,6 +25,7 @@ from jobspec.kubernetes.metadata import generated_name
 from jobspec.operators.made import (
     MINUTES,
     RANDOM,
+    TIME,
     UID,
     Expansion,
     api_server,
@@ -53,6 +54,7 @@ RETRIES = 6
 """The `backoffLimit` of a Job that does not say it."""
 _LABEL = "batch.kubernetes.io"
 _FAILURES = "batch.kubernetes.io/job-index-failure-count"
+_SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _CONTROLLER = "kubernetes.io/job-controller"
 _FINALIZER = "batch.kubernetes.io/job-tracking"
 _LONGEST_PREFIX = 63 - 5
@@ -85,7 +87,8 @@ def _job_of_run(cron_job: MarkedTree, mark: Mark) -> MarkedTree:
     metadata = {
         "name": name.with_value(f"{name.value}-{MINUTES}"),
         "namespace": cron_job.value["metadata"].value["namespace"],
-        **{field: each for field in ("labels", "annotations") if (each := own.get(field))},
+        **({"labels": labels} if (labels := own.get("labels")) else {}),
+        "annotations": with_fields(own.get("annotations") or MarkedTree({}, mark), {_SCHEDULED: set_by(mark, TIME)}),
         "ownerReferences": owner_references(mark, "batch/v1", "CronJob", name),
     }
     return set_by(mark, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template.value["spec"]})

@@ -128,7 +128,15 @@ MINUTES = "<minutes>"
 """What stands for a time in minutes since 1970, by which a CronJob numbers its Jobs."""
 NAMESPACE = "default"
 """Where an object is that names no namespace."""
-_MADE_UP = {RANDOM: "x" * 5, UID: "00000000-0000-0000-0000-000000000000", SHA1: "0" * 40, MINUTES: "0" * 8}
+TIME = "<time>"
+"""What stands for a moment."""
+_MADE_UP = {
+    RANDOM: "x" * 5,
+    UID: "00000000-0000-0000-0000-000000000000",
+    SHA1: "0" * 40,
+    MINUTES: "0" * 8,
+    TIME: "1970-01-01T00:00:00Z",
+}
 
 
 def stored(document: Document, target: Target) -> MarkedTree:

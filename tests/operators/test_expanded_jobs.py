@@ -53,6 +53,7 @@ def test_a_cron_job_makes_a_job_for_each_run() -> None:
     job, pod = expand(quick_yaml.load(manifest)).objects
     assert (job["kind"], job["metadata"]["name"], job["metadata"]["labels"]) == ("Job", "tune-<minutes>", {"team": "a"})
     assert job["metadata"]["ownerReferences"][0]["kind"] == "CronJob"
+    assert job["metadata"]["annotations"] == {"batch.kubernetes.io/cronjob-scheduled-timestamp": "<time>"}
     assert pod["metadata"]["name"] == "tune-<minutes>-<random>"
 
 
