@@ -223,14 +223,16 @@ def _has_volume_at(container: LintedContainer, path: str) -> bool:
 
 
 def _shared_claims(job: LintedJob) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
-    """Each claim of the files that pods of the job mount: the claim, the volume, the number of pods with it, whether it is only read."""
+    """Each claim of the files that pods of the job mount: claim, volume, the number of pods with it at once, whether it is only read."""
     named = ((text(each, "persistentVolumeClaim", "claimName"), each, role) for role in job.roles for each in volumes_of(role))
-    found = gathered((name, (volume, role.count, _only_reads(job, role, volume))) for name, volume, role in named if name)
+    found = gathered((name, (volume, role, _only_reads(job, role, volume))) for name, volume, role in named if name)
     for name, uses in found.items():
         claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name)
+        later = [role.count for _, role, _ in uses if role.starts_later]
+        pods = max(sum(role.count for _, role, _ in uses if not role.starts_later), *later, 0)
         for volume, _, read_only in uses if claim else ():
             assert claim
-            yield claim, volume, sum(pods for _, pods, _ in uses), read_only
+            yield claim, volume, pods, read_only
 
 
 def _only_reads(job: LintedJob, role: ExpandedRole, volume: MarkedTree) -> bool:

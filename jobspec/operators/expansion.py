@@ -122,9 +122,11 @@ MAKERS: Mapping[GroupKind, Maker] = {
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "name", "pod_tree", "pods", "together", "training")
+    __slots__ = ("count", "name", "pod_tree", "pods", "starts_later", "together", "training")
 
-    def __init__(self, name: str, pods: Sequence[ExpandedPod], training: str, count: int, *, together: bool = True) -> None:
+    def __init__(
+        self, name: str, pods: Sequence[ExpandedPod], training: str, count: int, *, together: bool = True, starts_later: bool = False
+    ) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job; of a Job, its own name."""
         self.pods = pods
@@ -137,6 +139,8 @@ class ExpandedRole:
         """The name of the container that trains; empty where the role does not train, such as an initializer."""
         self.together = together
         """Whether its pods wait for each other, and for those of other such roles; else one may run after the other."""
+        self.starts_later = starts_later
+        """Whether its pods come when those of other roles have ended."""
 
     def training_container(self) -> MarkedTree | None:
         """The container that trains, in the first pod; None where there is none."""
@@ -194,6 +198,7 @@ class ExpandedJob:
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
                 together=self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
+                starts_later=name in following,
             )
             for name, pods in by_role.items()
         ]
@@ -203,9 +208,10 @@ class ExpandedJob:
         return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
-        """The replicated jobs of a JobSet that may start when others have ended."""
-        jobs = structs(self.job.data, "spec", "replicatedJobs") if self.job.group_kind == kinds.JOBSET else []
-        return {str(each.get("name")) for each in jobs if each.get("dependsOn")}
+        """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
+        made = [each.data() for each in self.of_kind("JobSet")] or [self.job.data] * (self.job.group_kind == kinds.JOBSET)
+        jobs = [each for one in made for each in structs(one, "spec", "replicatedJobs")]
+        return {str(each.get("name")) for each in jobs if any(one.get("status") == "Complete" for one in structs(each, "dependsOn"))}
 
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
