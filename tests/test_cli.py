@@ -81,7 +81,10 @@ def test_a_folder_is_walked_in_order_and_dot_folders_are_left_out(tmp_path: Path
 def test_a_named_file_that_is_no_manifest_is_an_error_unless_it_may_be_skipped(tmp_path: Path) -> None:
     write(tmp_path, {"compose.yaml": COMPOSE, "job.yaml": JOB})
     done = run_here("validate", "compose.yaml", "job.yaml", cwd=tmp_path)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"2 documents: 1 valid, 1 invalid, 1 error {RELEASES}")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        1,
+        f"2 documents: 1 valid, 1 invalid (1 not checked for schema, admission and outcome), 1 error {RELEASES}",
+    )
     done = run_here("validate", "--skip-unknown", "compose.yaml", "job.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped (1 not a manifest) {RELEASES}\n")
 
@@ -110,9 +113,10 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
     (file,) = report["files"]
     (problem,) = file["diagnostics"]
     assert (file["path"], file["valid"]) == ("job.yaml", False)
+    job = {"index": 1, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "status": "invalid", "runs": False}
     assert file["documents"] == [
         {"index": 0, "apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "status": "valid", "runs": None},
-        {"index": 1, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "status": "invalid", "runs": False},
+        {**job, "notReached": ["admission", "outcome"]},
     ]
     assert problem.pop("message") and problem.pop("hint")
     assert problem == {
@@ -121,7 +125,8 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
         "document": 1, "line": 15, "column": 7, "endLine": 15, "endColumn": 14, "layer": "",
     }  # fmt: skip
     assert report["target"] == {"training-operator": "1.9.4", "trainer": "2.3.0"}
-    assert report["summary"] == {"documents": 2, "valid": 1, "invalid": 1, "partly": 0, "skipped": 0, "willNotRun": 0}
+    counts = {"documents": 2, "valid": 1, "invalid": 1, "partly": 0, "skipped": 0, "willNotRun": 0}
+    assert report["summary"] == {**counts, "notReached": {"admission": 1, "outcome": 1}}
 
 
 def test_the_target_stands_in_every_report(tmp_path: Path) -> None:
@@ -362,7 +367,7 @@ def test_a_job_that_an_overlay_does_not_fit_is_counted_as_invalid(tmp_path: Path
     (tmp_path / "job.yaml").write_text(JOB.replace("name: pytorch", "name: trainer"))
     done = run_here("validate", "job.yaml", "--overlay", "gpu-nccl", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stdout.endswith(f"\n1 document: 1 invalid, 1 error {RELEASES}\n")
+    assert done.stdout.endswith(f"\n1 document: 1 invalid (1 not checked for admission and outcome), 1 error {RELEASES}\n")
 
 
 def test_a_mistake_in_an_overlay_is_reported_once_for_all_roles(tmp_path: Path) -> None:

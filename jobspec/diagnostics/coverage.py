@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.results import STATUSES
-from jobspec.diagnostics.wording import counted, severity_counts, shortened
+from jobspec.diagnostics.results import CHECKS, STATUSES, UNBUILT
+from jobspec.diagnostics.wording import counted, enumerated, severity_counts, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics.results import DocumentResult, FileResult
+    from jobspec.diagnostics.results import DocumentResult, FileResult, Status
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:
@@ -53,9 +53,11 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     counts = count(files)
     lost = counts["willNotRun"]
     counts["valid"] -= lost
-    shown = {"valid": "", "invalid": "", "partly": "; ".join(_reasons_of_partly(files)), "skipped": ", ".join(_reasons(files))}
+    shown = {status: [*_stages_not_reached(files, status)] for status in STATUSES}
+    shown["partly"] = [*_reasons_of_partly(files), *shown["partly"]]
+    shown["skipped"] = [", ".join(_reasons(files))]
     parts = [
-        f"{counts[status]} {_WORDS.get(status, status)}" + f" ({shown[status]})" * bool(shown[status])
+        f"{counts[status]} {_WORDS.get(status, status)}" + f" ({'; '.join(shown[status])})" * any(shown[status])
         for status in STATUSES
         if counts[status]
     ]
@@ -75,7 +77,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
 
 
 _WORDS = {"partly": "partly checked"}
-_CHART = "Helm chart file"
+_CHART, _OF_CHART = "Helm chart file", "Chart.yaml"
 
 
 def _reasons(files: Sequence[FileResult]) -> list[str]:
@@ -86,7 +88,7 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
     rows = [row for each in files for row in each.documents]
     known = [row.reason for row in rows if row.reason and row.status == "skipped"]
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
-    parts = [f"{each}: check {'it' if each.startswith('1 ') else 'them'} with --helm" if _CHART in each else each for each in parts]
+    parts = [f"{each}: not rendered, use --helm" if _CHART in each else each for each in parts]
     others = sum(row.status == "skipped" and not row.reason and not (row.kind and row.api_version) for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
     by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])
@@ -105,10 +107,39 @@ def _reasons_of_partly(files: Sequence[FileResult]) -> Iterator[str]:
         yield f"{shortened([f'{len(same)} {kind}' for kind, same in kinds])}: {reason}"
 
 
+def _stages_not_reached(files: Sequence[FileResult], status: Status) -> Iterator[str]:
+    """Yield the stages that documents of a status did not reach, with the number of documents, the most frequent first."""
+    rows = [row for each in files for row in each.documents if row.status == status and row.not_reached]
+    for stages, alike in sorted(grouped(rows, lambda row: row.not_reached).items(), key=lambda each: -len(each[1])):
+        yield f"{len(alike)} not checked for {enumerated(stages)}"
+
+
 def summary(files: Sequence[FileResult]) -> dict[str, Any]:
-    """Return the counts of a report, and the unknown kinds among skipped documents."""
-    kinds = unknown_kinds(files)
-    return {**count(files), **({"unknownKinds": kinds} if kinds else {})}
+    """Return the counts of a report, and what was not checked.
+
+    That are the unknown kinds among skipped documents, the stages that documents did not reach, and the builds that were not made.
+    """
+    missed = [stage for each in files for row in each.documents for stage in row.not_reached]
+    lists = {
+        "unknownKinds": unknown_kinds(files),
+        "notReached": {stage: missed.count(stage) for stage in CHECKS if stage in missed},
+        "notBuilt": _not_built(files),
+    }
+    return count(files) | {name: found for name, found in lists.items() if found}
+
+
+def _not_built(files: Sequence[FileResult]) -> list[dict[str, Any]]:
+    """Return the builds that were not made: what was to be built, why it was not, and the number, the most frequent first."""
+    rows = [(each.path, row.reason) for each in files for row in each.documents if row.status == "skipped"]
+    builds = [reason.removeprefix(UNBUILT).partition(": ") for _, reason in rows if reason.startswith(UNBUILT)]
+    found = [(what, why) for what, _, why in builds]
+    charts = [path.removesuffix(_OF_CHART) for path, reason in rows if reason == _CHART and path.endswith(_OF_CHART)]
+    inner = {each for each in charts for around in charts if each != around and each.startswith(around)}
+    found += [("Helm chart", "not rendered without --helm") for each in charts if each not in inner]
+    return [
+        {"build": what, "reason": why, "builds": len(alike)}
+        for (what, why), alike in sorted(grouped(found, lambda each: each).items(), key=lambda each: -len(each[1]))
+    ]
 
 
 def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.explanations import Stage
 
-    #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.
+    #: `partly`: the kind's structure or metadata alone was checked, or the build was not made that changes the document;
+    #: `skipped`: no verdict was asked for, or none could be had.
     Status = Literal["valid", "invalid", "partly", "skipped"]
 
 
 STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
+CHECKS: tuple[Stage, ...] = ("schema", "admission", "outcome")
+UNBUILT = "unbuilt "
+"""The beginning of the reason why a file is skipped, if it says how to build others and the build is not made."""
 
 
 class DocumentResult(Record):
@@ -42,6 +47,17 @@ class DocumentResult(Record):
     """Whether a training job will run; None where that is not known, or was not checked."""
     reason: str = ""
     """Why it is skipped, or checked partly; empty where it is no manifest, or of a kind that is not known."""
+    not_reached: Sequence[Stage] = ()
+    """The stages of the check that it did not come to, in their order."""
+
+    def stopped_before(self, *stages: Stage) -> DocumentResult:
+        """Return the result of a document that did not come to some stages."""
+        missed = {*self.not_reached, *stages}
+        return self.changed(not_reached=tuple(each for each in CHECKS if each in missed))
+
+    def with_outcome(self, *, runs: bool | None) -> DocumentResult:
+        """Return the result of a job of which the outcome was checked."""
+        return self.changed(runs=runs, not_reached=tuple(each for each in self.not_reached if each != "outcome"))
 
     def moved(self, index: int) -> DocumentResult:
         """Return the result for another document."""
@@ -56,6 +72,7 @@ class DocumentResult(Record):
         """Return the document as the JSON report has it."""
         said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
         said |= {"status": self.status, "runs": self.runs, **({"reason": self.reason} if self.reason else {})}
+        said |= {"notReached": list(self.not_reached)} if self.not_reached else {}
         return said if self.diff is None else {**said, "diff": self.diff}
 
 

@@ -48,3 +48,8 @@ def counted(number: int, what: str) -> str:
 def shortened(names: Sequence[str], most: int = 3) -> str:
     """Write the first names, and the number of the others: `a, b, c and 2 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Write all names: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

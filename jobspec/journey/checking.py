@@ -88,7 +88,8 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
         return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
     if has_error(applied.diagnostics):
-        settled = [result_of(row, "invalid") if takes_overlays(row) else row for row in base.result.documents]
+        refused = [result_of(row, "invalid").stopped_before("admission") for row in base.result.documents]
+        settled = [wrong if takes_overlays(row) else row for row, wrong in zip(base.result.documents, refused, strict=True)]
         return manifests.changed(documents=base.documents, diagnostics=applied.diagnostics, settled=settled)
     return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
 
@@ -125,7 +126,7 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Ch
             pending.append((each, objects))
     for index in broken - rows.keys():
         if index is not None:
-            rows[index] = [DocumentResult(index, "invalid")]
+            rows[index] = [DocumentResult(index, "invalid").stopped_before("schema", "admission")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     given = [each.seen for each in judged if each.can_be_looked_up]
     shared = [each for each in given if cluster.complete.every or _is_asked_for(each)]
@@ -158,9 +159,10 @@ def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
         part = _part_of_object(judged) if skip_unknown and judged.diagnostics else ""
         if part:
             return result_of(document, "skipped", reason=part)
-        return result_of(document, judged.status, reason=judged.by_server.reason if judged.status == "partly" else "")
+        row = result_of(document, judged.status, reason=judged.by_server.reason if judged.status == "partly" else "")
+        return row.stopped_before("admission") if judged.by_server.status == "invalid" else row
     if not skip_unknown or judged.by_server.near_miss:
-        return result_of(document, "invalid")
+        return result_of(document, "invalid").stopped_before("schema", "admission")
     is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS
     return result_of(document, "skipped", reason="kustomization" if is_kustomization else "")
 

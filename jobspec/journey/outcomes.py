@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from jobspec.diagnostics.results import DocumentResult
     from jobspec.journey.steps import Checked
     from jobspec.journey.worlds import Worlds
     from jobspec.kubernetes.index import Index
@@ -37,12 +38,21 @@ def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> lis
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:
     """A file with what becomes of its jobs, as far as its own documents and the cluster say; to be done before `resolve`."""
+    result = file.result
+    if any(map(_is_undecoded, result.documents)):
+        rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]
+        file = file.changed(result=FileResult(result.path, rows, result.diagnostics, ignored=result.ignored))
     jobs = [each for each in file.documents if is_workload(each) or each.group_kind in KINDS]
     if not jobs:
         return file
     refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
     context = [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and document_key(each) not in refused]
     return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
+
+
+def _is_undecoded(row: DocumentResult) -> bool:
+    """Whether a document could not be decoded, so that it may be a job."""
+    return row.status == "invalid" and not row.kind
 
 
 def foresee_rest(files: Sequence[Checked], worlds: Worlds) -> list[Checked]:
@@ -79,15 +89,16 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             found.update(((one.rule, str(one.mark), one.message), one) for one in said)
             continue
         if rows[at].status != "valid":
-            rows[at] = rows[at].changed(runs=False)
+            rows[at] = rows[at].changed(runs=False if rows[at].status == "invalid" else None).stopped_before("outcome")
             continue
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
         foresight = foresee_job(job, known, cluster, index, is_reviewed=not file.settled)
         if foresight is None:
             unforeseen.append(given)
+            rows[at] = rows[at].stopped_before("outcome")
         else:
             of_update = _of_update(given, known, cluster)
-            rows[at] = rows[at].changed(runs=False if of_update else foresight.runs)
+            rows[at] = rows[at].with_outcome(runs=False if of_update else foresight.runs)
             # a mistake that hits several jobs, such as one in their runtime, is reported once
             for one in (*foresight.diagnostics, *of_update):
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)

@@ -6,7 +6,7 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.results import DocumentResult, FileResult
-from jobspec.documents.document import Document, result_of
+from jobspec.documents.document import Document
 from jobspec.world.judging import policies_for, reviewed
 from jobspec.world.names import names_of
 
@@ -88,7 +88,8 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     runs = None if status == "valid" else False
     identity = document_key(before.document)
     reason = after.by_server.reason if status == "partly" else ""
-    rows = [result_of(row, status, runs=runs, reason=reason) if document_key(row) == identity else row for row in result.documents]
+    new = {"status": status, "runs": runs, "reason": reason, "diff": None}
+    rows = [row.changed(**new) if document_key(row) == identity else row for row in result.documents]
     return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
 
 

@@ -76,7 +76,8 @@ def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> Documen
     runs = False if any(each.runs is False for each in several) else worst.runs
     shown = [each.diff for each in several if each.diff is not None]
     of = row if row.kind else worst
-    return result_of(of, worst.status, diff="".join(shown) if shown else None, runs=runs, reason=worst.reason)
+    combined = result_of(of, worst.status, diff="".join(shown) if shown else None, runs=runs, reason=worst.reason)
+    return combined.stopped_before(*worst.not_reached)
 
 
 def _in_builds(roots: Sequence[str]) -> str:

@@ -64,6 +64,8 @@ class InBuild:
     """Whether such a kustomization may have comments that ignore findings."""
     is_built: bool = False
     """Whether it is a manifest that is judged by what is built of it."""
+    unbuilt: str = ""
+    """Why the build that reads it was not made, if it is a manifest that is judged without it; empty otherwise."""
     documents: Sequence[DocumentResult] = ()
     """Of such a manifest, its documents where they are known without reading it."""
     kinds: frozenset[str] | None = None

@@ -18,7 +18,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark, Path, span_of, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted
-from jobspec.documents.document import Document, result_of, with_value_at
+from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.fields import path_of
 from jobspec.repository.in_build import InBuild, Undecrypted
 from jobspec.repository.origins import is_patched_in
@@ -249,9 +249,10 @@ def without_placeholders(
     in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
     why = "encrypted by SOPS" if is_encrypted else "placeholders" if first else "a template"
+    left = [row.index in in_part and row.status in ("invalid", "valid") for row in result.documents]
     rows = [
-        result_of(row, "partly", reason=why) if row.index in in_part and row.status in ("invalid", "valid") else row
-        for row in result.documents
+        row.changed(status="partly", diff=None, runs=None, reason=why) if is_left else row
+        for row, is_left in zip(result.documents, left, strict=True)
     ]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
 

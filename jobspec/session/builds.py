@@ -15,6 +15,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import UNBUILT
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import CHART, CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
@@ -73,7 +74,9 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
         patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     if build:
-        found |= _built(shown, read, top, anywhere=any(map(builds_anywhere, of_engines)))
+        built, unbuilt = _built(shown, read, top, anywhere=any(map(builds_anywhere, of_engines)))
+        found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
+        found |= built
         layers = _layers(read)
         for name, idle in gathered((*idle_entries(layers, shown), *unfollowed_names(layers, shown))).items():
             found |= {name: replace(found[name], notes=(*found[name].notes, *idle))} if name in found else {}
@@ -181,15 +184,15 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
     return around
 
 
-def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhere: bool) -> dict[str, InBuild]:
-    """The kustomizations that files are built by, and the manifests that are judged by that.
+def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhere: bool) -> tuple[dict[str, InBuild], dict[str, str]]:
+    """The kustomizations that files are built by, the manifests that are judged by that, and why those of other builds are not.
 
     *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
     roots = [each for each in kustomizations.roots(references) if each.is_worth_building and not shown.keys().isdisjoint(each.read)]
     if not roots:
-        return {}
+        return {}, {}
     shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
     command = _builder()
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
@@ -197,22 +200,28 @@ def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhe
     to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
     outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
     found: dict[str, InBuild] = {}
+    unbuilt: dict[str, str] = {}
     commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, Output):
             found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
             found[path] = InBuild(build=Build(path, output, shown, root.read), comments=root.path in commented)
-        elif output:
+            continue
+        if output:
             broken = _file_of(output.failure.folder, references) or root.path
-            found[path] = found.get(path, InBuild("unbuilt kustomization: fails"))
+            found[path] = found.get(path, InBuild(f"{_UNBUILT}: fails"))
             found[shown[broken]] = InBuild(found[path].role, notes=(_broken(output.failure, broken, shown[broken], read),))
         elif root.missing or root.unknown_field:
             why = "a file is missing" if root.missing else "unknown field"
-            found[path] = InBuild(f"unbuilt kustomization: {why}", notes=(_not_built(root, shown),))
+            found[path] = InBuild(f"{_UNBUILT}: {why}", notes=(_not_built(root, shown),))
         else:
-            found[path] = InBuild(f"unbuilt kustomization: {root.obstacle or 'no kustomize or kubectl'}")
-    return found
+            found[path] = InBuild(f"{_UNBUILT}: {root.obstacle or 'no kustomize or kubectl'}")
+        unbuilt |= {shown[each]: found[path].role for each in root.manifests}
+    return found, unbuilt
+
+
+_UNBUILT = f"{UNBUILT}kustomization"
 
 
 def _layers(read: Mapping[str, _Read]) -> dict[str, Layer]:

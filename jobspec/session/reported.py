@@ -35,6 +35,8 @@ def reported(
         results = at_sources(results, builds)
     given = {each.path: each.content for each in found if each.content is not None}
     results = [_with_templates(each, given.get(each.path), found) if each.diagnostics else each for each in results]
+    unbuilt = {each.path: each.in_build.unbuilt for each in found if each.in_build and each.in_build.unbuilt}
+    results = [_without_build(each, unbuilt[each.path]) if each.path in unbuilt else each for each in results]
     results = _with_seeming_roles(_with_own_kinds(results, asked), found)
     if not any(each.diagnostics and each.path in asked for each in results):
         return results
@@ -68,6 +70,15 @@ def _with_seeming_roles(results: list[FileResult], found: Sequence[Found]) -> li
         return FileResult(result.path, result.documents, rows, ignored=result.ignored)
 
     return [saying(each, roles[each.path]) if roles.get(each.path) else each for each in results]
+
+
+def _without_build(result: FileResult, why: str) -> FileResult:
+    """Return the result of manifests as partly checked, if the build that changes them was not made."""
+    rows = [
+        row if row.status != "valid" or row.will_not_run else row.changed(status="partly", runs=None, reason=why)
+        for row in result.documents
+    ]
+    return FileResult(result.path, rows, result.diagnostics, ignored=result.ignored)
 
 
 def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> list[FileResult]:

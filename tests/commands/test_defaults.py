@@ -42,7 +42,7 @@ def test_concise_is_a_line_for_each_finding_and_marks_what_can_be_fixed(tmp_path
         "error: unknown field `labelz` in `metadata` [unknown-field] [*]",
         'error: `replicas`: expected an integer, got the string "1" [wrong-type] [*]',
     ]
-    assert lines[2].startswith("1 document: 1 invalid, 2 errors, 2 fixable with --fix (")
+    assert lines[2].startswith("1 document: 1 invalid (1 not checked for admission and outcome), 2 errors, 2 fixable with --fix (")
 
 
 def test_statistics_count_each_rule(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_is_missing_for_several_files_is_one_finding_for_people_and_one_a_f
     assert done.returncode == 1
     assert done.stdout.count("does not know the kind PyTorchJob of kubeflow.org/v1beta1") == 1
     assert "    also: b.yaml:1:13, c.yaml:1:13\n" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("3 documents: 3 invalid, 1 error (")
+    assert done.stdout.splitlines()[-1].startswith("3 documents: 3 invalid (3 not checked for schema and admission), 1 error (")
     files = json.loads((tmp_path / "all.json").read_text())["files"]
     assert [(each["valid"], [one["rule"] for one in each["diagnostics"]]) for each in files] == [(False, ["unknown-kind"])] * 3
 

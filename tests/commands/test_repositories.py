@@ -185,7 +185,7 @@ def test_a_patch_is_known_by_its_name_without_a_kustomization_too(tmp_path: Path
     part = "apiVersion: v1\nkind: ServiceAccount\nimagePullSecrets: [{name: registry}]\n"
     write(tmp_path, {"account.patch.yaml": part, "sidecar/patch.yaml": part, "patch-set.yaml": part})
     last = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()[-1]
-    assert last.startswith("3 documents: 1 invalid, 2 skipped (2 patches), 1 error (")
+    assert last.startswith("3 documents: 1 invalid (1 not checked for admission), 2 skipped (2 patches), 1 error (")
 
 
 @pytest.mark.parametrize("version", ["kind.x-k8s.io/v1alpha4", "cluster.x-k8s.io/v1beta2", "kafka.strimzi.io/v1"])
@@ -387,7 +387,8 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
         "ServiceAccount invalid": 1,
         "PersistentVolumeClaim invalid": 1,
         "ConfigMap invalid": 1,
-        "ConfigMap valid": 7,
+        "ConfigMap valid": 1,
+        "ConfigMap partly": 6,
     }
 
 
@@ -639,7 +640,51 @@ def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_coun
     told = [("base/job.yaml", 6, "wrong-type"), ("missing/kustomization.yaml", 4, "broken-kustomization")]
     assert found == Counter([*told, ("base/kustomization.yaml", 5, "hashed-name")])
     assert rows["unbuilt kustomization: no kustomize or kubectl"] == 3
-    assert rows["PersistentVolumeClaim valid"] == 1
+    assert rows["PersistentVolumeClaim partly"] == 1
+
+
+def _last_line(folder: Path) -> str:
+    return run_here("validate", ".", "-o", "concise", cwd=folder).stdout.splitlines()[-1]
+
+
+def test_a_manifest_whose_build_is_not_made_is_not_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither without a builder nor where the build fails; the last line and the JSON report say why, and count the charts, too."""
+    files = {
+        "base/job.yaml": JOB,
+        "base/kustomization.yaml": "resources: [job.yaml]\n",
+        "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\nfoo: 1\n",
+        "chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+        "chart/charts/sub/Chart.yaml": "apiVersion: v2\nname: s\nversion: 1.0.0\n",
+    }
+    write(tmp_path, files)
+    chart = {"build": "Helm chart", "reason": "not rendered without --helm", "builds": 1}
+    for field, why in (("foo: 1\n", "unknown field"), ("", "no kustomize or kubectl")):
+        write(tmp_path, {"prod/kustomization.yaml": f"resources: [../base]\nnamePrefix: prod-\n{field}"})
+        monkeypatch.setenv("PATH", "")
+        line = _last_line(tmp_path)
+        assert f": 1 partly checked (1 PyTorchJob: unbuilt kustomization: {why}), 4 skipped (" in line
+        assert "2 Helm chart files: not rendered, use --helm" in line and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
+        summary = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["summary"]
+        assert summary["valid"] == 0
+        assert summary["notBuilt"] == [{"build": "kustomization", "reason": why, "builds": 1}, chart]
+
+
+def test_a_job_is_not_checked_for_the_stages_behind_its_first_error(tmp_path: Path) -> None:
+    """Nor one whose runtime is not given for its outcome; nothing is said of a run in which all stages were reached."""
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t}\nspec: {runtimeRef: {name: own}}\n"
+    cases = {
+        JOB: "1 valid",
+        JOB.replace("replicas: 1", "replicaz: 1"): "1 invalid (1 not checked for admission and outcome)",
+        JOB.replace("kind: P", "kind: [P"): "1 invalid (1 not checked for schema, admission and outcome)",
+        JOB.replace("replicas: 1", "replicas: 2"): "1 invalid (1 not checked for outcome)",
+        job: "1 valid (1 not checked for outcome)",
+    }
+    for text, said in cases.items():
+        write(tmp_path, {"job.yaml": text})
+        line = _last_line(tmp_path)
+        assert line.removeprefix("1 document: ").startswith((f"{said}, ", f"{said} (training-operator")), line
+    write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
+    assert "1 invalid (1 not checked for admission), " in run_here("validate", "--no-outcome", ".", cwd=tmp_path).stdout
 
 
 @builder
