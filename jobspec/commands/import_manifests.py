@@ -40,7 +40,6 @@ from jobspec.session.options import Options, add_paths, declare, target_option
 from jobspec.session.project import plan as plan_project
 from jobspec.session.reading import reader, source_of
 from jobspec.session.trees import ProjectFiles
-from jobspec.session.writing import complete_earlier
 from jobspec.world.world import Cluster
 
 
@@ -55,7 +54,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Import manifests into the project of the working folder, with bases below `--to`; 1 where an error was found."""
-    complete_earlier([os.curdir])
     found = find_for(options, settings_of(options))
     project = read_existing_project(options)
     if isinstance(project, FileResult):

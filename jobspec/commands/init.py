@@ -27,7 +27,6 @@ from jobspec.session.found import Found
 from jobspec.session.options import Options
 from jobspec.session.project import read_project
 from jobspec.session.trees import ProjectFiles
-from jobspec.session.writing import complete_earlier
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -78,7 +77,6 @@ def _write_checks(folder: str) -> int:
 
 
 def _write_files(folder: str, files: Mapping[str, bytes], *, alone: Collection[str] = ()) -> int:
-    complete_earlier([folder])
     add_files(folder, lambda: files, alone=alone)
     sys.stdout.writelines(f"{os.path.normpath(os.path.join(folder, path))}\n" for path in sorted(files))
     return 0

@@ -10,12 +10,11 @@ from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
-from jobspec.migrate.files import MigratedProject, migrate_project, to_release, to_trainjobs
+from jobspec.migrate.files import migrate_project, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.reports.formats import FORMATS
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
-from jobspec.session.fixing import complete_interrupted
 from jobspec.session.inputs import load_run_context, project_among, settings_of
 from jobspec.session.migrating import (
     TRAINER,
@@ -65,7 +64,6 @@ def run(options: Options) -> int:
         return _of_project(project, options, release, gang_scheduler)
     run_context = load_run_context(options)
     found = find_for(options, settings_of(options))
-    is_completed = complete_interrupted(found, "--in-place", writes=options.in_place)
     before = source_cluster(options, found, run_context.cluster) if release else run_context.cluster
     checked = check_found(found, options, before)
     results = [each.result for each in checked]
@@ -74,8 +72,6 @@ def run(options: Options) -> int:
         return 1
     files = [migration_file(one, each) for one, each in zip(found, checked, strict=True)]
     why_not = why_nothing_migrates(files, options.to)
-    if why_not and is_completed:
-        return 0
     if why_not:
         raise JobspecError(why_not)
     if release:
@@ -107,17 +103,9 @@ def _of_project(path: str, options: Options, release: str, gang_scheduler: str) 
         return 1
     cluster = plan(options, files).cluster if options.cluster or read.cluster else None
 
-    def migrated() -> MigratedProject:
-        source = source_of(files.project, skip_unknown=False)
-        return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler, cluster=cluster)
-
-    found = migrated()
-    is_completed = complete_interrupted([files.project, *files.found], "--in-place", writes=options.in_place)
-    if is_completed:
-        found = migrated()
+    source = source_of(files.project, skip_unknown=False)
+    found = migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler, cluster=cluster)
     changed = [each for each in found.files if each.is_changed]
-    if is_completed and not found.wrong and not changed:
-        return 0
     if not found.wrong and not changed:
         raise JobspecError(f"nothing to migrate: no base of {path} changes")
     is_stopped = bool(found.wrong) or (options.strict and any(each.rule == LOST for each in found.reported))

@@ -1,24 +1,20 @@
-"""Write files all or none, whenever the process or the machine dies.
+"""Write files all or none, unless the process is killed meanwhile.
 
-The new contents are written into hidden files and flushed to the disk first; then a journal that names them; then each is renamed to its
-place, which is one step for the file system, so that no file is ever half written. If one cannot be renamed, those that were become the
-old ones again. Where the process dies, nothing is changed before there is a journal; from then on some files may be new and others old,
-until `complete` goes on, or back where that was begun. Whoever reads the files in between sees both. The journal stands in the first of
-the folders that hold hidden files, and in each further one a note that leads to it.
+The new contents are written into hidden files and flushed to the disk first, and then each is renamed to its place, which is one step for
+the file system: no file is ever half written. If one cannot be renamed, those that were become the old ones again. Of a process that is
+killed between two renames, some files are new and others old, and hidden files stay that the next write there removes.
 
-A folder that is written as a whole needs no journal where the system can exchange two folders in one call: it is built beside the old
-one. Files that stay as they are become links to the old ones, so that a small change of a large tree costs little.
+A folder that is written as a whole is exchanged with the old one in one call, if the system can do that: it is built beside the old one.
+Files that stay as they are become links to the old ones, so that a small change of a large tree costs little.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
-from hashlib import sha256
 from io import FileIO
 
 from jobspec.diagnostics.errors import JobspecError
@@ -26,7 +22,6 @@ from jobspec.diagnostics.errors import JobspecError
 #: The first line of every file that a render writes; only a folder of such files is ever replaced.
 HEADER = "# Rendered by jobspec; changes made here are lost."
 
-_JOURNAL = ".jobspec-journal"
 _NEW, _OLD = ".jobspec-new", ".jobspec-old"
 _MANY = 100  # files from which on one flush of all is quicker than one of each
 
@@ -63,8 +58,7 @@ def replace_files(files: Mapping[str, Replacement]) -> None:
     folders = sorted(set(map(os.path.dirname, wanted)))
     with ExitStack() as held:
         try:
-            complete(folders)
-            held.enter_context(_held(folders))
+            held.enter_context(_locked(folders))
             for path, content in before.items():
                 if not os.path.isfile(path):
                     raise JobspecError(f"{path} is not a regular file; nothing is changed")
@@ -73,7 +67,7 @@ def replace_files(files: Mapping[str, Replacement]) -> None:
             _exchange(moves, before, after)
         except OSError as error:
             raise JobspecError(f"{error.filename or folders[0]}: cannot write: {error.strerror}; nothing is changed") from None
-        _forget(folders)
+        _remove_hidden(folders)
 
 
 def add_files(
@@ -90,8 +84,7 @@ def add_files(
         replace_folder(folder, lambda: Wanted(_untaken(folder, files(), replaced, alone), is_new=True))
         return
     try:
-        complete([folder])
-        with _held([folder]):
+        with _locked([folder]):
             wanted = _untaken(folder, files(), replaced, alone)
             found = {path: _content(os.path.join(folder, path)) for path in wanted if os.path.exists(os.path.join(folder, path))}
             _write_below(folder, found, wanted)
@@ -165,13 +158,13 @@ def replace_folder(folder: str, wanted: Callable[[], Wanted | None]) -> None:
     folder = os.path.normpath(folder)
     try:
         _refuse_other(folder)
-        complete([folder])
         parent, name = os.path.split(os.path.abspath(folder))
         new = os.path.join(parent, f".{name}{_NEW}")  # the tree while it is built, then the old one while it is removed
         os.makedirs(parent, exist_ok=True)
         with _locked([parent]):
             if os.path.isdir(new):
                 _remove_folder(new)
+            remove_leftovers(folder)
             found = wanted()
             if found is None:
                 return
@@ -276,7 +269,7 @@ def _write_into(folder: str, wanted: Wanted) -> None:
     for here, _, _ in os.walk(folder, topdown=False):  # an empty folder may stand where a file belongs
         if here != folder and not os.listdir(here):
             os.rmdir(here)
-    with _held([folder]):
+    with _locked([folder]):
         _write_below(folder, read_folder(folder), wanted.files)
 
 
@@ -285,54 +278,24 @@ def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, b
     folder = os.path.abspath(folder)
     before, after = ({os.path.join(folder, path): each for path, each in files.items()} for files in (before, after))
     _exchange(_moves(before, after, lambda _: folder), before, after)
-    _forget([folder])
+    _remove_hidden([folder])
 
 
-# The journal of interrupted writes, and how they are completed.
-
-
-def interrupted(folders: Iterable[str]) -> list[str]:
-    """Return the journals in *folders* of interrupted runs that may have replaced some files."""
-    found = {_journal_of(os.path.realpath(each)) for each in folders}
-    return sorted(each for each in found if each)
-
-
-def complete(folders: Collection[str]) -> bool:
-    """Complete the interrupted runs in *folders*, and return True if there were any.
-
-    Raises JobspecError if a run cannot be completed.
-    """
-    journals = interrupted(folders)
-    try:
-        for journal in journals:
-            _complete(journal)
-        for folder in sorted({os.path.realpath(each) for each in folders}):
-            if _left_in(folder):  # by a run that was killed before it changed anything, or when it was done
-                with _locked([folder]):
-                    if not interrupted([folder]):
-                        _forget([folder])
-    except OSError as error:
-        raise JobspecError(f"{error.filename}: cannot write: {error.strerror}") from None
-    return bool(journals)
+# Replace files one by one, and restore them if one cannot be replaced.
 
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A file to replace, and the hidden files with both contents.
-
-    If there is no file, its digest is None.
-    """
+    """A file to replace, and the hidden files with both contents."""
 
     number: int
     folder: str
     """The folder of the hidden files, and the last one that may be removed where it is empty."""
     path: str
-    before: str | None
-    after: str | None
-
-    def digest(self, which: str) -> str | None:
-        """That of the new or the old content."""
-        return self.after if which == _NEW else self.before
+    is_old: bool
+    """Whether there is a file before."""
+    is_kept: bool
+    """Whether there is a file after."""
 
     def hidden(self, which: str) -> str:
         """Return the hidden file with the new or the old content.
@@ -348,70 +311,67 @@ def _moves(before: Mapping[str, bytes], after: Mapping[str, bytes], folder_of: C
     *folder_of*: returns the folder of a file's hidden files.
     """
     changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
-    return [
-        _Move(number, folder_of(path), path, _digest(before.get(path)), _digest(after.get(path))) for number, path in enumerate(changed)
-    ]
+    return [_Move(number, folder_of(path), path, path in before, path in after) for number, path in enumerate(changed)]
 
 
 def _exchange(moves: Sequence[_Move], before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
-    """Give all files their new contents, or none; the journal and the old contents stay."""
+    """Give all files their new contents, or none. The hidden files with the old contents stay."""
+    begun: list[_Move] = []
     try:
         _prepare(moves, before, after)
-        _move(moves, _NEW)
+        _move(moves, begun)
     except BaseException:
-        _go_back(moves)
-        _forget(_folders(moves))
+        _restore(begun)
+        _remove_hidden(_folders(moves))
         raise
 
 
 def _prepare(moves: Sequence[_Move], before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
-    """Write all new contents, keep the old ones, and write the journal where there are several."""
+    """Write all new contents, and keep the old ones."""
     for each in moves:
         _remove(each.hidden(_OLD))  # of a run that was killed; it may be a link to the file
-    contents = {each.hidden(_NEW): after[each.path] for each in moves if each.path in after}
-    kept = [each for each in moves if each.path in before]
+    contents = {each.hidden(_NEW): after[each.path] for each in moves if each.is_kept}
+    kept = [each for each in moves if each.is_old]
     contents |= {each.hidden(_OLD): before[each.path] for each in kept if not _is_linked(each.path, each.hidden(_OLD))}
     _write_flushed(contents)
     for each in kept:
         for hidden in {each.hidden(_NEW), each.hidden(_OLD)} & contents.keys():
             os.chmod(hidden, os.stat(each.path).st_mode & 0o7777)
-    if len(moves) > 1:
-        first, *others = _folders(moves)
-        for folder in others:
-            _write_note(folder, {"journal": os.path.relpath(os.path.join(first, _JOURNAL), folder)})
-        _flush(_folders(moves))
-        _write_journal(moves, _NEW)
 
 
-def _write_journal(moves: Sequence[_Move], to: str) -> None:
-    first = _folders(moves)[0]
-    rows = [
-        [each.number, os.path.relpath(each.folder, first), os.path.relpath(each.path, first), each.before, each.after] for each in moves
-    ]
-    _write_note(first, {"to": to, "moves": rows})
-
-
-def _write_note(folder: str, data: object) -> None:
-    unfinished = os.path.join(folder, f"{_NEW}-journal")
-    _write_flushed({unfinished: json.dumps(data).encode()})
-    os.replace(unfinished, os.path.join(folder, _JOURNAL))
-    _flush([folder])
-
-
-def _move(moves: Sequence[_Move], to: str) -> None:
-    """Replace files by the new or the old ones. Removed files make room first.
-
-    Every step can be repeated.
-    """
-    for each in moves:
-        if each.digest(to) is None:
+def _move(moves: Sequence[_Move], begun: list[_Move]) -> None:
+    """Replace files by the new ones, and note in *begun* which. Removed files make room first."""
+    for each in sorted(moves, key=lambda each: each.is_kept):
+        begun.append(each)
+        if each.is_kept:
+            os.makedirs(os.path.dirname(each.path), exist_ok=True)
+            os.replace(each.hidden(_NEW), each.path)
+        else:
             _remove(each.path)
             _remove_empty_around(each)
-    for each in moves:
-        if os.path.exists(each.hidden(to)):
-            os.makedirs(os.path.dirname(each.path), exist_ok=True)
-            os.replace(each.hidden(to), each.path)
     _flush(filter(os.path.isdir, {os.path.dirname(each.path) for each in moves}))
+
+
+def _restore(begun: Sequence[_Move]) -> None:
+    """Restore all old files. Added files make room first.
+
+    Raises JobspecError if a file cannot be restored, and leaves its old content in the hidden file.
+    """
+    failed = []
+    for each in sorted(begun, key=lambda each: each.is_old):
+        try:
+            if each.is_old:
+                os.makedirs(os.path.dirname(each.path), exist_ok=True)
+                os.replace(each.hidden(_OLD), each.path)
+            else:
+                _remove(each.path)
+                _remove_empty_around(each)
+        except OSError as error:
+            why = f"its old content is in {each.hidden(_OLD)}" if each.is_old else "it is new, and stays"
+            failed.append(f"{each.path}: cannot restore: {error.strerror}; {why}")
+    if failed:
+        raise JobspecError("; ".join(failed))
+    _flush(filter(os.path.isdir, {os.path.dirname(each.path) for each in begun}))
 
 
 def _remove_empty_around(move: _Move) -> None:
@@ -422,85 +382,35 @@ def _remove_empty_around(move: _Move) -> None:
             around = os.path.dirname(around)
 
 
-def _go_back(moves: Sequence[_Move]) -> None:
-    """Restore all old files, in a way that can be completed, too.
+def remove_leftovers(folder: str) -> None:
+    """Remove the hidden files that a killed run has left in *folder*.
 
-    Raises JobspecError if a file cannot be restored.
+    Raises JobspecError if one cannot be removed.
     """
-    journal = os.path.join(_folders(moves)[0], _JOURNAL)
-    if not os.path.exists(journal):
-        return
     try:
-        _write_journal(moves, _OLD)
-        _move(moves, _OLD)
+        if _hidden_in(folder):
+            with _locked([folder]):
+                _remove_hidden([folder])
     except OSError as error:
-        raise JobspecError(
-            f"{error.filename}: cannot write: {error.strerror}; some of the files that {journal} names are changed, "
-            "and the next run makes them the old ones again"
-        ) from None
+        raise JobspecError(f"{error.filename}: cannot write: {error.strerror}") from None
 
 
-def _forget(folders: Iterable[str]) -> None:
-    """Remove the hidden files, the journal in the first folder, and the notes that lead to it."""
+def _remove_hidden(folders: Iterable[str]) -> None:
     for folder in folders:
-        for path in _left_in(folder):
+        for path in _hidden_in(folder):
             os.unlink(path)
         _flush([folder])
 
 
-def _left_in(folder: str) -> list[str]:
-    """The journal of a folder, then its hidden files."""
+def _hidden_in(folder: str) -> list[str]:
+    """The hidden files of a folder."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    hidden = sorted(name for name in names if name.startswith((f"{_NEW}-", f"{_OLD}-")))
-    paths = [os.path.join(folder, name) for name in (_JOURNAL, *hidden)]
+    paths = [os.path.join(folder, name) for name in sorted(names) if name.startswith((f"{_NEW}-", f"{_OLD}-"))]
     return [path for path in paths if os.path.isfile(path)]
-
-
-def _journal_of(folder: str) -> str:
-    """The journal that holds for a folder; empty where none does."""
-    path = os.path.join(folder, _JOURNAL)
-    note = json.loads(_content_if_any(path) or b"{}")
-    path = os.path.normpath(os.path.join(folder, note.get("journal", _JOURNAL)))
-    return path if os.path.exists(path) else ""
-
-
-def _complete(journal: str) -> None:
-    first, note = os.path.dirname(journal), json.loads(_content(journal))
-    moves = [
-        _Move(number, os.path.normpath(os.path.join(first, folder)), os.path.normpath(os.path.join(first, path)), before, after)
-        for number, folder, path, before, after in note["moves"]
-    ]
-    with _locked(_folders(moves)):
-        if not os.path.exists(journal):  # another run has completed it meanwhile
-            return
-        for each in moves:
-            if _is_open(each, note["to"]) and _digest(_content_if_any(each.path)) not in (each.before, each.after):
-                raise JobspecError(
-                    f"{each.path} was changed after a run had been interrupted that was to replace it: delete {journal} to keep it as it is"
-                )
-        _move(moves, note["to"])
-        _forget(_folders(moves))
-
-
-def _is_open(move: _Move, to: str) -> bool:
-    """Whether a file is still to become the new or the old one."""
-    return os.path.exists(move.path if move.digest(to) is None else move.hidden(to))
 
 
 def _folders(moves: Iterable[_Move]) -> list[str]:
     return sorted({each.folder for each in moves})
-
-
-@contextmanager
-def _held(folders: Iterable[str]) -> Iterator[None]:
-    """Lock folders, so that other writers wait.
-
-    Raises JobspecError if another run was interrupted there meanwhile.
-    """
-    with _locked(folders):
-        for journal in interrupted(folders):
-            raise JobspecError(f"{journal}: another run was interrupted here meanwhile; nothing is changed, run again")
-        yield
 
 
 @contextmanager
@@ -531,17 +441,6 @@ def _opened(path: str, flags: int = os.O_RDONLY) -> Iterator[int]:
 def _content(path: str) -> bytes:
     with FileIO(path) as file:
         return file.read()
-
-
-def _content_if_any(path: str) -> bytes | None:
-    try:
-        return _content(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def _digest(content: bytes | None) -> str | None:
-    return None if content is None else sha256(content).hexdigest()
 
 
 def _write_flushed(files: Mapping[str, bytes]) -> None:

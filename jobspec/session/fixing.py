@@ -12,7 +12,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.rules import Rule
 from jobspec.diagnostics.wording import counted
-from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
+from jobspec.documents.atomic_writes import Replacement, replace_files
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
@@ -31,7 +31,6 @@ from jobspec.session.options import Options
 from jobspec.session.progress import with_progress
 from jobspec.session.project import plans_in
 from jobspec.session.reading import content_of
-from jobspec.session.writing import complete_earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,6 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
     found = files_to_fix(options, run_context, settings)
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
-    complete_interrupted(found, "--fix", writes=not options.diff)
     fixed = fixed_files(found, CandidateChecker(found, run_context, rules, options), settings)
     changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
@@ -104,20 +102,7 @@ def _tell(fixed: Sequence[FixedFile], *, done: str) -> None:
             sys.stderr.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
 
 
-# Files that a command gives new contents: shown as a diff, or all written or none, after what an earlier run has left undone there.
-
-
-def complete_interrupted(found: Sequence[Found], option: str, *, writes: bool) -> bool:
-    """Complete what a run that was interrupted has begun in the folders of these files, and say so; whether there was any.
-
-    Raises JobspecError where this run is to write nothing there (not *writes*), naming the *option* with which it would.
-    """
-    folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
-    if not writes:
-        for journal in interrupted(folders):
-            raise JobspecError(f"{journal}: an interrupted run left some files unwritten: complete it with {option}")
-        return False
-    return complete_earlier(folders)
+# Files that a command gives new contents: shown as a diff, or all written or none.
 
 
 def show(changed: Mapping[str, Replacement]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
+from jobspec.documents.atomic_writes import Wanted, read_folder, remove_leftovers, replace_folder
 from jobspec.documents.decoding import MAX_FILE
 from jobspec.journey.steps import Source
 from jobspec.project import tree
@@ -79,7 +79,7 @@ def write(owned: Sequence[OwnedTree]) -> Written:
     Raises JobspecError, with none of them changed, where one of them holds what would be lost.
     """
     for each in owned[1:]:  # the first is looked at in any case before anything is replaced
-        complete([each.folder])
+        remove_leftovers(each.folder)
         found = read_folder(each.folder)
         each.overwritten(found, each.wanted(found))
     changed: list[str] = []

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from jobspec.diagnostics.errors import JobspecError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def write_whole(path: str, text: str) -> None:
@@ -44,13 +39,3 @@ def _replace(path: str, content: bytes) -> None:
         if os.path.exists(new):
             os.unlink(new)
         raise
-
-
-def complete_earlier(folders: Collection[str]) -> bool:
-    """Complete what a run that was interrupted has begun to write in folders, and say so; whether there was any."""
-    from jobspec.documents.atomic_writes import complete
-
-    is_completed = complete(folders)
-    if is_completed and sys.stderr:
-        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
-    return is_completed

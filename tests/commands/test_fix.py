@@ -12,7 +12,7 @@ from jobspec.session.inputs import RunContext
 from jobspec.session.options import Options
 from jobspec.world.world import Cluster
 from tests.support.manifests import CONFIG, JOB, write
-from tests.support.processes import RELEASES, command, program, run, run_here, run_until_killed
+from tests.support.processes import RELEASES, command, program, run, run_here
 
 _BAD = JOB.replace("replicas: 1", 'replicaz: "1"  # one')
 _GOOD = JOB.replace("replicas: 1", "replicas: 1  # one")
@@ -146,19 +146,6 @@ def test_where_the_disk_takes_no_more_none_is_changed(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("cannot write: File too large; nothing is changed\n")
     assert _written(tmp_path) == files
-
-
-def test_what_was_killed_half_way_is_completed_by_the_next_run(tmp_path: Path) -> None:
-    names = [f"{number}/a.yaml" for number in range(4)]
-    write(tmp_path, {name: _BAD.replace("train", f"train-{name[0]}") for name in names})
-    run_until_killed("validate", "--fix", ".", cwd=tmp_path, renames=6)  # of three notes, the journal and two of the files
-    assert ["replicaz" in (tmp_path / name).read_text() for name in names] == [False, False, True, True]
-    shown = run_here("validate", "--diff", "3", cwd=tmp_path)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert "complete it with --fix" in shown.stderr
-    done = run_here("validate", "--fix", "3", cwd=tmp_path)
-    assert done.stderr == "jobspec: an earlier run that was interrupted here is completed\n"
-    assert _written(tmp_path) == {name: _GOOD.replace("train", f"train-{name[0]}") for name in names}
 
 
 _PULLED = JOB.replace("train:v1", f"train@sha256:{'0' * 64}\n            imagePullPolicy: Always").replace(

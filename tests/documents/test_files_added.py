@@ -1,12 +1,13 @@
 """Files are added to a folder all or none, and never in the place of others."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.documents.atomic_writes import HEADER, add_files, complete, write_rendered
+from jobspec.documents.atomic_writes import add_files
 from tests.support.killing import Killing
 from tests.support.manifests import files_in
 
@@ -55,34 +56,21 @@ def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
         add_files(str(tmp_path / "file" / "below"), lambda: FILES)
 
 
-def test_what_was_interrupted_is_completed_or_removed(tmp_path: Path) -> None:
-    for renames, is_begun in ((0, False), (1, True), (3, True)):  # the journal, and two of the files
-        folder = tmp_path / str(renames)
-        folder.mkdir()
-        die_at(folder, renames)
-        assert len(files_in(folder)) > 3
-        assert complete([str(folder)]) == is_begun
-        assert files_in(folder) == (FILES if is_begun else {})
-        assert not complete([str(folder)])
+@pytest.mark.parametrize("renames", range(4))
+def test_where_one_cannot_be_added_none_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"old\n")
+    left, rename = iter(range(renames)), os.replace
 
+    def failing(one: str, other: str) -> None:
+        if next(left, None) is None and not one.endswith(("-old-0", "-old-1")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), one)
+        rename(one, other)
 
-def test_a_folder_is_written_beside_files_of_a_run_that_was_interrupted(tmp_path: Path) -> None:
-    die_at(tmp_path, 2)
-    write_rendered(str(tmp_path / "rendered"), {"x.yaml": "x\n"})
-    complete([str(tmp_path)])
-    assert files_in(tmp_path) == {**FILES, "rendered/x.yaml": f"{HEADER}\nx\n".encode()}
-
-
-def die_at(folder: Path, renames: int) -> None:
-    """Add files in a process that is killed before its next rename."""
-    child = os.fork()
-    if child == 0:
-        left = iter(range(renames))
-        rename = os.replace
-        os.replace = lambda one, other: rename(one, other) if next(left, None) is not None else os._exit(9)
-        add_files(str(folder), lambda: FILES)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(JobspecError, match="cannot write: No space left on device"):
+        add_files(str(tmp_path), lambda: FILES, replaced=["a.yaml"])
+    assert files_in(tmp_path) == {"a.yaml": b"old\n"}
+    assert os.listdir(tmp_path) == ["a.yaml"]
 
 
 def _add_many(folder: Path) -> int:
@@ -91,23 +79,17 @@ def _add_many(folder: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_new", [True, False])
-def test_an_addition_killed_at_any_moment_is_none_or_is_completed(tmp_path: Path, is_new: bool) -> None:
+def test_an_addition_of_a_folder_killed_at_any_moment_is_whole_or_none(tmp_path: Path) -> None:
     (tmp_path / "usual").mkdir()
     killing = Killing(_add_many, tmp_path / "usual")
     for number in range(30):
-        folder = tmp_path / f"{is_new}{number}"
-        if not is_new:
-            folder.mkdir()
+        folder = tmp_path / f"{number}"
         killing.kill_in(folder)
-        if folder.is_dir():
-            complete([str(folder)])
         written = files_in(folder) if folder.is_dir() else {}
         assert len(written) in (0, 30)
         killing.note(whole=bool(written))
-        again = tmp_path / f"{is_new}{number}"
         if not written:
-            add_files(str(again), lambda: FILES)
-            assert files_in(again) == FILES
+            add_files(str(folder), lambda: FILES)
+            assert files_in(folder) == FILES
     assert 0 < sum(killing.seen) < 30
     assert not [name for name in os.listdir(tmp_path) if name.endswith("jobspec-new")]

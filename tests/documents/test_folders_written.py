@@ -1,5 +1,6 @@
-"""A rendered folder is replaced whole or not at all, whenever the run ends."""
+"""A rendered folder is replaced whole or not at all."""
 
+import errno
 import os
 import random
 import signal
@@ -177,15 +178,24 @@ def test_a_read_only_folder_or_parent_is_left_alone(tmp_path: Path, mode: int, p
     folder.chmod(0o777)
 
 
-def test_a_foreign_file_survives_the_completion_of_an_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_file_of_a_folder_in_place_cannot_be_replaced_all_are_the_old_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
-    write_rendered(str(folder), OLD)
+    _replace_nested(str(folder), NESTED_OLD)
     monkeypatch.chdir(folder)  # the folder that one stands in is never exchanged
-    assert _cut_short(".", NEW, 1, write_rendered, touches=("os.rename",))
-    monkeypatch.chdir(tmp_path)
-    (folder / "notes.txt").write_text("mine")
-    assert "holds notes.txt" in _refused(folder, THIRD)
-    assert _tree(folder) == {**NEW, "notes.txt": "mine"}
+    before = _snapshot(tmp_path)
+    rename = os.replace
+    for allowed in range(len(NESTED_NEW) - 1):
+        left = iter(range(allowed))
+
+        def failing(one: str, other: str, left: Iterator[int] = left) -> None:
+            if next(left, None) is None and ".jobspec-new" in one:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), one)
+            rename(one, other)
+
+        monkeypatch.setattr(os, "replace", failing)
+        with pytest.raises(JobspecError, match="cannot write: No space left on device"):
+            _replace_nested(".", NESTED_NEW)
+        assert _snapshot(tmp_path) == before
 
 
 def test_two_renders_at_once_give_one_of_both(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.migrate.jobs import pytorchjob, text_of
 from tests.support import quick_yaml
 from tests.support.manifests import write
-from tests.support.processes import command, program, run_here, run_until_killed
+from tests.support.processes import command, program, run_here
 from tests.support.reference import ROOT
 
 GUIDES = ROOT / "tests" / "cases" / "guides"
@@ -61,31 +61,6 @@ def test_strict_writes_nothing_where_anything_is_lost(writing: str, tmp_path: Pa
     assert "migration-loss" in done.stdout + done.stderr
     assert (tmp_path / "a.yaml").read_text() == ELASTIC
     assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", writing).returncode == 0
-
-
-def _killed_half_way(folder: Path) -> None:
-    """Four folders with a job each, of which a run in place has replaced two when it was killed."""
-    for number in range(4):
-        (folder / f"{number}").mkdir()
-        (folder / f"{number}" / "a.yaml").write_text(JOB.replace("train", f"train-{number}"))
-    run_until_killed("migrate", ".", "--to", "TrainJob", "--in-place", cwd=folder, renames=6)
-
-
-def _kinds(folder: Path) -> list[str]:
-    return [quick_yaml.load(each.read_text())["kind"] for each in sorted(folder.rglob("*.yaml"))]
-
-
-def test_what_was_killed_half_way_is_completed_by_the_next_run(tmp_path: Path) -> None:
-    _killed_half_way(tmp_path)
-    assert _kinds(tmp_path) == ["TrainJob", "TrainJob", "PyTorchJob", "PyTorchJob"]
-    shown = _migrate(tmp_path, "3", "--to", "TrainJob", "--diff")
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert "complete it with --in-place" in shown.stderr
-    done = _migrate(tmp_path, "3", "--to", "TrainJob", "--in-place")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "jobspec: an earlier run that was interrupted here is completed\n"
-    assert _kinds(tmp_path) == ["TrainJob"] * 4
-    assert sorted(each.name for each in tmp_path.rglob("*") if each.is_file()) == ["a.yaml"] * 4
 
 
 def test_what_a_server_refuses_is_not_migrated(tmp_path: Path) -> None:

@@ -2,10 +2,7 @@
 
 import json
 import os
-import random
 import shutil
-import signal
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,6 @@ from typing import Any
 import pytest
 
 from jobspec.apis.releases import Target, choose
-from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.journey.rendering import as_stored
@@ -516,44 +512,6 @@ def test_standard_input_is_imported(tmp_path: Path) -> None:
     _place(tmp_path, {})
     assert run_here("import", "-", cwd=tmp_path, stdin=JOB).returncode == 0
     _render_equals(tmp_path, [JOB])
-
-
-def _started(place: Path) -> int:
-    """A child that imports, and says nothing."""
-    child = os.fork()
-    if child == 0:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        os.chdir(place)
-        os._exit(main(["import", "old"]))
-    return child
-
-
-@pytest.mark.slow
-def test_an_import_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path) -> None:
-    texts = {f"old/{number}.yaml": JOB.replace("train", f"train{number}") + f"# {number}\n" for number in range(6)}
-    whole = _place(tmp_path / "whole", dict(texts))
-    start = time.monotonic()
-    assert os.waitpid(_started(whole), 0)[1] == 0
-    usual = time.monotonic() - start
-    chance = random.Random(1)
-    seen = []
-    for number in range(25):
-        place = _place(tmp_path / str(number), dict(texts))
-        before = files_in(place)
-        child = _started(place)
-        time.sleep(chance.uniform(0, 1.2 * usual))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        if not (place / ".jobspec-journal").exists():
-            found = {path: content for path, content in files_in(place).items() if not path.startswith(".jobspec-")}
-            assert found in (before, files_in(whole))
-        seen.append((place / "jobspec.yaml").exists())
-        done = run_here("import", "old", cwd=place)
-        assert done.returncode == (1 if seen[-1] or "completed" in done.stderr else 0), done.stderr
-        assert files_in(place) == files_in(whole)
-    assert 0 < sum(seen) < 25
 
 
 @cache

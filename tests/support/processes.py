@@ -3,7 +3,6 @@
 import gc
 import io
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -47,23 +46,6 @@ def python(code: str, *arguments: str | Path, **options: Any) -> subprocess.Comp
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run `jobspec` in a new process."""
     return program(*command(*arguments), **options)
-
-
-def run_until_killed(*arguments: str | Path, cwd: Path, renames: int) -> None:
-    """Run `jobspec` in a new process that is killed when it would rename one file more than *renames*."""
-    code = """
-import os, signal, sys
-from jobspec.cli import main
-rename, left = os.replace, [int(sys.argv[1])]
-def replace(one, other):
-    left[0] -= 1
-    if left[0] < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    rename(one, other)
-os.replace = replace
-main(sys.argv[2:])
-"""
-    assert python(code, str(renames), *arguments, cwd=cwd).returncode == -signal.SIGKILL
 
 
 def run_here(
