@@ -52,7 +52,8 @@ def _errors(text: str) -> list[tuple[str, str, str]]:
     """Rule, file and `line:column` of each error in a JSON report, whose form is that of every report."""
     report = json.loads(text)
     assert list(report) == ["files", "target", "summary"]
-    assert list(report["summary"]) == ["documents", "valid", "invalid", "partly", "skipped", "willNotRun"]
+    counts = ["documents", "valid", "invalid", "partly", "skipped", "willNotRun"]
+    assert [each for each in report["summary"] if each != "notReached"] == counts
     found = []
     for file in report["files"]:
         assert list(file) == ["path", "valid", "documents", "diagnostics"]
