@@ -6,6 +6,7 @@ DOORS: tuple[str, ...] = (
     "journey",
     "outcomes",
     "parts",
+    "policies",
     "reading",
     "references",
     "rendering",
