@@ -1,4 +1,4 @@
-"""One question has one answer: `lint`, `validate`, `queue`, `run` and the editor never contradict each other.
+"""One question has one answer: `lint`, `validate`, `queue`, `expand`, `run`, the editor and the agents' tools never contradict each other.
 
 Each case is a file, or a folder whose files belong together, judged by each command in turn.
 """
@@ -13,6 +13,7 @@ import pytest
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import Document
+from jobspec.editor.mcp import Tools
 from jobspec.editor.workspace import Workspace
 from jobspec.lint.linting import DEFAULT_RULES
 from jobspec.session.inputs import load_run_context
@@ -49,10 +50,17 @@ def _judge(path: Path, depth: Depth) -> RunResults:
 def _found(results: RunResults, *stages: str) -> set[tuple[str, str, str, str]]:
     """The findings of some stages."""
     every = (each for file in results.files for each in file.diagnostics)
-    return {(each.rule, str(each.mark), each.severity, each.message) for each in every if each.stage in stages}
+    counts = "unjudged-template"  # counts what is not said of placeholders, which is more the deeper the files are judged
+    return {(each.rule, str(each.mark), each.severity, each.message) for each in every if each.stage in stages and each.rule != counts}
 
 
 _SERVER = ("decoding", "schema", "admission", "render")
+
+
+def _of_corpus() -> Iterator[Path]:
+    """The folders of public repositories."""
+    reference = os.environ.get("JOBSPEC_REFERENCE")
+    yield from sorted(Path(reference, "corpus", "manifests").iterdir()) if reference else ()
 
 
 def _name_of(path: Path) -> str:
@@ -70,6 +78,12 @@ def test_commands_agree_on_public_reports(path: Path) -> None:
     _assert_commands_agree(path)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("path", list(_of_corpus()), ids=_name_of)
+def test_commands_agree_on_public_repositories(path: Path) -> None:
+    _assert_commands_agree(path)
+
+
 def _assert_commands_agree(path: Path) -> None:
     with chdir(path.parent):
         try:
@@ -84,6 +98,7 @@ def _assert_commands_agree(path: Path) -> None:
             row.status for file in lint.files for row in file.documents
         ]
         _agrees_with_queue(path, lint)
+        _agrees_with_expand(path, lint)
         _agrees_with_run(path, lint)
         _agrees_with_editor(path)
 
@@ -106,6 +121,14 @@ def _is_of(found: Diagnostic, job: Document) -> bool:
     return found.document == job.index and found.mark.file == job.marks.mark.file
 
 
+def _agrees_with_expand(path: Path, lint: RunResults) -> None:
+    """Hold the refusals of `expand` against the findings: it shows no objects of what the server refuses."""
+    is_refused = any(each.severity == "error" and each.stage in _SERVER for file in lint.files for each in file.diagnostics)
+    done = run_here("expand", path.name, cwd=path.parent)
+    assert done.returncode != 3, done.stderr
+    assert done.returncode or not is_refused
+
+
 def _agrees_with_run(path: Path, lint: RunResults) -> None:
     """`run` starts nothing that has an error of the server or of the outcome."""
     if any(each.severity == "error" and each.stage != "lint" for file in lint.files for each in file.diagnostics):
@@ -115,15 +138,20 @@ def _agrees_with_run(path: Path, lint: RunResults) -> None:
 
 
 def _agrees_with_editor(path: Path) -> None:
+    """Hold the findings of the editor and of the agents' `lint` in a folder against those of `lint`."""
     if not path.is_dir():
         return
     with chdir(path):
         there = Options(paths=["."])
         results = results_of(there, load_run_context(there), None, Depth(rules=DEFAULT_RULES))
-        expected = _found(results, *_SERVER, "outcome", "lint")
+        expected = {each[:3] for each in _found(results, *_SERVER, "outcome", "lint")}
         said = {
             (each.rule, str(each.mark), each.severity)
             for file in Workspace(".").results()
             for each in (*file.diagnostics, *(one for many in file.diagnostics for one in many.related))
+            if each.rule != "unjudged-template"
         }
-    assert {each[:3] for each in expected} == said
+        answer = Tools().lint()
+    assert expected == said
+    assert answer["valid"] == results.valid
+    assert {each["rule"] for each in answer["findings"] if "rule" in each} <= {"unjudged-template", *(rule for rule, _, _ in expected)}
