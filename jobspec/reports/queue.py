@@ -70,7 +70,8 @@ def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
         yield f"{name}: bypasses Kueue: no queue-name label ({job.file})"
         return
     queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
-    yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} in queue {queue} ({job.file})"
+    where = f"in queue {queue}" if queue else "in no queue"
+    yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} {where} ({job.file})"
     for said in filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]):
         yield from _indented(said, "  ", how)
     for pods in answer.pod_sets:
