@@ -133,9 +133,17 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Ch
     if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
         shared += parameters_in([each for each in given if each not in shared], shared)
     refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in kinds.WEBHOOK_LOOKUPS]
-    by_server = bool(manifests.by_engine and manifests.by_engine.by_server)
+    engine = manifests.by_engine
     return Checked(
-        result, documents, shared, pending, refused=refused, comments=manifests.comments, sync=manifests.sync, by_server=by_server
+        result,
+        documents,
+        shared,
+        pending,
+        refused=refused,
+        comments=manifests.comments,
+        sync=manifests.sync,
+        by_server=bool(engine and engine.by_server),
+        filled_in_by_engine=bool(engine and engine.substitution),
     )
 
 

@@ -137,6 +137,8 @@ class Checked(Record):
     """The folder that an engine applies the file with; empty where none does."""
     by_server: bool = False
     """Whether an engine applies the file server-side."""
+    filled_in_by_engine: bool = False
+    """Whether an engine alone fills in placeholders, so that no other program does before."""
     settled: bool = False
     """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
 

@@ -49,11 +49,13 @@ class Documents:
         further: Iterable[GroupKind] = (),
         syncs: Mapping[str, str] = {},
         by_server: Container[str] = (),
+        filled_in_by_engine: Container[str] = (),
         written: Iterable[Document] = (),
     ) -> None:
         """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name.
 
         *syncs*: of files that an engine applies together, their folder. *by_server*: the files that an engine applies server-side.
+        *filled_in_by_engine*: the files whose placeholders an engine fills in, and no other program.
 
         *written*: the documents as their files have them, where policies change some.
         """
@@ -71,6 +73,7 @@ class Documents:
         self._selectors = cache(lambda kind, path, namespace: Selectors(self._in_namespace(kind, namespace), path))
         self._syncs = syncs
         self._by_server = by_server
+        self._filled_in_by_engine = filled_in_by_engine
         self._found: dict[str, Any] = {}
         for document in documents:
             self._first.setdefault(self._key(document), document)
@@ -152,6 +155,10 @@ class Documents:
         """Whether two documents are in one file, in one folder, or in files that an engine applies together."""
         places = (self._syncs.get(each.file) or each.file.rpartition("/")[0] for each in (one, other))
         return one.file == other.file or len(set(places)) == 1
+
+    def is_filled_in_by_engine(self, document: Document) -> bool:
+        """True if an engine fills in the placeholders of the document's file, and no other program does before."""
+        return document.file in self._filled_in_by_engine
 
     def is_applied_by_server(self, document: Document) -> bool:
         """True if an engine applies a document server-side."""

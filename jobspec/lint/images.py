@@ -60,7 +60,8 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
     """A placeholder is left in the name of an image, or of a Secret for pulling images.
 
     Why: Kubernetes fills in nothing there. The kubelet takes `$TRAIN_IMAGE` or `<registry>/train` for no image, and the pod waits in
-    InvalidImageName, unless a program fills the placeholder in before. It is a warning for those of guides, such as `<registry>`.
+    InvalidImageName, unless a program fills the placeholder in before. It is a warning for those of guides, such as `<registry>`, and in
+    files that Flux fills in: it knows `${NAME}` alone.
     Instead: a real name, or a build that fills it in.
     Before: image: $TRAIN_IMAGE
     After: image: ghcr.io/acme/train:1.4
@@ -71,7 +72,8 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
         if placeholder:
             what = "image" if path[-1] == "image" else "Secret"
             message = f"placeholder in the name of the {what}: Kubernetes does not fill in `{placeholder}`"
-            severity: Severity | None = None if placeholder[0] in _OF_PROGRAMS else "warning"
+            may_be_filled_in = placeholder[0] in _OF_PROGRAMS and not document.documents.is_filled_in_by_engine(document.given)
+            severity: Severity | None = None if may_be_filled_in else "warning"
             yield Finding(path, message, "fill it in before the manifest is applied", severity=severity)
 
 

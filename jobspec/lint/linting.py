@@ -111,9 +111,12 @@ def lint(
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
     by_server = {each.result.path.partition(PART)[0] for each in once if each.by_server}
+    by_engine = {each.result.path.partition(PART)[0] for each in once if each.filled_in_by_engine}
     kinds = list(further)
     written = [each for file, sent in zip(given, once, strict=True) if file is not sent for each in seen(file)]
-    around = partial(Documents, cluster=cluster, further=kinds, syncs=syncs, by_server=by_server, written=written)
+    around = partial(
+        Documents, cluster=cluster, further=kinds, syncs=syncs, by_server=by_server, filled_in_by_engine=by_engine, written=written
+    )
     documents = around([each for file in once for each in seen(file)])
     others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
     has_other_runtimes = any(each.group_kind in RUNTIMES for file in others.values() for each in file.documents)

@@ -175,6 +175,16 @@ def test_what_flux_cannot_parse_is_an_error(tmp_path: Path) -> None:
     assert _reported(tmp_path) == [(16, "bad-substitution", "error")]
 
 
+@pytest.mark.parametrize(("values", "severity"), [({"REGISTRY": "ghcr.io/a"}, "warning"), (None, "info")], ids=["Flux", "other programs"])
+def test_a_dollar_sign_without_braces_stays_if_flux_fills_in(values: dict[str, str] | None, severity: str, tmp_path: Path) -> None:
+    job = JOB.replace("example.com/train:v1", "$REGISTRY/train:v1")
+    files = {"flux.json": _flux("jobs", values)} if values else {}
+    write(tmp_path, {".git/HEAD": "", "jobs/job.yaml": job, **files})
+    report = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)
+    found = [each["severity"] for file in report["files"] for each in file["diagnostics"] if each["rule"] == "unfilled-placeholder"]
+    assert found == [severity]
+
+
 def test_an_object_that_flux_is_to_leave_alone_keeps_its_variables(tmp_path: Path) -> None:
     left = "metadata:\n  name: train\n  annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}"
     job = SCRIPT.replace("metadata: {name: train}", left).replace("${workers}", "2")
