@@ -18,7 +18,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "name",
         nargs="?",
-        default="",
         metavar="RULE|KIND.PATH|OVERLAY|FILE",
         help="a rule, the name in brackets after a message; a field as messages spell it, such as TrainJob.spec.trainer; an overlay; or "
         "the file of an admission policy; without it, all rules are listed",
@@ -33,7 +32,7 @@ def run(options: Options) -> int:
     """Print the explanation of a rule or an overlay by its name, or of a field by `KIND.PATH`; without a name, a line for each rule."""
     if options.name and options.markdown:
         raise JobspecError("--markdown is for all rules: remove the name")
-    if not options.name:
+    if options.name is None:
         from jobspec.lint.catalogue import page, rules
 
         listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())

@@ -97,15 +97,16 @@ def scaffold(options: Options, tree: str) -> dict[str, bytes]:
 
     Raises JobspecError for a name or namespace that Kubernetes does not take, and for a URL that the engine does not take.
     """
-    _require_names(options.name, options.namespace)
+    name = options.name or ""
+    _require_names(name, options.namespace)
     words = {
         "JOB_NAMESPACE": options.namespace,
-        "JOB_NAME": options.name,
+        "JOB_NAME": name,
         "ENGINE": options.engine,
         **{operator.upper().replace("-", "_"): release.rpartition(".")[0] for operator, release in reported(newest({})).items()},
         "SYNCED": ENGINES[options.engine].replace("GIT_URL", dumps(options.repository)),
     }
-    templates = {"README.md": "README.md", PROJECT_FILE: PROJECT_FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
+    templates = {"README.md": "README.md", PROJECT_FILE: PROJECT_FILE, f"base/{name}.yaml": f"{options.kind}.yaml"}
     texts = {path: _filled(each, words) for path, each in templates.items()}
     return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT, ENGINE_OUTPUT), **_rendered_project(texts, tree)}
 

@@ -32,6 +32,10 @@ def queue_name_in_template(job: LintedJob) -> Iterator[Finding]:
         owner, hint = f"the {given.kind} names none", f"move it to `metadata.labels` of the {given.kind}"
     if job.get(*_LABELS):
         return
+    from jobspec.operators.kueue.workload import is_managed
+
+    if is_managed(given, job.documents.target, job.documents.queues):
+        return
     for child, said in queued_templates(job.jobset, of_trainer=given.group_kind != JOBSET):
         controller = "the trainer" if child == "JobSet" else "JobSet"
         yield Finding(said, f"queue name at the {child}, and {owner}: {controller} resumes what Kueue suspends, forever", hint)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, JOBSET, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, TRAINJOB, GroupKind
+from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
 from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import of_kind, text
+from jobspec.documents.marked_tree import text
 from jobspec.go.values import integer
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.kueue.versions import KINDS, QUEUED_KINDS
-from jobspec.operators.trainer.runtimes import has_runtime_patches, queue_of_jobset
+from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queued_object, suspend_of
 
 TYPE_CHECKING = False
@@ -58,29 +58,6 @@ _METADATA: Path = ("metadata",)
 _OF_CRON_JOB: tuple[Path, ...] = (("metadata", "labels"), ("metadata", "annotations"))
 
 
-def queue_name_of_template(job: LintedJob) -> Iterator[Finding]:
-    """The JobSet of a TrainJob names a queue, by its runtime or a patch, and the TrainJob names none.
-
-    Why: Kueue suspends the JobSet until it is admitted, and the trainer, whose TrainJob is not suspended, resumes it at once: pods are
-    created and killed forever. Quotas do not hold.
-    Instead: name the queue at the TrainJob, whose JobSet Kueue then leaves to the trainer.
-    Before: "kind: TrainingRuntime, template: {metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}}"
-    After: "kind: TrainJob, metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}"
-    Evidence: seen with Kueue 0.19.2 and trainer 2.3.0
-    """
-    from jobspec.operators.kueue.management import is_queued_kind
-    from jobspec.operators.kueue.workload import is_managed
-
-    target, world = job.documents.target, job.documents.queues
-    if is_managed(job.given, target, world) or not is_queued_kind(JOBSET, target, world):
-        return
-    for jobset in of_kind(job.objects, "JobSet"):
-        said = jobset.get("metadata", "labels", QUEUE)
-        if said and text(said):
-            message = "Kueue suspends the JobSet of this runtime and the trainer resumes it: pods are killed forever"
-            yield Finding(said, message, "move the label to the TrainJob")
-
-
 def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     """The job bypasses Kueue: it has no queue-name label, and its namespace has LocalQueues.
 
@@ -95,11 +72,12 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     is_named = job.get(*queue_path(job.given.group_kind)) is not None or next(misplaced_queue_name(job), None)
     if is_named or not queues or kind not in KINDS or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
-    if job.given.group_kind == TRAINJOB and queue_of_jobset(job.given, job.documents.referred(job.given), job.documents.target):
-        return
+    from jobspec.operators.kueue.children import children_in_queues
     from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
 
     namespace, target, world = job.given.namespace, job.documents.target, job.documents.queues
+    if children_in_queues(job.given, job.documents.referred(job.given), target, world):
+        return
     if default_queue(namespace, target, world) or suspends_without_queue(kind, namespace or "default", target, world) is not False:
         return
     if job.given.namespace or DEFAULT_QUEUE not in queues:
@@ -475,7 +453,6 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
 
 RULES = (
     Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE]),
-    Rule(queue_name_of_template, "warning", sees="TrainJob", reads=[QUEUE]),
     Rule(no_queue_name, "info", sees="queued", kinds=[_LOCAL_QUEUE]),
     Rule(empty_queue_name, "warning", sees="queued", reads=[QUEUE]),
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),

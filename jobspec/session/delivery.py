@@ -23,7 +23,7 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
     wanted = [each.partition("=") for each in options.reports] or [(options.output, "", "")]
     if sum(not path for _, _, path in wanted) > 1:
         raise JobspecError("only one report can go to standard output; write the others as `-o FORMAT=FILE`")
-    fixable = hasattr(options, "fix") and not options.overlay
+    fixable = options.declares("fix") and not options.overlay
     for output, _, path in wanted:
         file = path or options.output_file
         folder = _in_repository() if output in ("github", "sarif") else ""

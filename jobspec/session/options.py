@@ -168,7 +168,7 @@ class CommandOptions:
     defaults: bool = False
     origin: bool = False
     queued: bool = False
-    name: str = ""
+    name: str | None = None
     recursive: bool = False
     what: str | None = None
     # import, init, migrate, render, upgrade
@@ -218,6 +218,10 @@ class Options(InputOptions, WorldOptions, ChoiceOptions, ReportOptions, CommandO
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"option `{name}` cannot be changed: `changed` gives others")
+
+    def declares(self, name: str) -> bool:
+        """True if the command has an option."""
+        return name in vars(self)
 
     def changed(self, **values: object) -> Options:
         """Return the options with other values of some."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from jobspec.apis.kinds import CLUSTER, JOBSET, QUEUE_GROUP, TRAINJOB, WEBHOOK_LOOKUPS
+from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS
 from jobspec.apis.releases import Target, choose
 from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
@@ -16,13 +16,11 @@ from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.reading import items_of
 from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer, ask
+from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.children import children_in_queues
-from jobspec.operators.kueue.management import is_queued_kind
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.kueue.workload import is_managed, workload_of
 from jobspec.operators.kueue.world import World, world_of
-from jobspec.operators.trainer.runtimes import queue_of_jobset
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
 from jobspec.session.found import Found
@@ -100,20 +98,14 @@ def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target
 
 def _asked(job: Document, context: Sequence[Document], target: Target, world: World) -> Asked:
     answer = answer_of(job, context, target, world)
-    return Asked(job, answer, () if answer else children_in_queues(job, context, target))
+    return Asked(job, answer, () if answer else children_in_queues(job, context, target, world))
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
     """What becomes of a job; None where it names no queue, and Kueue leaves it alone."""
     if is_managed(job, target, world):
         return ask(workload_of(job, context, target, world), world)
-    queue = queue_of_jobset(job, context, target) if job.group_kind == TRAINJOB and is_queued_kind(JOBSET, target, world) else ""
-    if not queue:
-        return None
-    workload = workload_of(job, context, target, world)
-    pods = [PodSetAnswer(each.name, each.count, "unknown") for each in workload.pod_sets]
-    why = f"only its JobSet names a queue, `{queue}`: Kueue suspends the JobSet and the trainer resumes it"
-    return QueueAnswer(workload, "", "unknown", pods, why)
+    return None
 
 
 def queue_documents(paths: Iterable[str]) -> list[Document]:

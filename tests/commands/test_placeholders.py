@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
+from jobspec.repository.source_files import NoFiles
 from jobspec.repository.substitution import Variables, filled_in, substituted
 from tests.support.manifests import JOB
 
@@ -23,7 +24,7 @@ _VALUES = {"name": "Mnist-1", "empty": "", "n": "3"}
         ("$${name}", "${name}"),
         ("${nowhere:-a b}", "a b"),
         ("${nowhere:=1}", "1"),
-        ("${nowhere-x}${nowhere=y}", "xy"),
+        ("${nowhere-x}${nowhere=y}", "${nowhere-x}${nowhere=y}"),  # which Flux cannot parse
         ("${empty:-x}", "x"),
         ("${name:-x}", "Mnist-1"),
         ("${name^^}", "MNIST-1"),
@@ -50,7 +51,7 @@ def test_a_text_without_a_variable_stays(text: str, values: dict[str, str]) -> N
 def test_values_stay_where_they_were_written(values: dict[str, str]) -> None:
     text = JOB.replace("replicas: 1", "replicas: ${number}").replace("name: pytorch", "name: ${image}")
     (document,), _ = read(text, file="job.yaml")
-    (made,), problems = filled_in([document], Variables(values, is_open=True), choose([]))
+    (made,), problems = filled_in([document], Variables(values, is_open=True), choose([]), NoFiles())
     assert problems == []
     assert made.marks.paths() == document.marks.paths()
     assert str(made.marks.nearest(("metadata", "name")).mark) == str(document.marks.nearest(("metadata", "name")).mark)

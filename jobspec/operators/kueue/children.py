@@ -6,9 +6,10 @@ is a job of its own.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOBSET, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, TRAINJOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text, with_marks
+from jobspec.operators.kueue.management import is_queued_kind
 from jobspec.operators.workloads import QUEUE
 
 TYPE_CHECKING = False
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
+    from jobspec.operators.kueue.world import World
 
 _LABELS = ("metadata", "labels", QUEUE)
+_KINDS = {kind[1]: kind for kind in (JOB, JOBSET)}
 
 
 def queued_templates(jobset: MarkedTree, *, of_trainer: bool) -> Iterator[tuple[str, MarkedTree]]:
@@ -40,8 +43,11 @@ def _queue_of(tree: MarkedTree, *path: str) -> MarkedTree | None:
     return said if said and text(said) else None
 
 
-def children_in_queues(job: Document, context: Sequence[Document], target: Target) -> list[tuple[str, str]]:
-    """Return the kind and queue name of what is made of a job that names no queue. *context*: what the job may refer to."""
+def children_in_queues(job: Document, context: Sequence[Document], target: Target, world: World) -> list[tuple[str, str]]:
+    """Return the kind and queue name of what Kueue queues of the objects made of a job that names no queue.
+
+    *context*: what the job may refer to.
+    """
     if job.group_kind == JOBSET:
         found = [with_marks(job.data, job.marks)]
     elif job.group_kind == TRAINJOB:
@@ -54,4 +60,4 @@ def children_in_queues(job: Document, context: Sequence[Document], target: Targe
     else:
         return []
     named = (each for tree in found for each in queued_templates(tree, of_trainer=job.group_kind == TRAINJOB))
-    return list(dict.fromkeys((kind, text(name)) for kind, name in named))
+    return list(dict.fromkeys((kind, text(name)) for kind, name in named if is_queued_kind(_KINDS[kind], target, world)))

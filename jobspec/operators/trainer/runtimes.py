@@ -11,7 +11,7 @@ from jobspec.apis.releases import Target, is_at_least
 from jobspec.apis.shipped import load, package_path
 from jobspec.diagnostics.places import items_at, value_at
 from jobspec.documents.document import Document, OnePlace
-from jobspec.operators.workloads import QUEUE, REPLICATED_JOBS, Role, roles_in
+from jobspec.operators.workloads import REPLICATED_JOBS, Role, roles_in
 from jobspec.programs.command_lines import OPEN_MPI, TORCH, XGBOOST
 
 TYPE_CHECKING = False
@@ -149,13 +149,6 @@ def takes_words_for_processes(release: str) -> bool:
 def knows_volcano(release: str) -> bool:
     """Whether a runtime can have its pods scheduled as a gang by Volcano."""
     return is_at_least(release, "2.1.0")
-
-
-def queue_of_jobset(job: Document, context: Iterable[Document], target: Target) -> str:
-    """Return the queue that the runtime of a TrainJob gives its JobSet; empty if there is none."""
-    runtime = runtime_of(job, context, target)
-    found = value_at(runtime.data, ("spec", "template", "metadata", "labels", QUEUE)) if runtime else None
-    return found if isinstance(found, str) else ""
 
 
 def has_runtime_patches(release: str) -> bool:
