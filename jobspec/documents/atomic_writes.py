@@ -44,6 +44,8 @@ class Wanted:
     """The paths whose files are in the folder already, with the same content."""
     is_new: bool = False
     """Whether the folder may not be there yet."""
+    last: str = ""
+    """The path of the file that says what the others hold, and so is replaced after them; empty if none does."""
 
 
 def replace_files(files: Mapping[str, Replacement]) -> None:
@@ -270,14 +272,15 @@ def _write_into(folder: str, wanted: Wanted) -> None:
         if here != folder and not os.listdir(here):
             os.rmdir(here)
     with _locked([folder]):
-        _write_below(folder, read_folder(folder), wanted.files)
+        _write_below(folder, read_folder(folder), wanted.files, last=wanted.last)
 
 
-def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
-    """Make files of a folder, by path with `/`, those of *after* instead of those of *before*."""
+def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, bytes], *, last: str = "") -> None:
+    """Make files of a folder, by path with `/`, those of *after* instead of those of *before*; *last* after all others."""
     folder = os.path.abspath(folder)
     before, after = ({os.path.join(folder, path): each for path, each in files.items()} for files in (before, after))
-    _exchange(_moves(before, after, lambda _: folder), before, after)
+    moves = _moves(before, after, lambda _: folder)
+    _exchange(sorted(moves, key=lambda each: each.path == os.path.join(folder, last)), before, after)
     _remove_hidden([folder])
 
 

@@ -9,13 +9,12 @@ from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import writes_runtime_patches
-from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import QUEUE
-from jobspec.world.reapplying import LostInApply, lost_in_apply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.kubernetes.applying import Side
+    from jobspec.world.reapplying import LostInApply
 
 
 def defaults_lost_in_apply(document: LintedDocument) -> Iterator[Finding]:
@@ -58,6 +57,8 @@ def patches_lost_in_apply(job: LintedJob) -> Iterator[Finding]:
     After: "metadata: {annotations: {argocd.argoproj.io/sync-options: ServerSideApply=true}}"
     Evidence: Kueue 0.19.2 with trainer 2.3.0 on Kubernetes 1.37.2
     """
+    from jobspec.operators.trainer.runtimes import has_runtime_patches
+
     target, patches = job.documents.target, job.get("spec", "runtimePatches")
     if not patches or not has_runtime_patches(target["trainer"]) or not _writes_patches(job):
         return
@@ -75,8 +76,10 @@ def _writes_patches(job: LintedJob) -> bool:
 
 
 def _lost(document: LintedDocument) -> LostInApply | None:
-    if not document.can_be_synced:
+    if not document.can_be_synced or (document.given.group_kind != JOBSET and not document.documents.index.change_objects):
         return None
+    from jobspec.world.reapplying import lost_in_apply
+
     documents = document.documents
     given = documents.written(document.given)
     side: Side = "server" if documents.is_applied_by_server(given) else "client"

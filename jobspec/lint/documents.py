@@ -11,7 +11,6 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
-from jobspec.repository.recreation import sync_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,6 +161,8 @@ class Documents:
 
     def is_applied_by_server(self, document: Document) -> bool:
         """True if an engine applies a document server-side."""
+        from jobspec.repository.recreation import sync_options
+
         return document.file in self._by_server or "ServerSideApply=true" in sync_options(document)
 
     def once(self, name: str, find: Callable[[], T]) -> T:

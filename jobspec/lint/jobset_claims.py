@@ -15,7 +15,6 @@ from jobspec.documents.marked_tree import text
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedJob
-from jobspec.operators.jobset.objects import claim_name, claims, makes_claims
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -42,6 +41,8 @@ def existing_claim(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/jobset#1307
     """
     for policy, template in _claims(job) if job.given.group_kind not in RUNTIMES else ():
+        from jobspec.operators.jobset.objects import claim_name
+
         name = claim_name(template.value["metadata"].value["name"], job.jobset)
         for each in job.documents.met(job.given, PERSISTENT_VOLUME_CLAIM, name):
             if value_at(each.data, ("metadata", "ownerReferences")):
@@ -74,6 +75,8 @@ def kept_claim(job: LintedJob) -> Iterator[Finding]:
 
 def _claims(job: LintedJob) -> list[tuple[MarkedTree, MarkedTree]]:
     """The templates of claims with their policies; none for a release that makes no claims."""
+    from jobspec.operators.jobset.objects import claims, makes_claims
+
     return claims(job.jobset) if makes_claims(job.documents.target) else []
 
 

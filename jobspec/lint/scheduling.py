@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP, WORKLOADS
-from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping, structs, text, without_nulls
 from jobspec.kubernetes.pods.defaults import disabled_fields, with_requests
-from jobspec.kubernetes.pods.resources import pod_resources_problems, with_resources
 from jobspec.kubernetes.problems import listed
-from jobspec.kubernetes.workloads.jobs import disabled_fields_of_job
 from jobspec.lint.linted import LintedDocument
 from jobspec.operators.workloads import written_pod_specs
 
@@ -82,6 +79,8 @@ def disabled_field(document: LintedDocument) -> Iterator[Finding]:
     release = document.documents.target["kubernetes"]
     off = [(*path, *inside) for path, spec in written_pod_specs(document.given) for inside in disabled_fields(spec, release)]
     if document.given.group_kind == JOB:
+        from jobspec.kubernetes.workloads.jobs import disabled_fields_of_job
+
         spec = mapping(document.given.data, "spec")
         off += [("spec", name) for name in sorted(disabled_fields_of_job(release)) if spec.get(name) is not None]
     for path in off:
@@ -104,15 +103,14 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
     release = document.documents.target["kubernetes"]
     for path, written in written_pod_specs(document.given):
         spec = without_nulls(written)
+        if not mapping(spec, "resources"):
+            continue
+        from jobspec.kubernetes.pods.resources import pod_resources_problems, with_resources
+
         before = {problem.path for problem in pod_resources_problems(spec, path)}
-        for problem in pod_resources_problems(_with_defaults(spec, release), path):
+        for problem in pod_resources_problems(with_resources(with_requests(spec), release), path):
             if problem.path not in before:
                 yield Finding(problem.path, f"pods refused: {problem.message}", problem.hint)
-
-
-def _with_defaults(spec: Data, release: str) -> Data:
-    """A pod's spec with the resources that a server fills in; without those of the pod as a whole, the same."""
-    return with_resources(with_requests(spec), release) if mapping(spec, "resources") else spec
 
 
 RULES = (

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 _POLICIES = {"successPolicy": {"operator": "All"}, "startupPolicy": {"startupPolicyOrder": "AnyOrder"}}
 _NETWORK = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
 _RETENTION = {"retentionPolicy": {"whenDeleted": "Delete"}}
+_NAME = {"name": ""}  # Go writes a name that is absent as an empty text, which the schema accepts
 
 
 def with_jobset_defaults(spec: Data) -> Data:
     """The spec of a JobSet with the webhook's defaults; an equal one if it has them all."""
     made = _filled(spec, _POLICIES)
     made = {**made, "network": _filled(mapping(made, "network"), _NETWORK)}
-    made = _with_items(made, "replicatedJobs", lambda job, _: with_job_defaults(job))
+    made = _with_items(made, "replicatedJobs", lambda job, _: _filled(with_job_defaults(job), _NAME))
     if isinstance(made.get("failurePolicy"), dict):
         rules = _with_items(made["failurePolicy"], "rules", _named)
         made = {**made, "failurePolicy": rules}

@@ -11,7 +11,6 @@ from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import with_value_at
-from jobspec.kubernetes.sibling_kinds import SIBLINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +127,6 @@ JOBS: dict[GroupKind, JobFields] = {
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
-    **{(kinds.PYTORCHJOB[0], kind): (("spec", each.replicas), ("template",)) for kind, each in SIBLINGS.items()},
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
 }
@@ -145,13 +143,24 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
-    if document.group_kind not in _ROLES:
+    where = _ROLES.get(document.group_kind) or _roles_of_sibling(document.group_kind)
+    if where is None:
         return []
-    place, template = _ROLES[document.group_kind]
+    place, template = where
     found = value_at(document.data, place) or {}
     if isinstance(found, list):
         return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
     return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
+
+
+def _roles_of_sibling(kind: GroupKind) -> tuple[Path, Path] | None:
+    """Return as `_ROLES` where a kind beside PyTorchJob, such as TFJob, has its roles; None for another kind."""
+    if kind[0] != kinds.PYTORCHJOB[0]:
+        return None
+    from jobspec.kubernetes.sibling_kinds import SIBLINGS
+
+    sibling = SIBLINGS.get(kind[1])
+    return (("spec", sibling.replicas), ("template",)) if sibling else None
 
 
 def written_pod_specs(document: Document) -> list[tuple[Path, Data]]:

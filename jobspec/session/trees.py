@@ -90,18 +90,18 @@ def write(owned: Sequence[OwnedTree]) -> Written:
     return Written(changed, overwritten)
 
 
-def _replace(tree: OwnedTree, changed: list[str]) -> UnfinishedMerge | None:
+def _replace(owned: OwnedTree, changed: list[str]) -> UnfinishedMerge | None:
     merge: list[UnfinishedMerge | None] = []
 
     def wanted() -> Wanted | None:
-        found = read_folder(tree.folder)
-        files = tree.wanted(found)
-        merge.append(tree.overwritten(found, files))
+        found = read_folder(owned.folder)
+        files = owned.wanted(found)
+        merge.append(owned.overwritten(found, files))
         same = {path for path, content in files.items() if found.get(path) == content}
-        changed.extend(f"{tree.folder}/{path}" for path in sorted(files) if path not in same)
-        return Wanted(files, same=same) if files != found else None
+        changed.extend(f"{owned.folder}/{path}" for path in sorted(files) if path not in same)
+        return Wanted(files, same=same, last=tree.NAME) if files != found else None
 
-    replace_folder(tree.folder, wanted)
+    replace_folder(owned.folder, wanted)
     return merge[0] if merge else None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from jobspec.apis.kinds import JOB, JOBSET, TRAINJOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text, with_marks
-from jobspec.operators.kueue.management import is_queued_kind
 from jobspec.operators.workloads import QUEUE
 
 TYPE_CHECKING = False
@@ -59,5 +58,7 @@ def children_in_queues(job: Document, context: Sequence[Document], target: Targe
             return []
     else:
         return []
+    from jobspec.operators.kueue.management import is_queued_kind
+
     named = (each for tree in found for each in queued_templates(tree, of_trainer=job.group_kind == TRAINJOB))
     return list(dict.fromkeys((kind, text(name)) for kind, name in named if is_queued_kind(_KINDS[kind], target, world)))
