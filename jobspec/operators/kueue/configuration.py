@@ -10,14 +10,14 @@ from jobspec.apis.kinds import QUEUE_CONFIGURATION
 from jobspec.diagnostics.places import Path
 from jobspec.go.values import items, mapping
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.kueue.versions import FRAMEWORKS, RELEASE
+from jobspec.operators.kueue.versions import FRAMEWORKS, RELEASE, REMOVED_FRAMEWORKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.diagnostic import Diagnostic, Severity
     from jobspec.documents.document import Document
 
     #: The names of fields with those below; None where any may follow, or none can.
@@ -104,8 +104,12 @@ def configuration_problems(document: Document) -> Iterator[Diagnostic]:
     for index, each in enumerate(frameworks):
         place = ("integrations", "frameworks", index)
         if isinstance(each, str) and each not in FRAMEWORKS:
+            removed, hint = REMOVED_FRAMEWORKS.get(each), closest(each, FRAMEWORKS)
             message = f"unknown framework `{each}`: Kueue {RELEASE}'s manager does not start with it"
-            yield document.problem("unsupported-choice", message, place, hint=closest(each, FRAMEWORKS), severity="warning")
+            if removed:
+                message, hint = f"Kueue from {removed} on does not start with the framework `{each}`", "remove it before Kueue is upgraded"
+            severity: Severity = "info" if removed else "warning"
+            yield document.problem("unsupported-choice", message, place, hint=hint, severity=severity)
         elif each in frameworks[:index]:
             message = f"duplicate framework `{each}`: Kueue's manager does not start with it"
             yield document.problem("duplicate-item", message, place, hint="remove it", severity="warning")

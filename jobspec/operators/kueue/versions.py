@@ -53,6 +53,8 @@ FURTHER_FRAMEWORKS: dict[str, GroupKind] = {
     "pod": ("", "Pod"),
 }
 """Other kinds that Kueue queues, by their names among `integrations.frameworks`."""
+REMOVED_FRAMEWORKS = {"kubeflow.org/mxjob": "0.11"}
+"""The frameworks that Kueue had, and the release that has none of the name."""
 FRAMEWORKS = (*_FRAMEWORKS.values(), *FURTHER_FRAMEWORKS)
 """The names of all frameworks."""
 QUEUED_KINDS = frozenset((*KINDS, CRON_JOB, *FURTHER_FRAMEWORKS.values()))
