@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any, TypeVar
 
-    from jobspec.journey.policies import Wanted, expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
+    from jobspec.journey.policies import Wanted
     from jobspec.journey.steps import Checked, GivenFile
     from jobspec.world.world import Cluster
 
