@@ -145,7 +145,7 @@ class Index:
     def deciding_on_pods(self, namespace: str) -> list[Data]:
         """The objects by which plugins decide on the pods of a namespace, and those that pods wait for if the world is closed."""
         self._record("deciding_on_pods", namespace)
-        lists = [self._by_place.get((kind, "" if _has_no_namespace(kind) else namespace), {}) for kind in _DECIDING]
+        lists = [self._by_place.get((kind, "" if of_cluster else namespace), {}) for kind, of_cluster in _DECIDING]
         if self.complete.every:
             lists += [self._by_place.get((kind, namespace), {}) for kind in kinds.MOUNTED_KINDS]
         found = [each for named in lists for each in named.values()]
@@ -180,8 +180,6 @@ class Index:
 
 #: The kinds of objects that put policies with rules in CEL in force.
 _IN_FORCE = (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING, kinds.KYVERNO_POLICY)
-#: The kinds of which any object of a namespace, or of the cluster, may decide on a pod.
-_DECIDING = (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
 POD_SECURITY_LABEL = "pod-security.kubernetes.io/"
 
 
@@ -211,6 +209,13 @@ def _place_of(data: Data) -> Name:
 def _has_no_namespace(kind: GroupKind) -> bool:
     """Whether objects of a kind are in no namespace, whatever they say."""
     return kind in kinds.ADMISSION_POLICIES or kinds.is_cluster_scoped(f"{kind[0]}/", kind[1])
+
+
+#: The kinds of which any object of a namespace, or of the cluster, may decide on a pod, and whether they are in no namespace.
+_DECIDING = [
+    (kind, _has_no_namespace(kind))
+    for kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
+]
 
 
 def data_of(documents: Iterable[Document]) -> list[Data]:
