@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -177,21 +178,46 @@ def test_jobs_fare_offline_as_they_do_in_the_pinned_environment(server: Server, 
     write(tmp_path, {f"jobs/{number}.yaml": quick_yaml.dump(each.job) for number, each in enumerate(cases)})
     done = run_here("validate", "jobs", "--cluster", "live.yaml", "-o", "json", cwd=tmp_path)
     said = {int(Path(each["path"]).stem): each for each in json.loads(done.stdout)["files"]}
+    theirs = _fares(server, cases)
+    ours = [_said_of(said[number]) for number in range(len(cases))]
+    different = [number for number, each in enumerate(cases) if ours[number] != theirs[number][0]]
+    # a server may let pods past a quota that it has just been given: what differs is asked once more, in a namespace of its own
+    again = [_again(cases[number]) for number in different]
+    for each in again:
+        _prepare(server, each, run)
+    _wait(lambda: all(_has_quota(server, each.namespace) for each in again))
+    time.sleep(_PAUSE if again else 0)
+    theirs = theirs | dict(zip(different, _fares(server, again).values(), strict=True))
+    messages = {number: [it["message"] for it in said[number]["diagnostics"]] for number in different}
+    wrong = {at: (ours[at], messages[at], *theirs[at], cases[at]) for at in different if ours[at] != theirs[at][0]}
+    counts = Counter(fate for fate, _, _ in theirs.values())
+    assert wrong == {}
+    assert min(counts[each] for each in ("refused", "runs", "does not run")) > _JOBS / 10, counts
+
+
+def _said_of(file: Data) -> str:
+    """What is said of a job offline."""
+    (row,) = file["documents"]
+    return "refused" if row["status"] == "invalid" else "does not run" if row["runs"] is False else "runs"
+
+
+def _fares(server: Server, cases: Sequence[_Case]) -> dict[int, tuple[str, str, list[str]]]:
+    """How each job fares on the server, by its number, with the answer to it and the refusals of its pods."""
     answers = [_create(server, each) for each in cases]
     accepted = [each for each, answer in zip(cases, answers, strict=True) if answer.accepted]
     _wait(lambda: all(_came(server, each) >= each.pods or _refusals(server, each) for each in accepted))
-    wrong, counts = {}, dict.fromkeys(("refused", "runs", "does not run"), 0)
-    for number, each in enumerate(cases):
-        (row,) = said[number]["documents"]
-        came = not _refusals(server, each) and _came(server, each) >= each.pods
-        theirs = "refused" if each not in accepted else "runs" if came else "does not run"
-        ours = "refused" if row["status"] == "invalid" else "does not run" if row["runs"] is False else "runs"
-        counts[theirs] += 1
-        if ours != theirs:
-            messages = [it["message"] for it in said[number]["diagnostics"]]
-            wrong[number] = (ours, messages, theirs, answers[number].message, _refusals(server, each), each)
-    assert wrong == {}
-    assert min(counts.values()) > _JOBS / 10, counts
+    found = {}
+    for number, (each, answer) in enumerate(zip(cases, answers, strict=True)):
+        refusals = _refusals(server, each)
+        came = not refusals and _came(server, each) >= each.pods
+        found[number] = "refused" if not answer.accepted else "runs" if came else "does not run", answer.message, refusals
+    return found
+
+
+def _again(case: _Case) -> _Case:
+    """The same job in another namespace."""
+    metadata = {**case.job["metadata"], "namespace": f"{case.namespace}-again"}
+    return replace(case, job={**case.job, "metadata": metadata})
 
 
 def _prepare(server: Server, case: _Case, run: str) -> None:
