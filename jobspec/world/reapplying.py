@@ -64,7 +64,8 @@ class LostInApply(Record):
 
 def may_be_changed(document: Document, policies: Index | None) -> bool:
     """True if something may be added to an object at its creation that a later apply would take away."""
-    return bool(document.name) and (document.group_kind == kinds.JOBSET or bool(policies and policies.change_objects))
+    is_object = document.api_version and document.kind and document.name
+    return bool(is_object) and (document.group_kind == kinds.JOBSET or bool(policies and policies.change_objects))
 
 
 def lost_in_apply(document: Document, before: Document, cluster: Cluster, policies: Index | None, side: Side) -> LostInApply | None:

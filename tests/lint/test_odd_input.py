@@ -17,6 +17,7 @@ from tests.hunt import folders
 from tests.hunt.finds import report
 from tests.support import quick_yaml
 from tests.support.checking import checked
+from tests.support.processes import run_here
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
 
@@ -106,3 +107,14 @@ def _reported(path: Path) -> dict[int, dict[str, set[str]]]:
         stages = by_line.setdefault(each.mark.line, {"outcome": set(), "lint": set()})
         stages.setdefault(each.stage, set()).add(each.rule)
     return by_line
+
+
+@pytest.mark.parametrize("left_out", ["apiVersion", "kind"])
+def test_what_is_no_object_is_not_asked_about_beside_a_policy_that_changes_objects(left_out: str, tmp_path: Path) -> None:
+    policies = (CASES / "engines" / "policy-of-create.yaml").read_text()
+    given = {"apiVersion": "example.com/v1", "kind": "Given", "metadata": {"name": "a"}}
+    del given[left_out]
+    (tmp_path / "policies.yaml").write_text(policies)
+    (tmp_path / "values.yaml").write_text(json.dumps(given))
+    done = run_here("lint", ".", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr
