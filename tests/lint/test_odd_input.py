@@ -118,3 +118,13 @@ def test_what_is_no_object_is_not_asked_about_beside_a_policy_that_changes_objec
     (tmp_path / "values.yaml").write_text(json.dumps(given))
     done = run_here("lint", ".", cwd=tmp_path)
     assert done.returncode in (0, 1), done.stderr
+
+
+def test_an_update_of_a_jobset_whose_claim_template_has_no_spec_ends_in_a_report(tmp_path: Path) -> None:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}
+    jobs = [{"name": "a", "template": {"spec": {"template": {"spec": pod}}}}]
+    spec = {"volumeClaimPolicies": [{"templates": [{"metadata": {"name": "a"}}]}], "replicatedJobs": jobs}
+    job = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a", "namespace": "a"}, "spec": spec}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    done = run_here("validate", "job.json", "--from", "job.json", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr

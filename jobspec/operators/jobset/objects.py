@@ -254,4 +254,5 @@ def _claim_of_template(policy: MarkedTree, template: MarkedTree, jobset: MarkedT
         **({"annotations": annotations} if (annotations := own.get("annotations")) else {}),
         **({"ownerReferences": owners} if text(policy, "retentionPolicy", "whenDeleted") == "Delete" else {}),
     }
-    return set_by(mark, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": template.value["spec"]})
+    spec = template.get("spec") or MarkedTree({}, mark)
+    return set_by(mark, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
