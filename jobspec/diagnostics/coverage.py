@@ -28,7 +28,7 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     return counts | {name: number for name, number in further.items() if number}
 
 
-#: Answers that nobody knows: the name of their number -> the rule that reports each.
+#: Answers that are not known: the name of their number -> the rule that reports each.
 _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
 #: Group -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {

@@ -95,7 +95,7 @@ class CustomKinds:
         *,
         among_files: Sequence[UnreadFile] = (),
     ) -> None:
-        """*among_files*: CRDs that nobody gave, but which are beside the objects; the nearest one of a kind is used, without an error."""
+        """*among_files*: CRDs in the files of the objects; the nearest one of a kind is used, without an error."""
         self._crds: dict[tuple[str, str], Document] = {}
         self._unread = [each for each in crds if isinstance(each, UnreadFile)]
         self._reading = allocate_lock()
