@@ -56,7 +56,7 @@ class Resource(Record):
 
 
 class CaptureServer:
-    """The objects that a server on loopback serves, and those that were posted to it."""
+    """The objects of a server on loopback, given and posted."""
 
     def __init__(self, runtimes: Sequence[Data], target: Target, judge: Judge, *, namespace: str) -> None:
         self.posted: list[CapturedObject] = []
