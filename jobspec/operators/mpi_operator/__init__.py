@@ -5,6 +5,8 @@ LAUNCHER, WORKER = "Launcher", "Worker"
 REPLICAS = ("spec", "mpiReplicaSpecs")
 """Where an MPIJob has its replica types."""
 POLICY = ("spec", "runPolicy")
+LIMITS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
+"""The fields of the run policy that the Job of the launcher has."""
 CONTROLLER = "kubeflow.org/mpi-operator"
 """What an MPIJob without another manager says as `managedBy`."""
 SSHD = ("/usr/sbin/sshd", "-De")

@@ -7,7 +7,7 @@ pkg/controller, 0.6.0 to 0.8.2.
 from __future__ import annotations
 
 from jobspec.apis.releases import is_at_least
-from jobspec.documents.marked_tree import MarkedTree, is_true
+from jobspec.documents.marked_tree import MarkedTree, changed, is_true, with_fields
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
 from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, WORKER
 from jobspec.schemas import shapes
@@ -54,7 +54,7 @@ class MPIJob:
         """Whether workers are numbered behind a launcher that works, and its name is known before it is ready."""
         self.waits_for_end = is_at_least(release, "0.8.1")
         """Whether a new pod of the launcher comes only once the old one has ended."""
-        self._shape = shapes.part(document.api_version, document.kind, target, (*REPLICAS, WORKER, "template"))
+        self._pod = shapes.part("v1", "Pod", target, ("spec",))
 
     def _given(self, spec: MarkedTree, field: str, default: Any) -> MarkedTree:
         """The value of a field; the default for one that is absent or an empty text."""
@@ -77,9 +77,10 @@ class MPIJob:
     def template(self, role: str) -> MarkedTree:
         """The pod template of a replica type, with the restart policy that the replica type says."""
         given = self.tree.value["spec"].value["mpiReplicaSpecs"].value[role]
-        template: MarkedTree = as_go_writes(given.value["template"], self._shape)
         policy = self._given(given, "restartPolicy", RESTARTS[role])
-        return template.replace_at(("spec",), lambda spec: spec.with_value({**spec.value, "restartPolicy": policy}))
+        return changed(
+            given.value["template"], ("spec",), lambda spec: with_fields(as_go_writes(spec, self._pod), {"restartPolicy": policy})
+        )
 
 
 def launcher_name(job: MPIJob) -> str:

@@ -11,7 +11,7 @@ from jobspec.diagnostics.places import value_at
 from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.operators.batch import job_defaults, pods_of
 from jobspec.operators.made import RANDOM, Expansion, api_server
-from jobspec.operators.mpi_operator import CONTROLLER, POLICY
+from jobspec.operators.mpi_operator import CONTROLLER, LIMITS, POLICY
 from jobspec.operators.mpi_operator.job import MPIJob, launcher_name, metadata, selecting_labels, worker_name
 from jobspec.operators.mpi_operator.pods import launcher_template, workers
 from jobspec.operators.mpi_operator.validation import refusals
@@ -84,12 +84,9 @@ def secret(job: MPIJob) -> MarkedTree:
     return _object(job, "v1", "Secret", f"{job.name.value}-ssh", type="kubernetes.io/ssh-auth", data=keys)
 
 
-_OF_POLICY = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
-
-
 def launcher_job(job: MPIJob) -> MarkedTree:
     """The Job of the launcher, which has the limits of the MPIJob."""
-    spec: dict[str, Any] = {name: each for name in _OF_POLICY if (each := job.run_policy.get(name))}
+    spec: dict[str, Any] = {name: each for name in LIMITS if (each := job.run_policy.get(name))}
     spec |= {"template": launcher_template(job)}
     spec |= {"podReplacementPolicy": "Failed"} if job.waits_for_end else {}
     spec |= {"suspend": job.run_policy.value["suspend"]} if job.suspended else {}

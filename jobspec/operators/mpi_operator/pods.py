@@ -33,7 +33,7 @@ def workers(job: MPIJob) -> Iterator[MarkedTree]:
     for index in job.indices():
         name = worker_name(job, index)
         labels = {**pod_labels(job, WORKER), **index_label(index + shift)}
-        about = metadata(job, name, labels=_labelled(template, labels, job), annotations=template.get("metadata", "annotations"))
+        about = metadata(job, name, labels=_labelled(template, labels, job), annotations=_annotations(template))
         spec = with_fields(common, {"hostname": set_by(job.operator, name)})
         yield set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})
 
@@ -61,8 +61,8 @@ def launcher_template(job: MPIJob) -> MarkedTree:
     spec = _with_hosts(_with_keys(_with_variables(spec, _launcher_variables(job), job), job), job)
     number = index_label(0) if job.launcher_works and job.numbers_all else {}
     about = {"labels": _labelled(template, {**pod_labels(job, LAUNCHER), **number}, job), "ownerReferences": job.owners}
-    notes = template.get("metadata", "annotations")
-    return set_by(job.operator, {"metadata": {**about, **({"annotations": notes} if notes else {})}, "spec": spec})
+    about |= {"annotations": notes} if (notes := _annotations(template)) else {}
+    return set_by(job.operator, {"metadata": about, "spec": spec})
 
 
 _HOST_FILE = f"{HOSTS_FOLDER}/hostfile"
@@ -110,6 +110,12 @@ def _labelled(template: MarkedTree, labels: dict[str, Any], job: MPIJob) -> Mark
     """The labels of a template, and the operator's in their place."""
     added, own = set_by(job.operator, labels), template.get("metadata", "labels")
     return with_fields(own, added.value) if own else added
+
+
+def _annotations(template: MarkedTree) -> MarkedTree | None:
+    """The annotations of a template; None without any."""
+    found = template.get("metadata", "annotations")
+    return found if found and found.value else None
 
 
 def _with_variables(spec: MarkedTree, variables: Sequence[tuple[str, Any]], job: MPIJob) -> MarkedTree:

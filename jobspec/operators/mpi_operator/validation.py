@@ -10,7 +10,7 @@ from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding
 from jobspec.kubernetes.metadata import bad_dns1035_label
 from jobspec.operators.made import stored
-from jobspec.operators.mpi_operator import LAUNCHER, POLICY, REPLICAS, WORKER
+from jobspec.operators.mpi_operator import LAUNCHER, LIMITS, POLICY, REPLICAS, WORKER
 from jobspec.operators.webhooks import name_of, undecodable_value
 from jobspec.operators.workloads import Workload
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 RESTART_POLICIES = ("Never", "OnFailure")
 CLEAN_POLICIES = ("None", "Running", "All")
-_NOT_NEGATIVE = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
 
 
 def refusals(document: Document, target: Target) -> list[Diagnostic]:
@@ -81,7 +80,7 @@ def _refused_policy(policy: dict[str, Any]) -> Iterator[Finding]:
     if clean is not None and clean not in CLEAN_POLICIES:
         message = f"mpi-operator ignores a job with `cleanPodPolicy: {clean}`"
         yield Finding((*POLICY, "cleanPodPolicy"), message, f"write {_choice(CLEAN_POLICIES)}")
-    for name in _NOT_NEGATIVE:
+    for name in LIMITS:
         if (number := policy.get(name) or 0) < 0:
             yield Finding((*POLICY, name), f"mpi-operator ignores a job with `{name}: {number}`", "write at least 0, or remove it")
 
