@@ -16,6 +16,7 @@ GroupKind = tuple[str, str]
 Name = tuple[GroupKind, str, str]
 
 PYTORCHJOB: GroupKind = ("kubeflow.org", "PyTorchJob")
+MPIJOB: GroupKind = ("kubeflow.org", "MPIJob")
 TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")
 TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
 CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -171,7 +171,7 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
     if given.group_kind in kinds.RUNTIMES:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
-        own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        own: dict[GroupKind, tuple[Sees, ...]] = {MPIJOB: ("MPIJob",), PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
         found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 

@@ -410,21 +410,18 @@ def ttl_of_launcher(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, "deletes the launcher with its logs, not the MPIJob", "remove it if the logs are to stay")
 
 
-RULES = tuple(
-    Rule(check, severity, sees="MPIJob", reads=reads)
-    for check, severity, reads in (
-        (more_processes_than_slots, "warning", ["mpi"]),
-        (idle_hosts, "warning", ["mpi"]),
-        (slots_beside_gpus, "warning", ["gpu"]),
-        (gpus_of_launcher, "warning", ["gpu"]),
-        (mpi_container_not_first, "warning", []),
-        (worker_without_ssh_server, "warning", []),
-        (unusable_ssh_key, "warning", ["runas"]),
-        (ssh_server_of_another_user, "warning", ["runas"]),
-        (launcher_before_workers, "info", ["backofflimit"]),
-        (ignored_replica_type, "warning", []),
-        (unknown_launcher_policy, "warning", ["launchercreationpolicy"]),
-        (workers_run_on, "warning", []),
-        (ttl_of_launcher, "info", ["ttlsecondsafterfinished"]),
-    )
+RULES = (
+    Rule(more_processes_than_slots, "warning", sees="MPIJob", reads=["mpi"]),
+    Rule(idle_hosts, "warning", sees="MPIJob", reads=["mpi"]),
+    Rule(slots_beside_gpus, "warning", sees="MPIJob", reads=["gpu"]),
+    Rule(gpus_of_launcher, "warning", sees="MPIJob", reads=["gpu"]),
+    Rule(mpi_container_not_first, "warning", sees="MPIJob"),
+    Rule(worker_without_ssh_server, "warning", sees="MPIJob"),
+    Rule(unusable_ssh_key, "warning", sees="MPIJob", reads=["runas"]),
+    Rule(ssh_server_of_another_user, "warning", sees="MPIJob", reads=["runas"]),
+    Rule(launcher_before_workers, "info", sees="MPIJob", reads=["backofflimit"]),
+    Rule(ignored_replica_type, "warning", sees="MPIJob"),
+    Rule(unknown_launcher_policy, "warning", sees="MPIJob", reads=["launchercreationpolicy"]),
+    Rule(workers_run_on, "warning", sees="MPIJob"),
+    Rule(ttl_of_launcher, "info", sees="MPIJob", reads=["ttlsecondsafterfinished"]),
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Role(Record):
-    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+    """The pods of one role: of a replica type of a PyTorchJob or MPIJob, or of a replicated job of a JobSet or a runtime."""
 
     name: str
     """The key of the replica type, or the name of the replicated job."""
@@ -118,6 +118,7 @@ class JobFields(Record):
 #: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
 JOBS: dict[GroupKind, JobFields] = {
     kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
+    kinds.MPIJOB: JobFields(("spec", "runPolicy")),
     kinds.TRAINJOB: JobFields(),
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
@@ -127,6 +128,7 @@ JOBS: dict[GroupKind, JobFields] = {
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
+    kinds.MPIJOB: (("spec", "mpiReplicaSpecs"), ("template",)),
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
 }
