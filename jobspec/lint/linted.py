@@ -13,6 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
+from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import runtime_of
@@ -171,7 +172,9 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
     if given.group_kind in kinds.RUNTIMES:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
-        own: dict[GroupKind, tuple[Sees, ...]] = {MPIJOB: ("MPIJob",), PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
+            own[MPIJOB] = ("MPIJob",)
         found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 

@@ -164,8 +164,8 @@ def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
 # What mpi-operator does with a changed field of an MPIJob that lives on under its name.
 #
 # Follows `syncHandler`, `getOrCreateConfigMap`, `getOrCreateWorker` and `syncLauncherSchedulingDirectives`,
-# github.com/kubeflow/mpi-operator pkg/controller, 0.8: missing workers are made and those above the number deleted, the list of the hosts is
-# written again, and the Job of the launcher is changed only when the job resumes, in what decides on its node.
+# github.com/kubeflow/mpi-operator pkg/controller, 0.8: missing workers are made and those above the number deleted, the list of the hosts
+# is written again, and the Job of the launcher is changed only when the job resumes, in what decides on its node.
 
 
 _HOSTS_CHANGE = "the list of the hosts changes; a running mpirun keeps those that it has read"

@@ -1,5 +1,7 @@
 """What mpi-operator makes of an MPIJob: a Service, the list of the hosts, keys for SSH, the workers, and the Job of the launcher."""
 
+API_VERSION = "kubeflow.org/v2beta1"
+"""The version of MPIJob that mpi-operator serves; that of training-operator is `kubeflow.org/v1`."""
 LAUNCHER, WORKER = "Launcher", "Worker"
 """The replica types of an MPIJob; the operator ignores others."""
 REPLICAS = ("spec", "mpiReplicaSpecs")

@@ -1,7 +1,7 @@
 """An MPIJob as mpi-operator sees it: defaults, names, labels, owners.
 
 Follows `SetDefaults_MPIJob`, github.com/kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1, and `defaultLabels` and `workerName`,
-pkg/controller, 0.6.0 to 0.8.2.
+pkg/controller, 0.6.0 to 0.8.0.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, with_fields
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
-from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, WORKER
+from jobspec.operators.mpi_operator import API_VERSION, KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, WORKER
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ class MPIJob:
         spec = self.tree.value["spec"]
         self.name: MarkedTree = self.tree.value["metadata"].value["name"]
         self.namespace: MarkedTree = self.tree.value["metadata"].value["namespace"]
-        self.owners = owner_references(self.operator, "kubeflow.org/v2beta1", "MPIJob", self.name)
+        self.owners = owner_references(self.operator, API_VERSION, "MPIJob", self.name)
         self.slots = self._given(spec, "slotsPerWorker", 1)
         """The number of processes that mpirun starts on a host, unless its command line says it."""
         self.implementation: str = self._given(spec, "mpiImplementation", "OpenMPI").value
@@ -52,8 +52,6 @@ class MPIJob:
         """The number of workers; 0 for a job that has no `Worker`."""
         self.numbers_all = is_at_least(release, "0.7.0")
         """Whether workers are numbered behind a launcher that works, and its name is known before it is ready."""
-        self.waits_for_end = is_at_least(release, "0.8.1")
-        """Whether a new pod of the launcher comes only once the old one has ended."""
         self._pod = shapes.part("v1", "Pod", target, ("spec",))
 
     def _given(self, spec: MarkedTree, field: str, default: Any) -> MarkedTree:

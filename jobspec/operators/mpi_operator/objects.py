@@ -1,7 +1,7 @@
 """All that mpi-operator makes of an MPIJob, in its order: Service, ConfigMap, Secret, workers, the launcher's Job and its pod.
 
 Follows `syncHandler`, `newJobService`, `newConfigMap`, `updateDiscoverHostsInConfigMap`, `newSSHAuthSecret` and `newLauncherJob`,
-github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.2, without gang scheduling and without a domain of the cluster, as
+github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0, without gang scheduling and without a domain of the cluster, as
 the operator starts by default. It updates `discover_hosts.sh` with the workers that run; here all of them do.
 """
 
@@ -88,7 +88,6 @@ def launcher_job(job: MPIJob) -> MarkedTree:
     """The Job of the launcher, which has the limits of the MPIJob."""
     spec: dict[str, Any] = {name: each for name in LIMITS if (each := job.run_policy.get(name))}
     spec |= {"template": launcher_template(job)}
-    spec |= {"podReplacementPolicy": "Failed"} if job.waits_for_end else {}
     spec |= {"suspend": job.run_policy.value["suspend"]} if job.suspended else {}
     return _object(job, "batch/v1", "Job", launcher_name(job), spec=spec)
 

@@ -1,6 +1,6 @@
 """The workers of an MPIJob, and the pod template of its launcher: keys, hosts and variables go into the first container.
 
-Follows `newWorker`, `newLauncherPodTemplate` and `setupSSHOnPod`, github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.2.
+Follows `newWorker`, `newLauncherPodTemplate` and `setupSSHOnPod`, github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0.
 """
 
 from __future__ import annotations

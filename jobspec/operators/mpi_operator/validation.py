@@ -1,6 +1,6 @@
 """Why mpi-operator creates nothing for an MPIJob that the API server accepts: an event says it, and no condition of the job.
 
-Follows `ValidateMPIJob`, github.com/kubeflow/mpi-operator pkg/apis/kubeflow/validation, 0.6.0 to 0.8.2.
+Follows `ValidateMPIJob`, github.com/kubeflow/mpi-operator pkg/apis/kubeflow/validation, 0.6.0 to 0.8.0.
 """
 
 from __future__ import annotations
