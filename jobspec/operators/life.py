@@ -10,6 +10,7 @@ from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
+from jobspec.operators import mpi_operator
 from jobspec.operators.mpi_operator import LAUNCHER, REPLICAS, WORKER
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
 from jobspec.operators.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of
@@ -31,6 +32,11 @@ class Effect(Record):
 
     note: str = ""
     heeded: bool = True
+
+
+def runs_until_deleted(job: Document, role: str) -> bool:
+    """Whether the pods of a role never end by themselves: those of MPI's workers, which are servers of SSH."""
+    return (job.api_version, job.kind) == (mpi_operator.API_VERSION, MPIJOB[1]) and role == WORKER
 
 
 def suspension_effect(old: Document, new: Document) -> Effect:

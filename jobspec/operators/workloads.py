@@ -125,6 +125,9 @@ JOBS: dict[GroupKind, JobFields] = {
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
 }
 
+#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, whose pods jobspec does not know.
+_OTHER_OPERATORS = (("kubeflow.org/v1", "MPIJob"),)
+
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
@@ -190,7 +193,8 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
     known = kinds.find(document.api_version, document.kind)
-    return known is not None and (known.group, known.name) in JOBS
+    is_other = (document.api_version, document.kind) in _OTHER_OPERATORS
+    return known is not None and (known.group, known.name) in JOBS and not is_other
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:
