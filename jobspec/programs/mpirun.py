@@ -69,7 +69,10 @@ class MpirunCommand(Record):
 
 
 def mpirun_in(words: Sequence[str]) -> MpirunCommand | None:
-    """Return the call of mpirun in a command line: directly, or once in a shell's script without conditions; else None."""
+    """Return the call of mpirun in a command line.
+
+    If there is none, or if a shell's script calls it under conditions or several times, return None.
+    """
     at = script_at(words)
     if at is None:
         return _read(words) if words and file_name(words[0]) in PROGRAMS else None
