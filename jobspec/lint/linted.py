@@ -34,6 +34,8 @@ _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
+#: The kinds with replica types, and where these are.
+_REPLICAS: dict[GroupKind, tuple[str, ...]] = {PYTORCHJOB: ("spec", "pytorchReplicaSpecs"), MPIJOB: mpi_operator.REPLICAS}
 
 
 class LintedDocument:
@@ -111,10 +113,12 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = self.tree.get("spec", "pytorchReplicaSpecs") if self.is_pytorchjob else None
+        specs = self.tree.get(*_REPLICAS[given.group_kind]) if given.group_kind in _REPLICAS else None
         found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
-        self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a PyTorchJob: its roles, each with what the job says of it."""
+        self.role_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
+        """Of a PyTorchJob or MPIJob: its roles, each with what the job says of it."""
+        self.replica_specs = self.role_specs if self.is_pytorchjob else []
+        """The same of a PyTorchJob alone."""
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""

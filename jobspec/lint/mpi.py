@@ -265,7 +265,7 @@ def unusable_ssh_key(job: LintedJob) -> Iterator[Finding]:
     user, is_root = _user(launcher)
     folder = text(job.tree, "spec", "sshAuthMountPath") or KEYS_FOLDER
     group = launcher.role.pod_tree.get("spec", "securityContext", "fsGroup")
-    if user is None:
+    if user is None or _brings_keys(launcher):
         return
     if not is_root and folder.startswith("/root/"):
         what = f"user {text(user)}" if text(user).isdecimal() else "a user that is not root"
@@ -275,6 +275,12 @@ def unusable_ssh_key(job: LintedJob) -> Iterator[Finding]:
         yield Finding(place, f"mpirun cannot connect: SSH refuses a key of root that all may read, in `{folder}`", "leave out the path")
     elif is_root and group:
         yield Finding(group, "mpirun cannot connect: SSH refuses a key of root that a group may read", "remove `fsGroup` of the launcher")
+
+
+def _brings_keys(launcher: LintedContainer) -> bool:
+    """Whether the command line or a variable of the launcher has SSH use keys of its own, or copies of the mounted ones."""
+    given = any(name.startswith("OMPI_MCA_plm_rsh") and each.mark.line for name, each in launcher.variables)
+    return given or launcher.program.mentions("chmod", "id_rsa", ".ssh", "plm_rsh")
 
 
 def _user(container: LintedContainer) -> tuple[MarkedTree | None, bool]:
