@@ -18,7 +18,7 @@ from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.operators.jobset_defaults import with_jobset_defaults
-from jobspec.operators.workloads import JOBS, QUEUE, Workload
+from jobspec.operators.workloads import JOBS, QUEUE, Workload, is_of_other_operator
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -279,7 +279,7 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     kind, metadata = document.group_kind, mapping(document.data, "metadata")
     if kind in _OF_KUEUE:
         return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in items(metadata, "finalizers")
-    if QUEUES not in target or not queued_by_default(kind, target[QUEUES]):
+    if QUEUES not in target or not queued_by_default(kind, target[QUEUES]) or is_of_other_operator(document):
         return False
     policy = mapping(document.data, *JOBS[kind].policy) if kind in JOBS else {}
     return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)

@@ -193,8 +193,12 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
     known = kinds.find(document.api_version, document.kind)
-    is_other = (document.api_version, document.kind) in _OTHER_OPERATORS
-    return known is not None and (known.group, known.name) in JOBS and not is_other
+    return known is not None and (known.group, known.name) in JOBS and not is_of_other_operator(document)
+
+
+def is_of_other_operator(document: Document | DocumentResult) -> bool:
+    """Whether another operator has this version of the kind than its other versions: MPIJob of v1 is training-operator's."""
+    return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:

@@ -10,6 +10,7 @@ from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
 from jobspec.operators.webhooks import queued_by_default
+from jobspec.operators.workloads import is_of_other_operator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.places import Data, Path
+    from jobspec.documents.document import Document
 
     #: Part of an object -> its fields that have other names -> the name, and the value.
     Changes = dict[str, dict[str, tuple[str, Any]]]
@@ -60,6 +62,11 @@ FRAMEWORKS = (*_FRAMEWORKS.values(), *FURTHER_FRAMEWORKS)
 """The names of all frameworks."""
 QUEUED_KINDS = frozenset((*KINDS, CRON_JOB, *FURTHER_FRAMEWORKS.values()))
 """The kinds whose objects Kueue queues, and CronJobs, whose Jobs it queues."""
+
+
+def makes_workloads_of(job: Document) -> bool:
+    """Whether Kueue can make Workloads of jobs of this kind. Of MPIJobs, it sees those of mpi-operator alone."""
+    return job.group_kind in KINDS and not is_of_other_operator(job)
 
 
 def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str, str]:

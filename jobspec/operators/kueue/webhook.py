@@ -41,6 +41,7 @@ from jobspec.operators.workloads import (
     SLICE_TOPOLOGY,
     TEMPLATE,
     Workload,
+    is_of_other_operator,
     suspend_of,
 )
 from jobspec.schemas import shapes
@@ -672,7 +673,8 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
 
     Of the kinds without a webhook the older version is decoded all the same: another one converts it to the version that is stored.
     """
-    if document.group_kind[0] != GROUP and (document.group_kind not in RULES or QUEUES not in target):
+    is_job = document.group_kind[0] != GROUP
+    if is_job and (document.group_kind not in RULES or QUEUES not in target or is_of_other_operator(document)):
         return []
     if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []
