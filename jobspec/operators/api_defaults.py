@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.apis import kinds
-from jobspec.apis.releases import Target, is_at_least
+from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_data, with_missing
@@ -14,6 +14,7 @@ from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
 from jobspec.operators.priorities import with_priority
+from jobspec.operators.stateful_sets import CLAIM_DEFAULTS, stateful_set_defaults
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -38,10 +39,18 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_AUTOSCALERS, server)),
         "Job": lambda made: changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
         "JobSet": lambda made: stored_jobset(made, target),
+        "PersistentVolumeClaim": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, CLAIM_DEFAULTS, server)),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
         "Service": lambda made: where_given(made, "spec", lambda spec: headless_service_defaults(spec, server)),
+        "StatefulSet": lambda made: _stateful_set(made, target),
     }
     return [fillers[kind](each) if (kind := text(each, "kind")) in fillers else each for each in objects]
+
+
+def _stateful_set(made: MarkedTree, target: Target) -> MarkedTree:
+    """A StatefulSet with all that the server fills in."""
+    server, release = api_server(target), target["kubernetes"]
+    return changed(stateful_set_defaults(made, target), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release))
 
 
 # An object of a manifest as the server has it when admission policies look at it.
@@ -68,13 +77,6 @@ _OF_WORKLOADS: dict[kinds.GroupKind, dict[str, Any]] = {
     },
     ("apps", "ReplicaSet"): {"replicas": 1},
     ("", "ReplicationController"): {"replicas": 1},
-    ("apps", "StatefulSet"): {
-        "replicas": 1,
-        "podManagementPolicy": "OrderedReady",
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
-        "revisionHistoryLimit": _HISTORY,
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-    },
 }
 
 
@@ -98,10 +100,7 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
     if document.group_kind == kinds.SERVICE:
         tree = changed(tree, ("spec",), lambda spec: _service_defaults(spec, server))
     elif document.group_kind in _OF_WORKLOADS:
-        defaults = _OF_WORKLOADS[document.group_kind]
-        if document.group_kind == ("apps", "StatefulSet") and is_at_least(target["kubernetes"], "1.37"):
-            defaults = {**defaults, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}}
-        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, defaults, server))
+        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, _OF_WORKLOADS[document.group_kind], server))
         tree = changed(
             tree, (*kinds.POD_TEMPLATES[document.group_kind], "spec"), lambda spec: pod_spec_defaults(spec, server, target["kubernetes"])
         )

@@ -124,6 +124,8 @@ UID = "<uid>"
 """What stands for an object's uid."""
 SHA1 = "<sha1>"
 """What stands for a hash of a name and a namespace."""
+REVISION = "<revision>"
+"""What stands for the hash of a revision of a pod template."""
 MINUTES = "<minutes>"
 """What stands for a time in minutes since 1970, by which a CronJob numbers its Jobs."""
 NAMESPACE = "default"
@@ -134,6 +136,7 @@ _MADE_UP = {
     RANDOM: "x" * 5,
     UID: "00000000-0000-0000-0000-000000000000",
     SHA1: "0" * 40,
+    REVISION: "x" * 10,
     MINUTES: "0" * 8,
     TIME: "1970-01-01T00:00:00Z",
 }
