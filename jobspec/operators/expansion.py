@@ -17,7 +17,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.go.values import structs
 from jobspec.operators.made import RANDOM, Expansion
 from jobspec.operators.training_signs import meet, training_containers
-from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB, queue_of
+from jobspec.operators.workloads import CONTAINERS, GROUP_MEMBER, JOB_INDEX, LEADER, REPLICATED_JOB, WORKER, queue_of
 from jobspec.programs.command_lines import RANKS
 
 
@@ -100,6 +100,12 @@ def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Ex
     return expand_cron_job(job, target, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_leader_worker_set(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.lws.pods import expand_lws
+
+    return expand_lws(job, target, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -116,6 +122,7 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
     ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): Maker("lws", "lws", _expand_leader_worker_set),
 }
 
 
@@ -183,6 +190,8 @@ class ExpandedJob:
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
         kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
+        if operator == "lws" and kind in ("Pod", "PersistentVolumeClaim"):
+            return _ACCOUNTS["StatefulSet"]
         if kind == "Pod" and operator != "training-operator":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
@@ -235,7 +244,9 @@ _ACCOUNTS = {
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
+    "lws": "system:serviceaccount:lws-system:lws-controller-manager",
     "Job": "system:serviceaccount:kube-system:job-controller",
+    "StatefulSet": "system:serviceaccount:kube-system:statefulset-controller",
 }
 
 
@@ -251,7 +262,10 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob in small letters, or the name of the replicated job; empty for a Job, which has one role."""
+    """The replica type of a PyTorchJob in small letters, the name of the replicated job, or `leader` or `worker` of a LeaderWorkerSet.
+
+    Empty for a Job, which has one role.
+    """
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]
@@ -292,10 +306,19 @@ def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
     services = {text(each, "metadata", "name"): each for each in of_kind(objects, "Service")}
     ranks = list(map(_rank, pods))
     if not any(ranks):
-        ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in pods]
+        members = [text(each, "metadata", "labels", GROUP_MEMBER) for each in pods]
+        ranks = [number or text(each, "metadata", "annotations", JOB_INDEX) for number, each in zip(members, pods, strict=True)]
     names = [text(each, "metadata", "name") for each in pods]
-    roles = [next(filter(None, (text(each, "metadata", "labels", label) for label in _ROLES)), "") for each in pods]
+    roles = list(map(_role, pods))
     return [ExpandedPod(*pod, services) for pod in zip(pods, names, roles, ranks, strict=True)]
+
+
+def _role(pod: MarkedTree) -> str:
+    """The role of a pod by its labels; empty for a pod of a Job."""
+    labels = dict(pod.entries("metadata", "labels"))
+    if GROUP_MEMBER in labels:
+        return LEADER if text(labels[GROUP_MEMBER]) == "0" else WORKER
+    return next(filter(None, (text(labels.get(label)) for label in _ROLES)), "")
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:

@@ -238,10 +238,13 @@ def as_applied(tree: MarkedTree) -> MarkedTree:
 
 def _replicated_job(replicated: MarkedTree) -> MarkedTree:
     replicated = with_mappings(replicated, ("template", "metadata"))
-    return changed(replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), _pod))
+    return changed(
+        replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), with_structs)
+    )
 
 
-def _pod(spec: MarkedTree) -> MarkedTree:
+def with_structs(spec: MarkedTree) -> MarkedTree:
+    """A pod's spec with the objects that Go's types write even if these are empty."""
     for name in ("containers", "initContainers"):
         spec = each_item(spec, name, lambda container: each_item(with_mappings(container, ("resources",)), "env", _with_divisor))
     return each_item(spec, "volumes", _volume)

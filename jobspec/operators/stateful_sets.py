@@ -1,74 +1,55 @@
-"""A StatefulSet as the API server stores it, and the pods and claims that its controller creates.
+"""The pods and claims that the controller of a StatefulSet creates.
 
-Follows `newVersionedStatefulSetPod`, `initIdentity`, `updateStorage` and `getPersistentVolumeClaims`, k8s.io/kubernetes
-pkg/controller/statefulset, `GetPodFromTemplate`, pkg/controller, and `SetDefaults_StatefulSet`, pkg/apis/apps/v1, 1.36.
+Follows `newVersionedStatefulSetPod`, `initIdentity`, `updateStorage`, `getPersistentVolumeClaims` and `newRevision`, k8s.io/kubernetes
+pkg/controller/statefulset, and `GetPodFromTemplate`, pkg/controller, 1.36.
 """
 
 from __future__ import annotations
 
 from jobspec.apis.releases import is_at_least
-from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, number, set_by, text, with_fields, with_missing
-from jobspec.operators.made import REVISION, api_server, indices, operator_mark, owner_references
+from jobspec.documents.marked_tree import MarkedTree, items, number, set_by, text, with_fields
+from jobspec.operators.api_defaults import stateful_set_defaults
+from jobspec.operators.made import RANDOM, REVISION, indices, operator_mark, owner_references
+from jobspec.operators.revisions import revision_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.places import Mark
 
 
 API_VERSION, KIND = "apps/v1", "StatefulSet"
-_ROLLING = ("spec", "updateStrategy", "rollingUpdate")
 _RETENTION = "persistentVolumeClaimRetentionPolicy"
-_DEFAULTS: dict[str, Any] = {"replicas": 1, "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": 10}
-CLAIM_DEFAULTS = {"volumeMode": "Filesystem"}
-"""What the server fills into the spec of a claim."""
-_RETAINED = {"whenDeleted": "Retain", "whenScaled": "Retain"}
-
-
-def stateful_set_defaults(made: MarkedTree, target: Target) -> MarkedTree:
-    """A StatefulSet with what the server fills in, but for its pod template; without the fields of gates that are off."""
-    server, counts_unavailable = api_server(target), is_at_least(target["kubernetes"], "1.37")
-    strategy = {"partition": 0, **({"maxUnavailable": 1} if counts_unavailable else {})}
-    made = changed(made, ("spec",), lambda spec: with_missing(spec, _DEFAULTS, server))
-    made = changed(made, ("spec", _RETENTION), lambda each: with_missing(each, _RETAINED, server, fill_empty=True))
-    made = changed(made, _ROLLING[:-1], lambda each: with_missing(each, {"type": "RollingUpdate"}, server, fill_empty=True))
-    if text(made, *_ROLLING[:-1], "type") == "RollingUpdate":
-        made = changed(made, _ROLLING, lambda each: with_missing(_without_gated(each, is_on=counts_unavailable), strategy, server))
-    return changed(made, ("spec",), lambda spec: each_item(spec, "volumeClaimTemplates", lambda claim: _claim_defaults(claim, server)))
-
-
-def _without_gated(rolling: MarkedTree, *, is_on: bool) -> MarkedTree:
-    """The numbers of a rolling update without `maxUnavailable`, unless the gate of that is on."""
-    return rolling if is_on else rolling.with_value({name: each for name, each in rolling.value.items() if name != "maxUnavailable"})
-
-
-def _claim_defaults(claim: MarkedTree, server: Mark) -> MarkedTree:
-    """A template of claims with the defaults of a claim."""
-    claim = with_missing(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}}, server)
-    return changed(claim, ("spec",), lambda spec: with_missing(spec, CLAIM_DEFAULTS, server))
 
 
 def pods_of_stateful_set(made: MarkedTree, target: Target, *, first_and_last_only: bool = False) -> Iterator[MarkedTree]:
     """Yield the claims and the pods of a StatefulSet, those of one number together. *first_and_last_only*: as for `expand`."""
     mark, name = operator_mark("kube-controller-manager", target["kubernetes"]), text(made, "metadata", "name")
-    start = number(made, "spec", "ordinals", "start", default=0)
+    start, revision = number(made, "spec", "ordinals", "start", default=0), _revision(made, target)
     for index in indices(number(made, "spec", "replicas", default=1), f"pods of {KIND} `{name}`", first_and_last_only=first_and_last_only):
         yield from (_claim(template, made, start + index, mark) for template in _claim_templates(made))
-        yield _pod(made, start + index, mark)
+        yield _pod(made, start + index, mark, revision)
 
 
-def _pod(made: MarkedTree, ordinal: int, mark: Mark) -> MarkedTree:
-    """The pod of a number."""
+def _revision(made: MarkedTree, target: Target) -> str:
+    """The hash of the pod template, with all that the server fills in; a placeholder if a value is not known, or for older releases."""
+    if not is_at_least(target["kubernetes"], "1.36"):
+        return REVISION
+    template = stateful_set_defaults(made, target).value["spec"].value["template"].data()
+    return revision_hash({"template": template}, salt="0") if RANDOM not in str(template) else REVISION
+
+
+def _pod(made: MarkedTree, ordinal: int, mark: Mark, revision: str) -> MarkedTree:
+    """The pod of a number; *revision*: the hash of the template."""
     parent = made.value["metadata"].value["name"]
     template = made.value["spec"].value["template"]
     own = template.get("metadata") or MarkedTree({}, mark)
     name = parent.with_value(f"{parent.value}-{ordinal}")
     labels = {
         "apps.kubernetes.io/pod-index": str(ordinal),
-        "controller-revision-hash": f"{parent.value}-{REVISION}",
+        "controller-revision-hash": parent.with_value(f"{parent.value}-{revision}"),
         "statefulset.kubernetes.io/pod-name": name,
     }
     metadata = {

@@ -119,6 +119,7 @@ REFUSED = {
     "PersistentVolumeClaim": "claim-refused",
     "Pod": "pods-refused",
     "Service": "service-refused",
+    "StatefulSet": "stateful-set-refused",
 }
 
 

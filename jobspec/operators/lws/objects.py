@@ -9,10 +9,22 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import MarkedTree, changed, items, number, set_by, text, with_data, with_fields
+from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.workloads.selectors import scaled_amount
 from jobspec.operators.lws_defaults import with_lws_defaults
-from jobspec.operators.made import RANDOM, REVISION, as_applied, as_go_writes, operator_mark, owner_references, with_crd_defaults
+from jobspec.operators.made import (
+    RANDOM,
+    REVISION,
+    as_applied,
+    as_go_writes,
+    operator_mark,
+    owner_references,
+    with_crd_defaults,
+    with_structs,
+)
+from jobspec.operators.revisions import revision_hash
 from jobspec.operators.stateful_sets import API_VERSION, KIND
+from jobspec.operators.workloads import GROUP_MEMBER
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -20,13 +32,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.apis.releases import Target
+    from jobspec.diagnostics.places import Data
 
 
 LWS = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
 """Its `apiVersion` and `kind`."""
 COMPONENT = "lws"
 PREFIX = "leaderworkerset.sigs.k8s.io"
-NAME, GROUP_INDEX, WORKER_INDEX, GROUP_KEY = (f"{PREFIX}/{each}" for each in ("name", "group-index", "worker-index", "group-key"))
+NAME, GROUP_INDEX, GROUP_KEY = (f"{PREFIX}/{each}" for each in ("name", "group-index", "group-key"))
 SIZE, LEADER_NAME, LEADER_REQUESTS_TPUS = (f"{PREFIX}/{each}" for each in ("size", "leader-name", "leader-requests-tpus"))
 EXCLUSIVE, SUBGROUP_EXCLUSIVE = f"{PREFIX}/exclusive-topology", f"{PREFIX}/subgroup-exclusive-topology"
 SUBGROUP_TYPE, SUBGROUP_SIZE = f"{PREFIX}/subgroup-policy-type", f"{PREFIX}/subgroup-size"
@@ -68,8 +81,8 @@ def leader_set(lws: MarkedTree, target: Target) -> MarkedTree:
     mark, release = operator_mark(COMPONENT, target[COMPONENT]), target[COMPONENT]
     name, replicas = lws.value["metadata"].value["name"], replicas_of(lws)
     role = "leaderTemplate" if lws.get(*_TEMPLATE, "leaderTemplate") else "workerTemplate"
-    own = {NAME: name, _REVISION_KEY: REVISION}
-    template = _pod_template(lws, role, target, {WORKER_INDEX: "0", **own}, _annotations_of_leader(lws))
+    own = {NAME: name, _REVISION_KEY: _revision(lws, target)}
+    template = _pod_template(lws, role, target, {GROUP_MEMBER: "0", **own}, _annotations_of_leader(lws))
     partition = number(lws, *ROLLING, "partition", default=0)
     spec = {
         "serviceName": name,
@@ -80,7 +93,7 @@ def leader_set(lws: MarkedTree, target: Target) -> MarkedTree:
             "type": lws.value["spec"].value["rolloutStrategy"].value["type"],
             "rollingUpdate": {"maxUnavailable": _unavailable(lws, replicas, release), "partition": partition},
         },
-        "selector": {"matchLabels": {NAME: name, WORKER_INDEX: "0"}},
+        "selector": {"matchLabels": {NAME: name, GROUP_MEMBER: "0"}},
         **_claims(lws, target),
     }
     metadata = {
@@ -98,7 +111,7 @@ def worker_set(leader: MarkedTree, lws: MarkedTree, target: Target, *, requests_
     mark, leader_name = operator_mark(COMPONENT, target[COMPONENT]), leader.value["metadata"].value["name"]
     name, labels = lws.value["metadata"].value["name"], leader.value["metadata"].value["labels"]
     selector = {GROUP_INDEX: labels.value[GROUP_INDEX], NAME: name, GROUP_KEY: labels.value[GROUP_KEY]}
-    own = {**selector, _REVISION_KEY: REVISION}
+    own = {**selector, _REVISION_KEY: labels.value[_REVISION_KEY]}
     annotations = {
         SIZE: str(size_of(lws)),
         LEADER_NAME: leader_name,
@@ -164,6 +177,36 @@ def _pod_template(lws: MarkedTree, role: str, target: Target, labels: dict[str, 
         new = {key: set_by(mark, each) for key, each in own.items()}
         written = changed(written, ("metadata", field), lambda each, new=new: with_fields(each, new))  # type: ignore[misc]
     return written
+
+
+def _revision(lws: MarkedTree, target: Target) -> str:
+    """The hash of what makes a new revision: the templates and the network; a placeholder for older releases."""
+    if not is_at_least(target[COMPONENT], "0.9.0"):
+        return REVISION
+    pod, claim = (shapes.part("v1", kind, target, ("spec",)) for kind in ("Pod", "PersistentVolumeClaim"))
+    template = dict(mapping(lws.data(), *_TEMPLATE))
+    for role in ("leaderTemplate", "workerTemplate"):
+        if own := lws.get(*_TEMPLATE, role):
+            spec = with_structs(as_go_writes(own.get("spec") or MarkedTree({}, own.mark), pod))
+            template[role] = {"metadata": _without_empty(mapping(own.data(), "metadata")), "spec": spec.data()}
+    if given := template.pop("volumeClaimTemplates", None):
+        template["volumeClaimTemplates"] = [
+            {
+                **{name: text for name in ("apiVersion", "kind") if (text := each.get(name))},
+                "metadata": _without_empty(each.get("metadata")),
+                "spec": {"resources": {}, **encode_as_go(each.get("spec") or {}, claim)},
+                "status": _without_empty(each.get("status")),
+            }
+            for each in given
+        ]
+    if "persistentVolumeClaimRetentionPolicy" in template:
+        template["persistentVolumeClaimRetentionPolicy"] = _without_empty(template["persistentVolumeClaimRetentionPolicy"])
+    return revision_hash({"leaderWorkerTemplate": template, "networkConfig": mapping(lws.data(), "spec", "networkConfig")})
+
+
+def _without_empty(data: Data | None) -> Data:
+    """An object without its empty fields, which Go leaves out."""
+    return {name: each for name, each in (data or {}).items() if each not in ("", {}, [], None)}
 
 
 def _annotations_of_leader(lws: MarkedTree) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from jobspec.operators.lws.objects import (
     SUBGROUP_SIZE,
     SUBGROUP_TYPE,
     UNIQUE,
-    WORKER_INDEX,
     has_unique_subdomains,
     leader_set,
     replicas_of,
@@ -34,6 +33,7 @@ from jobspec.operators.lws.objects import (
 from jobspec.operators.lws.tpus import requests_tpus, with_tpu_variables
 from jobspec.operators.made import Expansion, at_most, operator_mark, stored
 from jobspec.operators.stateful_sets import pods_of_stateful_set
+from jobspec.operators.workloads import GROUP_MEMBER, LEADER, WORKER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
 
 
-LEADER, WORKER = "leader", "worker"
-"""The roles of pods: the first of a group, and all others."""
 _SUBGROUP_INDEX, _SUBGROUP_KEY = f"{PREFIX}/subgroup-index", f"{PREFIX}/subgroup-key"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -79,19 +77,12 @@ def _objects(lws: MarkedTree, target: Target, *, first_and_last_only: bool) -> I
             yield from (admitted(each, target) for each in pods_of_stateful_set(workers, target, first_and_last_only=first_and_last_only))
 
 
-def role_of(pod: MarkedTree) -> str:
-    """The role of a pod of a LeaderWorkerSet; empty for other pods."""
-    if not text(pod, "metadata", "labels", NAME):
-        return ""
-    return LEADER if text(pod, "metadata", "labels", WORKER_INDEX) == "0" else WORKER
-
-
 def admitted(made: MarkedTree, target: Target) -> MarkedTree:
     """A pod of a StatefulSet after the webhook; other objects as they are."""
     if text(made, "kind") != "Pod":
         return made
     mark = operator_mark(COMPONENT, target[COMPONENT])
-    placed = _leader(made, mark) if role_of(made) == LEADER else _worker(made, mark)
+    placed = _leader(made, mark) if text(made, "metadata", "labels", GROUP_MEMBER) == "0" else _worker(made, mark)
     return _with_variables(with_tpu_variables(placed, mark, target[COMPONENT]), mark)
 
 
@@ -114,7 +105,7 @@ def _leader(pod: MarkedTree, mark: Mark) -> MarkedTree:
 def _worker(pod: MarkedTree, mark: Mark) -> MarkedTree:
     """A worker with its number in the group, and its subgroup."""
     number = text(pod, "metadata", "name").rpartition("-")[2]
-    pod = _labelled(pod, {WORKER_INDEX: number}, mark)
+    pod = _labelled(pod, {GROUP_MEMBER: number}, mark)
     size, subgroup_size = (int(text(pod, "metadata", "annotations", each) or 0) for each in (SIZE, SUBGROUP_SIZE))
     index = (int(number) - 1 if (size - 1) % subgroup_size == 0 else int(number)) // subgroup_size if subgroup_size else 0
     return _in_subgroup(pod, str(index), text(pod, "metadata", "annotations", LEADER_NAME), mark)
@@ -165,7 +156,7 @@ def _with_variables(pod: MarkedTree, mark: Mark) -> MarkedTree:
     values = {
         "LWS_LEADER_ADDRESS": f"{leader}.{text(pod, 'spec', 'subdomain')}.{text(metadata, 'namespace')}",
         "LWS_GROUP_SIZE": metadata.value["annotations"].value[SIZE],
-        "LWS_WORKER_INDEX": text(labels, WORKER_INDEX),
+        "LWS_WORKER_INDEX": text(labels, GROUP_MEMBER),
     }
     added = [set_by(mark, {"name": name, "value": value}) for name, value in values.items()]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended
 from jobspec.go.quantities import whole_number
-from jobspec.operators.lws.objects import LEADER_REQUESTS_TPUS, PREFIX, SIZE, SUBGROUP_SIZE, WORKER_INDEX
+from jobspec.operators.lws.objects import LEADER_REQUESTS_TPUS, PREFIX, SIZE, SUBGROUP_SIZE
+from jobspec.operators.workloads import GROUP_MEMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _port(container: MarkedTree) -> str | None:
 
 
 def _is_leader(pod: MarkedTree) -> bool:
-    return text(pod, "metadata", "labels", WORKER_INDEX) == "0"
+    return text(pod, "metadata", "labels", GROUP_MEMBER) == "0"
 
 
 def _leader(pod: MarkedTree) -> str:
@@ -94,7 +95,7 @@ def _has_leader(pod: MarkedTree) -> bool:
 
 def _index(pod: MarkedTree) -> int:
     """The number of a pod in its group."""
-    return int(text(pod, "metadata", "labels", WORKER_INDEX) or 0)
+    return int(text(pod, "metadata", "labels", GROUP_MEMBER) or 0)
 
 
 def _number(pod: MarkedTree) -> int:
