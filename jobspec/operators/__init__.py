@@ -22,6 +22,7 @@ DOORS: tuple[str, ...] = (
     "kueue.workload",
     "kueue.world",
     "life",
+    "lws.objects",
     "lws.webhook",
     "made",
     "policies",

@@ -129,10 +129,18 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "name", "pod_tree", "pods", "starts_later", "together", "training")
+    __slots__ = ("count", "meeting", "name", "pod_tree", "pods", "starts_later", "together", "training")
 
     def __init__(
-        self, name: str, pods: Sequence[ExpandedPod], training: str, count: int, *, together: bool = True, starts_later: bool = False
+        self,
+        name: str,
+        pods: Sequence[ExpandedPod],
+        training: str,
+        count: int,
+        *,
+        groups: int = 1,
+        together: bool = True,
+        starts_later: bool = False,
     ) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job; of a Job, its own name."""
@@ -142,6 +150,8 @@ class ExpandedRole:
         """The first one, which stands for all where names, ranks and values of variables do not matter."""
         self.count = count
         """How many pods the role has."""
+        self.meeting = count // groups
+        """How many of these pods meet each other: those of one group of a LeaderWorkerSet, else all."""
         self.training = training
         """The name of the container that trains; empty where the role does not train, such as an initializer."""
         self.together = together
@@ -200,13 +210,16 @@ class ExpandedJob:
         """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
         training, following = self._training_containers(by_role), self._following()
+        serves = self.job.group_kind == kinds.LEADER_WORKER_SET
+        groups = self.counts.get(LEADER, 1) if serves else 1
         return [
             ExpandedRole(
                 self._title(name),
                 pods,
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
-                together=self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
+                groups=groups,
+                together=serves or self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
                 starts_later=name in following,
             )
             for name, pods in by_role.items()
@@ -225,8 +238,9 @@ class ExpandedJob:
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
         if self.job.group_kind not in CONTAINERS:
-            trees = {name: (pods[0].tree, self.counts.get(name, len(pods))) for name, pods in by_role.items()}
-            return training_containers(trees, is_queued=bool(queue_of(self.job)))
+            serves = self.job.group_kind == kinds.LEADER_WORKER_SET  # pods of any program have host names, and wait in queues
+            trees = {name: (pods[0].tree, 1 if serves else self.counts.get(name, len(pods))) for name, pods in by_role.items()}
+            return training_containers(trees, is_queued=bool(queue_of(self.job)) and not serves)
         container = CONTAINERS[self.job.group_kind]
         is_pytorchjob = self.job.group_kind == kinds.PYTORCHJOB
         return dict.fromkeys(by_role if is_pytorchjob else (container, *self._labelled()), container)

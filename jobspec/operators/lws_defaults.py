@@ -36,3 +36,11 @@ def with_lws_defaults(spec: Data) -> Data:
         "rolloutStrategy": {**strategy, "type": kind, **numbers},
         "networkConfig": {**network, "subdomainPolicy": SHARED if subdomain is None else subdomain},
     }
+
+
+def as_lws_webhook_writes(spec: Data) -> Data:
+    """The spec of a LeaderWorkerSet as the webhook writes it: with its defaults, and with the specs of all pod templates."""
+    made = with_lws_defaults(spec)
+    template = made["leaderWorkerTemplate"]
+    pods = {role: {"spec": {}, **each} for role in ("leaderTemplate", "workerTemplate") if isinstance(each := template.get(role), dict)}
+    return {**made, "leaderWorkerTemplate": {**template, **pods}}

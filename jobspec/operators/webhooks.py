@@ -29,7 +29,7 @@ from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, genera
 from jobspec.kubernetes.problems import describe
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.jobset_defaults import with_jobset_defaults
-from jobspec.operators.lws_defaults import with_lws_defaults
+from jobspec.operators.lws_defaults import as_lws_webhook_writes, with_lws_defaults
 from jobspec.operators.workloads import QUEUE, Workload
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -330,7 +330,7 @@ def rewritten(document: Document, target: Target) -> Document:
     child = shape.at(("spec",)) if shape else None
     changed = reencoded(spec, child) if child else spec
     if document.group_kind == LEADER_WORKER_SET and isinstance(changed, dict):
-        changed = with_lws_defaults(changed)
+        changed = as_lws_webhook_writes(changed)
     if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith("/v1beta1"):
         changed = _without_empty_texts(changed, child)  # converted to the newest version and back, without what is empty
     if changed is spec:

@@ -97,7 +97,8 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Conta
 def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
     """The mistakes for which the server refuses objects. Pods of a refused Job or StatefulSet never come."""
     of_makers = {(kind, text(each, "metadata", "name")): _problems(each, job) for kind in _MAKE_PODS for each in job.of_kind(kind)}
-    for kind in (*_MAKE_PODS, "Service", "PersistentVolumeClaim"):
+    refused_sets = any(found for (kind, _), found in of_makers.items() if kind == "StatefulSet")
+    for kind in (*_MAKE_PODS, "Service", *([] if refused_sets else ["PersistentVolumeClaim"])):
         for alike in grouped(job.of_kind(kind), lambda each: text(each, "metadata", "name").rstrip("0123456789")).values():
             if kind not in _MAKE_PODS and not _problems(alike[-1], job):
                 continue  # none has a longer name

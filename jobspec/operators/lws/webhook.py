@@ -12,7 +12,7 @@ from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.workloads.selectors import count_or_percentage, scaled_amount
 from jobspec.operators.lws.objects import LWS, ROLLING, SUBGROUP_EXCLUSIVE
 from jobspec.operators.lws_defaults import with_lws_defaults
-from jobspec.operators.webhooks import is_rewritten, job_name, undecodable_value
+from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -103,16 +103,6 @@ def subgroup_topology(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(path, message, "add `subGroupPolicy` with a `subGroupSize`, or remove the annotation")
 
 
-def bare_template(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A pod template needs a `spec` with containers: the operator writes the missing containers as null, which the server refuses."""
-    if not is_rewritten(workload.document, target, old=workload.old):
-        return
-    for role in workload.roles:
-        if role.data.get("spec") is None:
-            message = f"the {role.name}'s pod template has no containers, and the operator writes them as null"
-            yield Finding(role.path, message, "add `spec` with `containers`", field=f"{'.'.join(map(str, role.path))}.spec.containers")
-
-
 def subgroups_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     """An update cannot add, remove or resize the subgroups of a LeaderWorkerSet. Create a new one."""
     assert workload.old
@@ -134,7 +124,6 @@ CREATE_RULES = [
     Rule(rollout_numbers),
     Rule(subgroup_size),
     Rule(subgroup_topology),
-    Rule(bare_template),
 ]
 #: The rules for an update of a LeaderWorkerSet.
 UPDATE_RULES = [*CREATE_RULES, Rule(subgroups_frozen)]
