@@ -681,6 +681,53 @@ def queued_groups_frozen(workload: Workload, target: Target) -> Iterator[Finding
         yield Finding(at, f"the size of groups in a queue cannot change from {sizes[1]} to {sizes[0]}", "create a new LeaderWorkerSet")
 
 
+_SHAPE = (
+    *("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead"),
+    "resourceClaims",
+)
+
+
+def queued_templates_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Of a LeaderWorkerSet in a queue, an update cannot change what the pods request and where they can run. Images can change."""
+    assert workload.old
+    if not _meta(workload.document.data, "labels").get(QUEUE):
+        return
+    at: Path = ("spec", "leaderWorkerTemplate")
+    new, old = (mapping(each.data, *map(str, at)) for each in (workload.document, workload.old))
+    for role in ("leaderTemplate", "workerTemplate"):
+        now, before = new.get(role), old.get(role)
+        if (now is None) != (before is None):
+            message = f"a LeaderWorkerSet in a queue cannot {'lose' if now is None else 'get'} a `{role}`"
+            yield Finding((*at, role), message, "create a new LeaderWorkerSet")
+        elif now is not None:
+            for path in _changed_shape(*(_encoded(mapping(each, "spec"), target) for each in (now, before))):
+                message = f"`{path[-1]}` of pods in a queue cannot be changed"
+                yield Finding((*at, role, "spec", *path), message, "create a new LeaderWorkerSet")
+
+
+def _encoded(pod: Data, target: Target) -> Data:
+    """A pod's spec as Go writes it."""
+    found: Data = encode_as_go(pod, shapes.part("v1", "Pod", target, ("spec",)))
+    return found
+
+
+def _changed_shape(now: Data, before: Data) -> Iterator[Path]:
+    """Yield the paths of what Kueue compares of two pods' specs, where that differs."""
+    yield from ((name,) for name in _SHAPE if now.get(name) != before.get(name))
+    if mapping(now, "resources").get("requests") != mapping(before, "resources").get("requests"):
+        yield "resources", "requests"
+    for field in ("initContainers", "containers"):
+        new, old = structs(now, field), structs(before, field)
+        if len(new) != len(old):
+            yield (field,)
+            continue
+        for number, (one, other) in enumerate(zip(new, old, strict=True)):
+            if mapping(one, "resources").get("requests") != mapping(other, "resources").get("requests"):
+                yield field, number, "resources", "requests"
+            if one.get("ports") != other.get("ports"):
+                yield field, number, "ports"
+
+
 #: Rules that stop all others: the webhook gets no further.
 _DECODING = (undecodable_value, becomes_null)
 _DECODED = [Rule(each) for each in _DECODING]
@@ -712,7 +759,7 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
     PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
-    LEADER_WORKER_SET: (_OF_GROUPS, [*_OF_GROUPS, Rule(queued_groups_frozen)]),
+    LEADER_WORKER_SET: (_OF_GROUPS, [*_OF_GROUPS, Rule(queued_groups_frozen), Rule(queued_templates_frozen)]),
 }
 
 
