@@ -193,7 +193,7 @@ def _pods_by_rank(job: LintedJob) -> Counter[str]:
     for container in job.training_containers:
         for name, value, _ in container.torchrun_flags:
             if name == "--node-rank" and value.isdigit():
-                found[value] += container.role.count
+                found[value] += container.role.meeting
     return found
 
 

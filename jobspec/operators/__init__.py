@@ -22,6 +22,8 @@ DOORS: tuple[str, ...] = (
     "kueue.workload",
     "kueue.world",
     "life",
+    "lws.objects",
+    "lws.webhook",
     "made",
     "mpi_operator",
     "policies",

@@ -26,6 +26,7 @@ PLURALS = {
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
     "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
+    "LeaderWorkerSet": "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets",
 }
 #: Kinds that every server has, in which templates of pods are, and Services.
 PODS = "/api/v1/namespaces/{}/pods"
