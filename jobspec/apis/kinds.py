@@ -16,6 +16,14 @@ GroupKind = tuple[str, str]
 Name = tuple[GroupKind, str, str]
 
 PYTORCHJOB: GroupKind = ("kubeflow.org", "PyTorchJob")
+TFJOB: GroupKind = ("kubeflow.org", "TFJob")
+XGBOOSTJOB: GroupKind = ("kubeflow.org", "XGBoostJob")
+PADDLEJOB: GroupKind = ("kubeflow.org", "PaddleJob")
+JAXJOB: GroupKind = ("kubeflow.org", "JAXJob")
+MXJOB: GroupKind = ("kubeflow.org", "MXJob")
+MPIJOB: GroupKind = ("kubeflow.org", "MPIJob")
+#: The kinds of jobs of training-operator.
+TRAINING_JOBS = (PYTORCHJOB, TFJOB, XGBOOSTJOB, PADDLEJOB, JAXJOB, MXJOB, MPIJOB)
 TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")
 TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
 CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")

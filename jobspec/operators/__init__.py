@@ -33,6 +33,7 @@ DOORS: tuple[str, ...] = (
     "trainer.train_job",
     "trainer.webhook",
     "training_operator",
+    "training_operator.failures",
     "training_operator.job",
     "training_operator.objects",
     "training_operator.webhook",

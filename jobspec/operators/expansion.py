@@ -56,10 +56,10 @@ class ExpansionOptions(Record):
 # Who makes the pods of each kind: one row a kind, and one function that asks the module of its operator.
 
 
-def _expand_pytorchjob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
-    from jobspec.operators.training_operator.objects import expand_pytorchjob
+def _expand_training_job(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.training_operator.objects import expand_training_job
 
-    return expand_pytorchjob(
+    return expand_training_job(
         job,
         target,
         context=how.context,
@@ -111,7 +111,7 @@ class Maker(Record):
 
 
 MAKERS: Mapping[GroupKind, Maker] = {
-    kinds.PYTORCHJOB: Maker("training-operator", "training-operator", _expand_pytorchjob),
+    **dict.fromkeys(kinds.TRAINING_JOBS, Maker("training-operator", "training-operator", _expand_training_job)),
     kinds.TRAINJOB: Maker("trainer", "trainer", _expand_trainjob),
     kinds.JOBSET: Maker("jobset", "jobset", _expand_jobset),
     kinds.JOB: Maker("kube-controller-manager", "kubernetes", _expand_job),

@@ -11,6 +11,7 @@ from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import with_value_at
+from jobspec.kubernetes.sibling_kinds import SIBLINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
 #: The label of a node with its own name: the lowest level of a topology.
 HOSTNAME = "kubernetes.io/hostname"
 #: The container that trains, which the operator requires, by the kind of the job.
-CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
+CONTAINERS: dict[GroupKind, str] = {
+    kinds.PYTORCHJOB: "pytorch",
+    **{kind: SIBLINGS[kind[1]].container for kind in kinds.TRAINING_JOBS if kind not in (kinds.PYTORCHJOB, kinds.MPIJOB)},
+    kinds.TRAINJOB: "node",
+}
 
 #: The container and the replicated job of a TrainJob that train.
 NODE = CONTAINERS[kinds.TRAINJOB]
@@ -117,7 +122,7 @@ class JobFields(Record):
 
 #: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
 JOBS: dict[GroupKind, JobFields] = {
-    kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
+    **dict.fromkeys(kinds.TRAINING_JOBS, JobFields(("spec", "runPolicy"))),
     kinds.TRAINJOB: JobFields(),
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),

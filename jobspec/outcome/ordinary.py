@@ -262,7 +262,8 @@ def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) ->
     """Whether a server accepts the autoscaler of a job, and the operator makes pods, whatever they are; and services of further ports."""
     from jobspec.kubernetes.builtin import builtin_problems
     from jobspec.operators.made import with_generated_names
-    from jobspec.operators.training_operator.job import TrainingJob, reasons_for_nothing
+    from jobspec.operators.training_operator.failures import reasons_for_nothing
+    from jobspec.operators.training_operator.job import TrainingJob
     from jobspec.operators.training_operator.objects import reasons_for_no_pods, services
 
     if reasons_for_nothing(job, target):

@@ -26,6 +26,10 @@ PLURALS = {
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
 }
+#: Kinds of training-operator beside PyTorchJob.
+SIBLINGS = {
+    f"{name}Job": f"/apis/kubeflow.org/v1/namespaces/{{}}/{name.lower()}jobs" for name in ("TF", "XGBoost", "Paddle", "JAX", "MX", "MPI")
+}
 #: Kinds that every server has, in which templates of pods are, and Services.
 PODS = "/api/v1/namespaces/{}/pods"
 WORKLOADS = {
@@ -87,13 +91,13 @@ class Server:
     def judge(self, kind: str, text: str | bytes, *, namespace: str = "default") -> Answer:
         """The reply to a strict, dry create of one document in its own text."""
         self.has_namespace(namespace)
-        path = {**PLURALS, **WORKLOADS}[kind].format(quote(namespace)) + STRICT
+        path = {**PLURALS, **SIBLINGS, **WORKLOADS}[kind].format(quote(namespace)) + STRICT
         return self.call("POST", path, text)
 
     def needs(self, *kinds: str) -> None:
         """Skip the test where the server lacks the CRD of a kind."""
         for kind in kinds:
-            if not self.call("GET", PLURALS[kind].format("default") + "?limit=1").accepted:
+            if not self.call("GET", {**PLURALS, **SIBLINGS}[kind].format("default") + "?limit=1").accepted:
                 pytest.skip(f"the server has no CRD of {kind}")
 
     def has_namespace(self, name: str) -> bool:
