@@ -170,7 +170,9 @@ WEBHOOK_RULES = [
     Rule(processes_twice, since="1.8.1"),
 ]
 
+_DECODED = Rule(undecodable_value, since="1.8.1")
 _OF_ANY_KIND = [
+    _DECODED,
     Rule(job_name, since="1.8.1"),
     Rule(replica_specs, since="1.8.1"),
     Rule(training_container, since="1.8.1"),
@@ -180,6 +182,7 @@ _MANAGED, _TYPES = Rule(managed_by, since="1.9.0"), Rule(replica_type, since="1.
 #: Sibling kind -> the rules of its webhook.
 SIBLING_RULES: Mapping[str, Sequence[Rule]] = {
     "JAXJob": [*_OF_ANY_KIND, _TYPES],
+    "MXJob": [_DECODED],
     "PaddleJob": [*_OF_ANY_KIND, _MANAGED, _TYPES],
     "TFJob": [*_OF_ANY_KIND, _MANAGED, Rule(chief_and_master, since="1.8.1")],
     "XGBoostJob": [*_OF_ANY_KIND, _MANAGED, _TYPES, Rule(master_replicas, since="1.8.1"), Rule(missing_master, since="1.8.1")],
