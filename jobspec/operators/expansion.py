@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import GroupKind
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -20,6 +19,10 @@ from jobspec.operators.made import RANDOM, Expansion
 from jobspec.operators.training_signs import meet, training_containers
 from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB, queue_of
 from jobspec.programs.command_lines import RANKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.training_operator.frameworks import Framework
 
 
 def expand(
@@ -38,10 +41,10 @@ def expand(
     first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
     """
-    if job.group_kind not in MAKERS:
+    if (job.api_version, job.kind) not in MAKERS:
         raise JobspecError(f"{job.file}: jobspec does not know the pods of a {job.kind}")
     how = ExpansionOptions(context, gang_scheduler, first_and_last_only, skip_server_checks)
-    return MAKERS[job.group_kind].expand(job, target, how)
+    return MAKERS[job.api_version, job.kind].expand(job, target, how)
 
 
 class ExpansionOptions(Record):
@@ -110,12 +113,13 @@ class Maker(Record):
     expand: Callable[[Document, Target, ExpansionOptions], Expansion]
 
 
-MAKERS: Mapping[GroupKind, Maker] = {
-    **dict.fromkeys(kinds.TRAINING_JOBS, Maker("training-operator", "training-operator", _expand_training_job)),
-    kinds.TRAINJOB: Maker("trainer", "trainer", _expand_trainjob),
-    kinds.JOBSET: Maker("jobset", "jobset", _expand_jobset),
-    kinds.JOB: Maker("kube-controller-manager", "kubernetes", _expand_job),
-    kinds.CRON_JOB: Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+#: (apiVersion, kind) -> what makes the pods of its jobs.
+MAKERS: Mapping[tuple[str, str], Maker] = {
+    **{("kubeflow.org/v1", kind): Maker("training-operator", "training-operator", _expand_training_job) for _, kind in kinds.TRAINING_JOBS},
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
+    ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
+    ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
 }
 
 
@@ -168,7 +172,7 @@ class ExpandedJob:
         self.objects = objects
         """Whole objects, in the order in which they come."""
         self.target = target
-        maker = MAKERS[job.group_kind]
+        maker = MAKERS[job.api_version, job.kind]
         self.operator = f"{maker.operator} {target[maker.component]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts
@@ -182,7 +186,7 @@ class ExpandedJob:
 
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
-        kind, operator = made.value["kind"].value, MAKERS[self.job.group_kind].operator
+        kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
         if kind == "Pod" and operator != "training-operator":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
@@ -191,13 +195,14 @@ class ExpandedJob:
         """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
         training, following = self._training_containers(by_role), self._following()
+        is_for_training = self.job.group_kind in CONTAINERS or _framework_of(self.job) is not None
         return [
             ExpandedRole(
                 self._title(name),
                 pods,
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
-                together=self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
+                together=is_for_training or (name in training and name not in following and meet(pods[0].tree)),
                 starts_later=name in following,
             )
             for name, pods in by_role.items()
@@ -205,7 +210,8 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role or self.job.name or "pods"
+        framework = _framework_of(self.job)
+        return framework.title(role) if framework else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -215,12 +221,14 @@ class ExpandedJob:
 
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
+        if _framework_of(self.job) and self.job.group_kind == kinds.MPIJOB:
+            return {role: text(items(pods[0].tree.get("spec", "containers"))[0], "name") for role, pods in by_role.items()}
         if self.job.group_kind not in CONTAINERS:
             trees = {name: (pods[0].tree, self.counts.get(name, len(pods))) for name, pods in by_role.items()}
             return training_containers(trees, is_queued=bool(queue_of(self.job)))
         container = CONTAINERS[self.job.group_kind]
-        is_pytorchjob = self.job.group_kind == kinds.PYTORCHJOB
-        return dict.fromkeys(by_role if is_pytorchjob else (container, *self._labelled()), container)
+        is_trainjob = self.job.group_kind == kinds.TRAINJOB
+        return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
@@ -228,6 +236,15 @@ class ExpandedJob:
 
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
         return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
+
+
+def _framework_of(job: Document) -> Framework | None:
+    """What training-operator knows of a job's kind; None for a job of another operator."""
+    if job.api_version != "kubeflow.org/v1":
+        return None
+    from jobspec.operators.training_operator.frameworks import FRAMEWORKS
+
+    return FRAMEWORKS.get(job.group_kind)
 
 
 _ACCOUNTS = {

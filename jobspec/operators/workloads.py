@@ -6,12 +6,12 @@ Only this module knows where manifests of each kind say it. `expansion` knows wh
 from __future__ import annotations
 
 from jobspec.apis import kinds
+from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import with_value_at
-from jobspec.kubernetes.sibling_kinds import SIBLINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ JOBS: dict[GroupKind, JobFields] = {
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
+    **{kind: (("spec", SIBLINGS[kind[1]].replicas), ("template",)) for kind in kinds.TRAINING_JOBS if kind != kinds.PYTORCHJOB},
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
 }
@@ -148,7 +149,7 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
-    where = _ROLES.get(document.group_kind) or _roles_of_sibling(document.group_kind)
+    where = _ROLES.get(document.group_kind)
     if where is None:
         return []
     place, template = where
@@ -156,16 +157,6 @@ def roles_in(document: Document) -> list[Role]:
     if isinstance(found, list):
         return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
     return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
-
-
-def _roles_of_sibling(kind: GroupKind) -> tuple[Path, Path] | None:
-    """Return as `_ROLES` where a kind beside PyTorchJob, such as TFJob, has its roles; None for another kind."""
-    if kind[0] != kinds.PYTORCHJOB[0]:
-        return None
-    from jobspec.kubernetes.sibling_kinds import SIBLINGS
-
-    sibling = SIBLINGS.get(kind[1])
-    return (("spec", sibling.replicas), ("template",)) if sibling else None
 
 
 def written_pod_specs(document: Document) -> list[tuple[Path, Data]]:
@@ -193,7 +184,8 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
-    return kinds.group_kind(document.api_version, document.kind) in JOBS and kinds.find(document.api_version, document.kind) is not None
+    known = kinds.find(document.api_version, document.kind)
+    return known is not None and (known.group, known.name) in JOBS
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis import sibling_kinds
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import set_by
-from jobspec.kubernetes import sibling_kinds
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import RANDOM

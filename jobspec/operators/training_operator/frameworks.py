@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from jobspec.apis import kinds
 from jobspec.apis.releases import is_at_least
+from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.record import Record
-from jobspec.kubernetes.sibling_kinds import SIBLINGS
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, REPLICA_TYPES
 from jobspec.operators.workloads import CONTAINERS, REPLICA_SPECS
 
