@@ -84,6 +84,8 @@ class LintedJob(LintedDocument):
         self.refused = refused
         """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
+        self.framework = expanded.framework if given.group_kind == expanded.job.group_kind else None
+        """What training-operator knows of the kind; None for a job of another operator."""
         self.is_job = given.group_kind in JOBS
         self.seen_as = _seen_as(given, expanded)
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
@@ -110,10 +112,15 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = self.tree.get("spec", "pytorchReplicaSpecs") if self.is_pytorchjob else None
-        found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
+        specs = dict(self.tree.entries(*self.framework.replicas)) if self.framework else {}
+        by_role = {self.framework.title(name.lower()) if self.framework else name: spec for name, spec in specs.items()}
+        found = [(role, by_role.get(role.name)) for role in self.roles]
         self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a PyTorchJob: its roles, each with what the job says of it."""
+        """Of a job of training-operator: its roles, each with what the job says of it."""
+
+    def replica_spec(self, role: ExpandedRole) -> MarkedTree | None:
+        """Return what a job of training-operator says of a role; None for another job."""
+        return next((spec for each, spec in self.replica_specs if each is role), None)
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""
@@ -127,7 +134,7 @@ class LintedJob(LintedDocument):
     @property
     def trains(self) -> bool:
         """Whether it is of a kind for training, or has a role that trains."""
-        return self.given.group_kind in CONTAINERS or bool(self.training)
+        return self.given.group_kind in CONTAINERS or self.framework is not None or bool(self.training)
 
     @property
     def policy(self) -> tuple[str, ...]:
@@ -172,7 +179,8 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
-        found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
+        of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
+        found = ("pods", "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 

@@ -11,6 +11,7 @@ from jobspec.apis import kinds
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
@@ -164,7 +165,7 @@ class ExpandedRole:
 class ExpandedJob:
     """One job, its objects, and who makes them."""
 
-    __slots__ = ("_by_kind", "counts", "job", "objects", "operator", "roles", "target")
+    __slots__ = ("_by_kind", "counts", "framework", "job", "objects", "operator", "roles", "target")
 
     def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int]) -> None:
         """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects."""
@@ -176,6 +177,8 @@ class ExpandedJob:
         self.operator = f"{maker.operator} {target[maker.component]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts
+        self.framework = _framework_of(job)
+        """What training-operator knows of the kind; None for a job of another operator."""
         self._by_kind = grouped(objects, lambda each: text(each, "kind"))
         self.roles = self._found_roles()
         """The roles that have pods, in the order of these."""
@@ -195,7 +198,7 @@ class ExpandedJob:
         """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
         training, following = self._training_containers(by_role), self._following()
-        is_for_training = self.job.group_kind in CONTAINERS or _framework_of(self.job) is not None
+        is_for_training = self.job.group_kind in CONTAINERS or self.framework is not None
         return [
             ExpandedRole(
                 self._title(name),
@@ -210,8 +213,7 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        framework = _framework_of(self.job)
-        return framework.title(role) if framework else role or self.job.name or "pods"
+        return self.framework.title(role) if self.framework else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -221,14 +223,22 @@ class ExpandedJob:
 
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
-        if _framework_of(self.job) and self.job.group_kind == kinds.MPIJOB:
-            return {role: text(items(pods[0].tree.get("spec", "containers"))[0], "name") for role, pods in by_role.items()}
+        if self.framework and self.job.group_kind == kinds.MPIJOB:
+            return {role: self._container_with_mpi(role, pods[0]) for role, pods in by_role.items()}
         if self.job.group_kind not in CONTAINERS:
             trees = {name: (pods[0].tree, self.counts.get(name, len(pods))) for name, pods in by_role.items()}
             return training_containers(trees, is_queued=bool(queue_of(self.job)))
         container = CONTAINERS[self.job.group_kind]
         is_trainjob = self.job.group_kind == kinds.TRAINJOB
         return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
+
+    def _container_with_mpi(self, role: str, pod: ExpandedPod) -> str:
+        """The container in which MPI runs: that of `mainContainer` in workers, the one that starts a launcher, or the first one."""
+        main = value_at(self.job.data, ("spec", "mainContainer"))
+        if main and role == "worker" and pod.container(str(main)):
+            return str(main)
+        first = text(items(pod.tree.get("spec", "containers"))[0], "name")
+        return training_containers({role: (pod.tree, 1)}, is_queued=False).get(role, first) if role == "launcher" else first
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import POD, PYTORCHJOB, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
+from jobspec.apis.kinds import MPIJOB, POD, SERVICE, TRAINING_JOBS, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
 from jobspec.diagnostics.places import Mark, Path
@@ -64,7 +64,7 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
 def _too_many_objects(job: ExpandedJob, policies: Index) -> Iterator[Finding]:
     """The kinds of which a quota allows fewer objects than the operators create for a job."""
     made = numbers_of(job.objects)
-    if SERVICE in made and job.job.group_kind == PYTORCHJOB:  # one for each pod, of which the first and last are expanded
+    if SERVICE in made and job.framework:  # one for each pod, of which the first and last are expanded
         made[SERVICE] = sum(role.count for role in job.roles)
     yield from too_many(made, job.job.namespace, policies)
 
@@ -172,10 +172,13 @@ _KNOWN_BY: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
         "does not know them, and makes others forever",
     ),
     "JobSet": ({"labels": ("jobset.sigs.k8s.io/restart-attempt",)}, "cannot tell their attempt, and never ends"),
-    "PyTorchJob": (
-        {"labels": tuple(f"training.kubeflow.org/{each}" for each in ("operator-name", "job-name", "replica-type", "replica-index"))},
-        "does not know them, and never ends",
-    ),
+    **{
+        kind: (
+            {"labels": tuple(f"training.kubeflow.org/{each}" for each in ("operator-name", "job-name", "replica-type", "replica-index"))},
+            "does not know them, and never ends",
+        )
+        for kind in (each[1] for each in TRAINING_JOBS if each != MPIJOB)
+    },
 }
 
 

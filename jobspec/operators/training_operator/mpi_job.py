@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-_SCRIPTS, _SCRIPTS_PATH = "mpi-job-config", "/etc/mpi"
+SCRIPTS, SCRIPTS_PATH = "mpi-job-config", "/etc/mpi"
 _KUBECTL, _KUBECTL_PATH = "mpi-job-kubectl", "/opt/kube"
 _RSH, _HOSTS, _DISCOVERY = "kubexec.sh", "hostfile", "discover_hosts.sh"
 _EXECUTABLE, _READABLE = 0o555, 0o444
@@ -169,23 +169,23 @@ def _items(job: TrainingJob, data: Sequence[Mapping[str, Any]]) -> list[MarkedTr
     return items(set_by(job.operator, list(data)))
 
 
-_SCRIPTS_MOUNT = {"name": _SCRIPTS, "mountPath": _SCRIPTS_PATH}
+_SCRIPTS_MOUNT = {"name": SCRIPTS, "mountPath": SCRIPTS_PATH}
 _LAUNCHER_MOUNTS = [{"name": _KUBECTL, "mountPath": _KUBECTL_PATH}, _SCRIPTS_MOUNT]
 
 
 def _config_volume(job: TrainingJob, modes: Mapping[str, int]) -> dict[str, Any]:
     files = [{"key": name, "path": name, "mode": mode} for name, mode in modes.items()]
-    return {"name": _SCRIPTS, "configMap": {"name": _config_name(job), "items": files}}
+    return {"name": SCRIPTS, "configMap": {"name": _config_name(job), "items": files}}
 
 
 def _variables(launcher: Replicas, given: set[str]) -> Iterator[dict[str, str]]:
     """The variables for Open MPI, which hide GPUs of the node from a launcher that asks for none, and for Intel MPI where not given."""
-    yield {"name": "OMPI_MCA_plm_rsh_agent", "value": f"{_SCRIPTS_PATH}/{_RSH}"}
-    yield {"name": "OMPI_MCA_orte_default_hostfile", "value": f"{_SCRIPTS_PATH}/{_HOSTS}"}
+    yield {"name": "OMPI_MCA_plm_rsh_agent", "value": f"{SCRIPTS_PATH}/{_RSH}"}
+    yield {"name": "OMPI_MCA_orte_default_hostfile", "value": f"{SCRIPTS_PATH}/{_HOSTS}"}
     if not _has_gpus(launcher):
         yield {"name": "NVIDIA_VISIBLE_DEVICES"}
         yield {"name": "NVIDIA_DRIVER_CAPABILITIES"}
-    for name, value in {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": f"{_SCRIPTS_PATH}/{_RSH}"}.items():
+    for name, value in {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": f"{SCRIPTS_PATH}/{_RSH}"}.items():
         if name not in given:
             yield {"name": name, "value": value}
 
