@@ -99,9 +99,10 @@ def first_worker_ends_job(job: LintedJob) -> Iterator[Finding]:
     if job.framework.has_leader([role.name for role in job.roles]) or text(policy):
         return
     deletes = text(job.tree, "spec", "runPolicy", "cleanPodPolicy") in ("All", "Running")
-    what = "are deleted" if deletes else "run on"
+    one, several = ("one is deleted", "are deleted") if deletes else ("one runs on", "run on")
+    what = one if workers.count == 2 else f"{workers.count - 1} {several}"
     severity: Severity = "warning" if deletes else "info"
-    message = f"the job succeeds with its first Worker, the other {workers.count - 1} {what}"
+    message = f"the job succeeds with its first Worker, the other {what}"
     place: Place = policy or job.replica_spec(workers) or ("metadata", "name")
     yield Finding(place, message, f"write `successPolicy: {_ALL_WORKERS}`", severity=severity)
 
