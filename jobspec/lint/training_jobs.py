@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import MPIJOB, TFJOB
-from jobspec.diagnostics.problems import set_to
+from jobspec.apis.kinds import MPIJOB, QUEUED_TRAINING_JOBS, TFJOB
+from jobspec.diagnostics.places import Key
+from jobspec.diagnostics.problems import rename, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
@@ -12,6 +13,7 @@ from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.training_operator.frameworks import LAUNCHER, WORKER
 from jobspec.operators.training_operator.mpi_job import SCRIPTS, SCRIPTS_PATH
+from jobspec.operators.workloads import QUEUE
 from jobspec.programs.command_lines import file_name
 
 TYPE_CHECKING = False
@@ -80,6 +82,26 @@ def unknown_replica_type(job: LintedJob) -> Iterator[Finding]:
             if role.name not in job.framework.types:
                 known = listed(job.framework.types)
                 yield Finding(spec, f"the job does not depend on how pods of `{role.name}` end", f"the types are {known}")
+
+
+def uncounted_replica_type(job: LintedJob) -> Iterator[Finding]:
+    """Kueue does not count the pods of a replica type whose name has other capital letters than it expects.
+
+    Why: training-operator corrects `worker` to `Worker`, and makes its pods. Kueue knows the types in their own spelling alone: the job is
+    admitted by what is left, and its pods take more than the quota.
+    Instead: the spelling of the API.
+    Fix: writes it; the pods are the same.
+    Before: "tfReplicaSpecs: {worker: {replicas: 8}}"
+    After: "tfReplicaSpecs: {Worker: {replicas: 8}}"
+    Evidence: `OrderedReplicaTypes` of sigs.k8s.io/kueue pkg/controller/jobs/kubeflow, 0.19.2, on a server
+    """
+    if not job.framework or job.given.group_kind not in QUEUED_TRAINING_JOBS or not job.queue_name:
+        return
+    for name, spec in job.tree.entries(*job.framework.replicas):
+        known = job.framework.title(name.lower())
+        if known != name and known in job.framework.types:
+            edits = [(job.tree, rename((*job.framework.replicas, Key(name)), known))]
+            yield Finding(spec, f"Kueue does not count the pods of `{name}`: it knows `{known}`", f"write `{known}`", edits=edits)
 
 
 def first_worker_ends_job(job: LintedJob) -> Iterator[Finding]:
@@ -232,6 +254,7 @@ def launcher_reaches_all_pods(job: LintedJob) -> Iterator[Finding]:
 RULES = (
     Rule(missing_tf_config, "warning", sees="training-operator", reads=["tfreplicaspecs"]),
     Rule(unknown_replica_type, "warning", sees="training-operator", reads=["tfreplicaspecs"]),
+    Rule(uncounted_replica_type, "warning", sees="training-operator", reads=[QUEUE]),
     Rule(first_worker_ends_job, "info", sees="training-operator", reads=["tfreplicaspecs"]),
     Rule(unknown_success_policy, "warning", sees="training-operator", reads=["successpolicy"]),
     Rule(unknown_main_container, "error", sees="training-operator", reads=["maincontainer"]),

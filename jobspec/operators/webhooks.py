@@ -6,7 +6,7 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, QUEUE_GROUP, QUEUED_TRAINING_JOBS, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import QUEUES, Target, is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Path
@@ -18,7 +18,7 @@ from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.operators.jobset_defaults import with_jobset_defaults
-from jobspec.operators.workloads import QUEUE, Workload
+from jobspec.operators.workloads import JOBS, QUEUE, Workload
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -266,7 +266,7 @@ def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
 def _has_defaulter(document: Document, target: Target, *, old: Document | None) -> bool:
     """Whether a mutating webhook reads the document: JobSet's and Kueue's on a create, the trainer's from 2.2 on."""
     kind = document.group_kind
-    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (PYTORCHJOB, TRAINJOB))
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (*QUEUED_TRAINING_JOBS, TRAINJOB))
     return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
 
 
@@ -281,13 +281,13 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
         return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in items(metadata, "finalizers")
     if QUEUES not in target or not queued_by_default(kind, target[QUEUES]):
         return False
-    policy = mapping(document.data, "spec", *(("runPolicy",) if kind == PYTORCHJOB else ()))
+    policy = mapping(document.data, *JOBS[kind].policy) if kind in JOBS else {}
     return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)
 
 
 def queued_by_default(kind: GroupKind, release: str) -> bool:
-    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 no PyTorchJobs."""
-    return kind != PYTORCHJOB or not is_at_least(release, "0.19.0")
+    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 none of training-operator's."""
+    return kind not in QUEUED_TRAINING_JOBS or not is_at_least(release, "0.19.0")
 
 
 def _without_empty_texts(value: Any, shape: Shape | None) -> Any:

@@ -9,7 +9,7 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, QUEUED_TRAINING_JOBS, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -41,6 +41,7 @@ from jobspec.operators.workloads import (
     SLICE_TOPOLOGY,
     TEMPLATE,
     Workload,
+    suspend_of,
 )
 from jobspec.schemas import shapes
 
@@ -299,7 +300,7 @@ def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
     said = _meta(data, "annotations").get(_PREBUILT, "")
-    if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
+    if kind in QUEUED_TRAINING_JOBS and workload.old and not _is_suspended(kind, data):
         return
     if said:
         yield from misnamed(_annotation(_PREBUILT), said, bad_subdomain, "the name of a Workload")
@@ -393,7 +394,7 @@ def _gates(text: str) -> list[str]:
 
 
 def _is_suspended(kind: GroupKind, data: Data) -> bool:
-    return value_at(data, ("spec", *(("runPolicy",) if kind == PYTORCHJOB else ()), "suspend")) is True
+    return value_at(data, suspend_of(kind)) is True
 
 
 def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -491,7 +492,7 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = []
         for role in workload.roles:
             at = (*role.path, *role.template, "metadata", "annotations")
-            alone = 1 if kind == PYTORCHJOB else pods_at_once(mapping(role.data, "template", "spec"))
+            alone = 1 if kind in QUEUED_TRAINING_JOBS else pods_at_once(mapping(role.data, "template", "spec"))
             annotations = without_nulls(mapping(value_at(data, at)))  # as a server stores a custom resource
             found.append(_Pods(annotations, at, _one_if_absent(role.data, "replicas") * alone))
     return [each for each in found if any(name.startswith(f"{GROUP}/podset-") for name in each.annotations)]
@@ -645,7 +646,7 @@ _OF_WORKLOADS = [
 ]
 _OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLOGY]
 _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
-_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
+_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
 )
@@ -659,7 +660,7 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     JOB: (_OF_JOBS, [*_OF_JOBS, *_FROZEN, Rule(partial_job_frozen)]),
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
-    PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
+    **dict.fromkeys(QUEUED_TRAINING_JOBS, (_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS)),
 }
 
 
