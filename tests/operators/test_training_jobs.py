@@ -8,6 +8,7 @@ import pytest
 from jobspec.apis.releases import choose
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import ExpandedJob, expand
+from jobspec.operators.life import Effect, effect_on_training_job
 from jobspec.operators.made import Expansion
 from tests.support import quick_yaml
 
@@ -257,3 +258,30 @@ def test_containers_of_an_mpijob_that_train() -> None:
     job, target = _job("MPIJob", _MPI), choose(())
     roles = ExpandedJob(job, expand(job, (), target).objects, target, {}).roles
     assert [(each.name, each.training, each.together) for each in roles] == [("Worker", "main", True), ("Launcher", "main", True)]
+
+
+_STAY = Effect("running pods stay as they are; only new pods get the new spec", heeded=False)
+_KEEP = Effect("running pods keep the old number of nodes")
+_HOSTS = Effect("the list of the hosts changes; a running mpirun keeps those that it has read")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "effect"),
+    [
+        ("TFJob", "successPolicy", Effect()),
+        ("TFJob", "runPolicy.ttlSecondsAfterFinished", Effect()),
+        ("TFJob", "tfReplicaSpecs.Worker.replicas", _KEEP),
+        ("TFJob", "tfReplicaSpecs.Worker.template.spec.containers", _STAY),
+        ("TFJob", "enableDynamicWorker", _STAY),
+        ("PaddleJob", "elasticPolicy.maxReplicas", _STAY),
+        ("MPIJob", "slotsPerWorker", _HOSTS),
+        ("MPIJob", "mpiReplicaSpecs.Worker.replicas", _HOSTS),
+        ("MPIJob", "mpiReplicaSpecs.Launcher.template.spec.containers", _STAY),
+        ("MPIJob", "cleanPodPolicy", Effect()),
+        ("JAXJob", "runPolicy.managedBy", Effect("the training-operator makes the pods of a JAXJob whatever it says", heeded=False)),
+        ("XGBoostJob", "runPolicy.managedBy", Effect("the training-operator leaves the job and its pods to another controller")),
+    ],
+)
+def test_what_a_changed_field_does(kind: str, path: str, effect: Effect) -> None:
+    job = _job(kind, "{Launcher: {template: POD}, Worker: {replicas: 2, template: POD}}")
+    assert effect_on_training_job(("spec", *path.split(".")), job, job) == effect
