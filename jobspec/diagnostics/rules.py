@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     #: makes a JobSet, of a runtime that is looked at alone, or of jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the
     #: `LintedJob` of a job or the `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
     Sees = Literal[
-        "pods", "job", "PyTorchJob", "training-operator", "TrainJob", "JobSet", "runtime's pods", "queued", "document", "runtime"
+        "pods",
+        "job",
+        "MPIJob",
+        "PyTorchJob",
+        "training-operator",
+        "TrainJob",
+        "JobSet",
+        "runtime's pods",
+        "queued",
+        "document",
+        "runtime",
     ]
 
     class HasPlace(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -13,6 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
+from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import runtime_of
@@ -33,6 +34,8 @@ _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
+#: The kinds with replica types, and where these are.
+_REPLICAS: dict[GroupKind, tuple[str, ...]] = {MPIJOB: mpi_operator.REPLICAS}
 
 
 class LintedDocument:
@@ -112,15 +115,18 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = dict(self.tree.entries(*self.framework.replicas)) if self.framework else {}
+        place = self.framework.replicas if self.framework else _REPLICAS.get(given.group_kind, ())
+        specs = dict(self.tree.entries(*place)) if place else {}
         by_role = {self.framework.title(name.lower()) if self.framework else name: spec for name, spec in specs.items()}
         found = [(role, by_role.get(role.name)) for role in self.roles]
-        self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a job of training-operator: its roles, each with what the job says of it."""
+        self.role_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
+        """Of a job with replica types: its roles, each with what the job says of it."""
+        self.replica_specs = self.role_specs if self.framework else []
+        """The same of a job of training-operator alone."""
 
     def replica_spec(self, role: ExpandedRole) -> MarkedTree | None:
-        """Return what a job of training-operator says of a role; None for another job."""
-        return next((spec for each, spec in self.replica_specs if each is role), None)
+        """Return what a job with replica types says of a role; None for another job."""
+        return next((spec for each, spec in self.role_specs if each is role), None)
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""
@@ -179,6 +185,8 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
+            own[MPIJOB] = ("MPIJob",)
         of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
         found = ("pods", "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, MPIJOB, QUEUE_GROUP, TFJOB, TRAINING_JOBS, TRAINJOB, GroupKind
+from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -44,15 +45,16 @@ if TYPE_CHECKING:
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The pod template's `restartPolicy` has no effect: the replica type's policy replaces it.
 
-    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, the operator
-    takes OnFailure, although the API's own text says Never.
+    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, training-operator
+    takes OnFailure, although the API's own text says Never; mpi-operator takes OnFailure for the launcher and Never for workers.
     Instead: write it beside `replicas`.
     Fix: moves the policy to where it counts, which changes `restartPolicy` of the pods; an existing one is kept.
     Before: Worker: {replicas: 2, template: {spec: {restartPolicy: Never}}}
     After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
-    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
+    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common, and
+    of mpi-operator pkg/controller
     """
-    for role, spec in job.replica_specs:
+    for role, spec in job.role_specs:
         said = spec.get("template", "spec", "restartPolicy")
         counts = _restart_policy(role)
         if said and said.value and said.value != counts:
@@ -312,11 +314,11 @@ def ttl_in_git(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
     """
     kind = document.given.group_kind
-    path = _TTL.get(kind, ())
+    trains = kind in TRAINING_JOBS and document.given.api_version == API_VERSION
+    path = _TTL.get(kind, ()) if trains or kind not in TRAINING_JOBS else ()
     if not path or document.get(*path) is None or not document.can_be_synced:
         return
     is_synced = any(each in _ENGINES for each in document.documents.kinds())
-    trains = kind in TRAINING_JOBS
     if is_synced or trains:
         edits = [(path, remove())] if is_synced else []
         message = f"{'trains' if trains else 'runs'} again: after its TTL the job is deleted, and a sync from Git recreates it"
@@ -348,7 +350,7 @@ def _policies_written(job: LintedJob) -> list[str]:
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="training-operator", reads=["restartPolicy"]),
+    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"]),
     Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
     Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
     Rule(partial_restart, "warning", sees="job"),

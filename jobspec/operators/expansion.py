@@ -105,6 +105,12 @@ def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Ex
     return expand_cron_job(job, target, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_mpijob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.mpi_operator.objects import expand_mpijob
+
+    return expand_mpijob(job, target, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -117,6 +123,7 @@ class Maker(Record):
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
     **{("kubeflow.org/v1", kind): Maker("training-operator", "training-operator", _expand_training_job) for _, kind in kinds.TRAINING_JOBS},
+    ("kubeflow.org/v2beta1", "MPIJob"): Maker("mpi-operator", "mpi-operator", _expand_mpijob),
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
@@ -190,7 +197,7 @@ class ExpandedJob:
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
         kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
-        if kind == "Pod" and operator != "training-operator":
+        if kind == "Pod" and _controller_of(made) == "Job":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
 
@@ -213,7 +220,9 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        return self.framework.title(role) if self.framework else role or self.job.name or "pods"
+        if self.framework:
+            return self.framework.title(role)
+        return role.capitalize() if self.job.group_kind == kinds.MPIJOB else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -257,10 +266,16 @@ def _framework_of(job: Document) -> Framework | None:
     return FRAMEWORKS.get(job.group_kind)
 
 
+def _controller_of(made: MarkedTree) -> str:
+    """The kind of the object that controls a created one."""
+    return next((text(each, "kind") for each in items(made.get("metadata", "ownerReferences"))), "")
+
+
 _ACCOUNTS = {
     "training-operator": "system:serviceaccount:kubeflow:training-operator",
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
+    "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
     "Job": "system:serviceaccount:kube-system:job-controller",
 }
@@ -269,7 +284,7 @@ _ACCOUNTS = {
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role")
 
 
 class ExpandedPod(Record):
@@ -278,7 +293,7 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob in small letters, or the name of the replicated job; empty for a Job, which has one role."""
+    """The replica type of a PyTorchJob or MPIJob in small letters, or the name of the replicated job; empty for a Job, of one role."""
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Role(Record):
-    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+    """The pods of one role: of a replica type of a PyTorchJob or MPIJob, or of a replicated job of a JobSet or a runtime."""
 
     name: str
     """The key of the replica type, or the name of the replicated job."""
@@ -129,6 +129,9 @@ JOBS: dict[GroupKind, JobFields] = {
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
 }
 
+#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, which is the one that Kueue knows.
+_OTHER_OPERATORS = (("kubeflow.org/v1", "MPIJob"),)
+
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
@@ -186,6 +189,11 @@ def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
     known = kinds.find(document.api_version, document.kind)
     return known is not None and (known.group, known.name) in JOBS
+
+
+def is_of_other_operator(document: Document | DocumentResult) -> bool:
+    """Whether another operator has this version of the kind than its other versions: MPIJob of v1 is training-operator's."""
+    return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:

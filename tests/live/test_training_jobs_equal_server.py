@@ -23,7 +23,7 @@ _LONGEST = 3000  # characters of what is mutated
 @pytest.fixture(scope="module", params=WITH_OPERATORS, ids=["old", "newest"])
 def live(request: pytest.FixtureRequest) -> Iterator[Live]:
     server = server_at(request.param)
-    server.needs("TFJob")
+    server.needs("PyTorchJob")
     name = "newest-operators" if request.param == NEWEST_OPERATORS else "operators"
     yield Live(name, server, Cluster(server.target, closed=True))
     server.close()
@@ -37,7 +37,7 @@ def _mutants(live: Live, change: Change, random: Random, count: int) -> Iterator
         base = quick_yaml.dump(grown_sibling(kind, "a", random))
         text = change(base, shapes.part(API_VERSION, kind, target), random) if len(base) < _LONGEST else base
         if not ENDLESS.search(text):
-            yield Case(f"{kind} changed {change.__name__}, number {number}", kind, text)
+            yield Case(f"{kind} changed {change.__name__}, number {number}", f"{kind} of v1", text)
 
 
 @pytest.mark.parametrize("change", [at_one_place, at_two_places])

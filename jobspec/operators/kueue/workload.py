@@ -29,6 +29,7 @@ from jobspec.operators.kueue.management import default_queue, suspends_without_q
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
+from jobspec.operators.mpi_operator import LAUNCHER, WORKER
 from jobspec.operators.training_operator.frameworks import FRAMEWORKS
 from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
@@ -271,7 +272,8 @@ def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTr
 
 #: The kinds with replica types: the field that has them, and their order; Kueue knows the types in this spelling alone.
 _REPLICAS: dict[GroupKind, tuple[str, Sequence[str]]] = {
-    kind: (FRAMEWORKS[kind].replicas[1], FRAMEWORKS[kind].types) for kind in kinds.QUEUED_TRAINING_JOBS
+    **{kind: (FRAMEWORKS[kind].replicas[1], FRAMEWORKS[kind].types) for kind in kinds.QUEUED_TRAINING_JOBS},
+    kinds.MPIJOB: ("mpiReplicaSpecs", (LAUNCHER, WORKER)),
 }
 
 
