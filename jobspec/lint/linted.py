@@ -35,7 +35,7 @@ _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
 #: The kinds with replica types, and where these are.
-_REPLICAS: dict[GroupKind, tuple[str, ...]] = {PYTORCHJOB: ("spec", "pytorchReplicaSpecs"), MPIJOB: mpi_operator.REPLICAS}
+_REPLICAS: dict[GroupKind, tuple[str, ...]] = {MPIJOB: mpi_operator.REPLICAS}
 
 
 class LintedDocument:
@@ -87,6 +87,8 @@ class LintedJob(LintedDocument):
         self.refused = refused
         """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
+        self.framework = expanded.framework if given.group_kind == expanded.job.group_kind else None
+        """What training-operator knows of the kind; None for a job of another operator."""
         self.is_job = given.group_kind in JOBS
         self.seen_as = _seen_as(given, expanded)
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
@@ -113,12 +115,18 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = self.tree.get(*_REPLICAS[given.group_kind]) if given.group_kind in _REPLICAS else None
-        found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
+        place = self.framework.replicas if self.framework else _REPLICAS.get(given.group_kind, ())
+        specs = dict(self.tree.entries(*place)) if place else {}
+        by_role = {self.framework.title(name.lower()) if self.framework else name: spec for name, spec in specs.items()}
+        found = [(role, by_role.get(role.name)) for role in self.roles]
         self.role_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a PyTorchJob or MPIJob: its roles, each with what the job says of it."""
-        self.replica_specs = self.role_specs if self.is_pytorchjob else []
-        """The same of a PyTorchJob alone."""
+        """Of a job with replica types: its roles, each with what the job says of it."""
+        self.replica_specs = self.role_specs if self.framework else []
+        """The same of a job of training-operator alone."""
+
+    def replica_spec(self, role: ExpandedRole) -> MarkedTree | None:
+        """Return what a job with replica types says of a role; None for another job."""
+        return next((spec for each, spec in self.role_specs if each is role), None)
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""
@@ -132,7 +140,7 @@ class LintedJob(LintedDocument):
     @property
     def trains(self) -> bool:
         """Whether it is of a kind for training, or has a role that trains."""
-        return self.given.group_kind in CONTAINERS or bool(self.training)
+        return self.given.group_kind in CONTAINERS or self.framework is not None or bool(self.training)
 
     @property
     def policy(self) -> tuple[str, ...]:
@@ -183,7 +191,8 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
         }
         if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
             own[MPIJOB] = ("MPIJob",)
-        found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
+        of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
+        found = ("pods", "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 

@@ -11,6 +11,7 @@ from jobspec.apis import kinds
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
@@ -19,6 +20,10 @@ from jobspec.operators.made import RANDOM, Expansion
 from jobspec.operators.training_signs import meet, training_containers
 from jobspec.operators.workloads import CONTAINERS, GROUP_MEMBER, JOB_INDEX, LEADER, REPLICATED_JOB, WORKER, queue_of
 from jobspec.programs.command_lines import RANKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.training_operator.frameworks import Framework
 
 
 def expand(
@@ -55,10 +60,10 @@ class ExpansionOptions(Record):
 # Who makes the pods of each kind: one row a kind, and one function that asks the module of its operator.
 
 
-def _expand_pytorchjob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
-    from jobspec.operators.training_operator.objects import expand_pytorchjob
+def _expand_training_job(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.training_operator.objects import expand_training_job
 
-    return expand_pytorchjob(
+    return expand_training_job(
         job,
         target,
         context=how.context,
@@ -123,7 +128,7 @@ class Maker(Record):
 
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
-    ("kubeflow.org/v1", "PyTorchJob"): Maker("training-operator", "training-operator", _expand_pytorchjob),
+    **{("kubeflow.org/v1", kind): Maker("training-operator", "training-operator", _expand_training_job) for _, kind in kinds.TRAINING_JOBS},
     ("kubeflow.org/v2beta1", "MPIJob"): Maker("mpi-operator", "mpi-operator", _expand_mpijob),
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
@@ -184,7 +189,7 @@ class ExpandedRole:
 class ExpandedJob:
     """One job, its objects, and who makes them."""
 
-    __slots__ = ("_by_kind", "counts", "job", "objects", "operator", "roles", "target")
+    __slots__ = ("_by_kind", "counts", "framework", "job", "objects", "operator", "roles", "target")
 
     def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int]) -> None:
         """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects."""
@@ -196,6 +201,8 @@ class ExpandedJob:
         self.operator = f"{maker.operator} {target[maker.component]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts
+        self.framework = _framework_of(job)
+        """What training-operator knows of the kind; None for a job of another operator."""
         self._by_kind = grouped(objects, lambda each: text(each, "kind"))
         self.roles = self._found_roles()
         """The roles that have pods, in the order of these."""
@@ -219,6 +226,7 @@ class ExpandedJob:
         training, following = self._training_containers(by_role), self._following()
         serves = self.job.group_kind == kinds.LEADER_WORKER_SET
         groups = self.counts.get(LEADER, 1) if serves else 1
+        meets = serves or self.job.group_kind in CONTAINERS or self.framework is not None
         return [
             ExpandedRole(
                 self._title(name),
@@ -226,7 +234,7 @@ class ExpandedJob:
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
                 groups=groups,
-                together=serves or self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
+                together=meets or (name in training and name not in following and meet(pods[0].tree)),
                 starts_later=name in following,
             )
             for name, pods in by_role.items()
@@ -234,7 +242,9 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        return role.capitalize() if self.job.group_kind in (kinds.MPIJOB, kinds.PYTORCHJOB) else role or self.job.name or "pods"
+        if self.framework:
+            return self.framework.title(role)
+        return role.capitalize() if self.job.group_kind == kinds.MPIJOB else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -244,13 +254,23 @@ class ExpandedJob:
 
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
+        if self.framework and self.job.group_kind == kinds.MPIJOB:
+            return {role: self._container_with_mpi(role, pods[0]) for role, pods in by_role.items()}
         if self.job.group_kind not in CONTAINERS:
             serves = self.job.group_kind == kinds.LEADER_WORKER_SET  # pods of any program have host names, and wait in queues
             trees = {name: (pods[0].tree, 1 if serves else self.counts.get(name, len(pods))) for name, pods in by_role.items()}
             return training_containers(trees, is_queued=bool(queue_of(self.job)) and not serves)
         container = CONTAINERS[self.job.group_kind]
-        is_pytorchjob = self.job.group_kind == kinds.PYTORCHJOB
-        return dict.fromkeys(by_role if is_pytorchjob else (container, *self._labelled()), container)
+        is_trainjob = self.job.group_kind == kinds.TRAINJOB
+        return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
+
+    def _container_with_mpi(self, role: str, pod: ExpandedPod) -> str:
+        """The container in which MPI runs: that of `mainContainer` in workers, the one that starts a launcher, or the first one."""
+        main = value_at(self.job.data, ("spec", "mainContainer"))
+        if main and role == "worker" and pod.container(str(main)):
+            return str(main)
+        first = text(items(pod.tree.get("spec", "containers"))[0], "name")
+        return training_containers({role: (pod.tree, 1)}, is_queued=False).get(role, first) if role == "launcher" else first
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
@@ -258,6 +278,15 @@ class ExpandedJob:
 
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
         return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
+
+
+def _framework_of(job: Document) -> Framework | None:
+    """What training-operator knows of a job's kind; None for a job of another operator."""
+    if job.api_version != "kubeflow.org/v1":
+        return None
+    from jobspec.operators.training_operator.frameworks import FRAMEWORKS
+
+    return FRAMEWORKS.get(job.group_kind)
 
 
 def _controller_of(made: MarkedTree) -> str:

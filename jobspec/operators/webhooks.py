@@ -12,8 +12,8 @@ from jobspec.apis.kinds import (
     JOBSET,
     LEADER_WORKER_SET,
     MPIJOB,
-    PYTORCHJOB,
     QUEUE_GROUP,
+    QUEUED_TRAINING_JOBS,
     RESOURCE_FLAVOR,
     TRAINJOB,
     UNKNOWN,
@@ -285,7 +285,7 @@ def _has_defaulter(document: Document, target: Target, *, old: Document | None) 
     kind = document.group_kind
     if kind == LEADER_WORKER_SET:
         return True
-    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (MPIJOB, PYTORCHJOB, TRAINJOB))
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (MPIJOB, *QUEUED_TRAINING_JOBS, TRAINJOB))
     return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
 
 
@@ -305,8 +305,8 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
 
 
 def queued_by_default(kind: GroupKind, release: str) -> bool:
-    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 no PyTorchJobs."""
-    return kind != PYTORCHJOB or not is_at_least(release, "0.19.0")
+    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 none of training-operator's."""
+    return kind not in QUEUED_TRAINING_JOBS or not is_at_least(release, "0.19.0")
 
 
 def _without_empty_texts(value: Any, shape: Shape | None) -> Any:

@@ -7,7 +7,6 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.kubernetes.problems import listed
-from jobspec.operators.workloads import CONTAINERS
 from jobspec.outcome.endings import runtime_reference
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 #: What has an operator give the pods of its kind an address.
 _HINTS = {PYTORCHJOB: "add a `Master`, or an `elasticPolicy`", TRAINJOB: "label the replicated job as the trainer's"}
 _RANK_HINTS = {LEADER_WORKER_SET: "write `--node-rank=$(LWS_WORKER_INDEX)`"}
+#: The kinds of jobs for programs of PyTorch.
+_FOR_PYTORCH = (PYTORCHJOB, TRAINJOB)
 _RANK_HINT = "use `--rdzv-backend=c10d`, which needs no rank, or give each pod its own `PET_NODE_RANK`"
 
 
@@ -63,7 +64,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
     """The pods do not train together: the program reads no rank, or nothing sets one, or torchrun counts one node."""
     pods = _number_of_pods(job)
     for role, program in started:
-        if pods == 1 or job.job.group_kind not in CONTAINERS:  # pods of other kinds may well be for themselves
+        if pods == 1 or job.job.group_kind not in _FOR_PYTORCH:  # pods of other kinds may well be for themselves
             continue
         if program.is_torchrun:
             yield from _with_one_node(job, role, program, pods)
@@ -142,7 +143,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
             if any(address in (pod.name, pod.host_name) for each in job.roles for pod in each.pods):
                 continue
             message = f"`{role.name}` never connects: no pod or Service is named `{address}` (`{name}`)"
-            hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
+            hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind == TRAINJOB else ""
             yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
             break
 

@@ -5,7 +5,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, QUEUED_TRAINING_JOBS, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
@@ -37,7 +37,7 @@ _PRIORITY_SOURCES = {
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""
 _FRAMEWORKS = {
-    PYTORCHJOB: "kubeflow.org/pytorchjob",
+    **{kind: f"kubeflow.org/{kind[1].lower()}" for kind in QUEUED_TRAINING_JOBS},
     TRAINJOB: "trainer.kubeflow.org/trainjob",
     JOBSET: "jobset.x-k8s.io/jobset",
     MPIJOB: "kubeflow.org/mpijob",

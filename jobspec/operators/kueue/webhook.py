@@ -9,7 +9,7 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, QUEUED_TRAINING_JOBS, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -302,7 +302,7 @@ def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
     said = _meta(data, "annotations").get(_PREBUILT, "")
-    if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
+    if kind in QUEUED_TRAINING_JOBS and workload.old and not _is_suspended(kind, data):
         return
     if said:
         yield from misnamed(_annotation(_PREBUILT), said, bad_subdomain, "the name of a Workload")
@@ -496,7 +496,7 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = []
         for role in workload.roles:
             at = (*role.path, *role.template, "metadata", "annotations")
-            alone = 1 if kind in (MPIJOB, PYTORCHJOB) else pods_at_once(mapping(role.data, "template", "spec"))
+            alone = 1 if kind in (MPIJOB, *QUEUED_TRAINING_JOBS) else pods_at_once(mapping(role.data, "template", "spec"))
             annotations = without_nulls(mapping(value_at(data, at)))  # as a server stores a custom resource
             found.append(_Pods(annotations, at, _one_if_absent(role.data, "replicas") * alone))
     return [each for each in found if any(name.startswith(f"{GROUP}/podset-") for name in each.annotations)]
@@ -748,7 +748,7 @@ _OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLO
 _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
 _OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0.19.0"), _GATES, *_TOPOLOGY, Rule(topology_groups)]
-_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
+_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
 )
@@ -763,7 +763,7 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
     MPIJOB: (_OF_MPIJOBS, [*_OF_MPIJOBS, *_FROZEN]),
-    PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
+    **dict.fromkeys(QUEUED_TRAINING_JOBS, (_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS)),
     LEADER_WORKER_SET: (_OF_GROUPS, [*_OF_GROUPS, Rule(queued_groups_frozen), Rule(queued_templates_frozen)]),
 }
 

@@ -31,7 +31,7 @@ from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
 from jobspec.operators.made import MOST
-from jobspec.operators.training_operator import REPLICA_TYPES
+from jobspec.operators.training_operator.frameworks import FRAMEWORKS
 from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import (
     GROUP_MEMBER,
@@ -306,9 +306,9 @@ def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTr
 # The pod sets of a job, by its kind.
 
 
-#: The kinds with replica types: the field that has them, and their order.
+#: The kinds with replica types: the field that has them, and their order; Kueue knows the types in this spelling alone.
 _REPLICAS: dict[GroupKind, tuple[str, Sequence[str]]] = {
-    kinds.PYTORCHJOB: ("pytorchReplicaSpecs", REPLICA_TYPES),
+    **{kind: (FRAMEWORKS[kind].replicas[1], FRAMEWORKS[kind].types) for kind in kinds.QUEUED_TRAINING_JOBS},
     kinds.MPIJOB: ("mpiReplicaSpecs", (mpi_operator.LAUNCHER, mpi_operator.WORKER)),
 }
 
