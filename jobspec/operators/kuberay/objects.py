@@ -1,0 +1,198 @@
+"""All that KubeRay makes of a RayCluster, RayJob, RayService or RayCronJob, in the order in which it comes.
+
+Follows `rayClusterReconcile`, `constructRayClusterForRayJob`, `constructRayClusterForRayService` and `constructRayJob`,
+github.com/ray-project/kuberay ray-operator/controllers/ray, 1.6.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import MarkedTree, changed, is_true, set_by, text, with_appended, with_fields
+from jobspec.operators.batch import completions_of, job_defaults, pods_of
+from jobspec.operators.kuberay import (
+    API_VERSION,
+    CONTROLLER,
+    HEAD_GROUP,
+    HTTP_MODE,
+    JOB_MODE,
+    MAKER_KIND,
+    MAKER_NAME,
+    SIDECAR_MODE,
+)
+from jobspec.operators.kuberay.access import accesses
+from jobspec.operators.kuberay.cluster import Cluster, head_ports
+from jobspec.operators.kuberay.pods import head_pod, worker_pods
+from jobspec.operators.kuberay.refusals import refusals
+from jobspec.operators.kuberay.services import head_service_of, services, serving_service_of
+from jobspec.operators.kuberay.submitter import sidecar, submitter_job
+from jobspec.operators.made import RANDOM, SHA1, TIME, Expansion, api_server, operator_mark, owner_references, stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.places import Mark
+    from jobspec.documents.document import Document
+
+
+def expand_ray_cluster(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
+    """The objects of an accepted RayCluster. *first_and_last_only*: as for `expand`."""
+    tree = stored(document, target)
+    if nothing := _reasons_for_nothing(document, tree):
+        return Expansion((), nothing)
+    cluster = Cluster(tree, target)
+    objects = _objects_of_cluster(cluster, first_and_last_only=first_and_last_only)
+    held = _suspended(document) if is_true(cluster.spec, "suspend") else []
+    return Expansion(objects, held, _counts(cluster))
+
+
+def _objects_of_cluster(cluster: Cluster, *, first_and_last_only: bool) -> list[MarkedTree]:
+    """The objects of a cluster; without pods while it is suspended."""
+    objects = [*accesses(cluster), *services(cluster)]
+    if is_true(cluster.spec, "suspend"):
+        return objects
+    objects.append(head_pod(cluster))
+    for group in cluster.groups:
+        objects += worker_pods(cluster, group, first_and_last_only=first_and_last_only)
+    return objects
+
+
+def _counts(cluster: Cluster) -> dict[str, int]:
+    """The number of pods of each role of a cluster."""
+    if is_true(cluster.spec, "suspend"):
+        return {}
+    return {HEAD_GROUP: 1, **{group.name: group.pods for group in cluster.groups if group.pods}}
+
+
+def _reasons_for_nothing(document: Document, tree: MarkedTree) -> list[Diagnostic]:
+    """Why KubeRay creates nothing for an object: another controller manages it, or KubeRay refuses it."""
+    manager = text(tree, "spec", "managedBy")
+    if manager in ("", CONTROLLER):
+        return refusals(document, tree)
+    message = f"`{manager}` manages the {document.kind}: KubeRay creates nothing for it here"
+    return [document.problem("no-pods-created", message, ("spec", "managedBy"), severity="info")]
+
+
+def _suspended(document: Document) -> list[Diagnostic]:
+    message = "the job is suspended: it has no pods until `suspend` is false"
+    return [document.problem("no-pods-created", message, ("spec", "suspend"), severity="info")]
+
+
+# A RayJob: the cluster that it makes, the Job or container that submits its program, and a Service.
+
+
+def expand_ray_job(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
+    """The objects of an accepted RayJob. *first_and_last_only*: as for `expand`."""
+    tree = stored(document, target)
+    if nothing := _reasons_for_nothing(document, tree):
+        return Expansion((), nothing)
+    if is_true(tree, "spec", "suspend"):
+        return Expansion((), _suspended(document))
+    return _of_ray_job(tree, target, first_and_last_only=first_and_last_only)
+
+
+def _of_ray_job(job: MarkedTree, target: Target, *, first_and_last_only: bool) -> Expansion:
+    """The objects of a RayJob that runs; of one that uses a cluster of others, what depends on that cluster is left out."""
+    if job.get("spec", "rayClusterSpec") is None or job.get("spec", "clusterSelector"):
+        return Expansion()
+    cluster = _cluster_of_job(job, target)
+    objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
+    counts = _counts(cluster)
+    ports, mode = head_ports(cluster), text(job, "spec", "submissionMode")
+    runs = mode in (JOB_MODE, SIDECAR_MODE, HTTP_MODE) or bool(text(job, "spec", "jobId"))
+    if "dashboard" in ports and runs and counts:
+        if mode == JOB_MODE:
+            made, numbers = _submission(job, cluster, f"{cluster.address}:{ports['dashboard'].value}", target)
+            objects += made
+            counts |= numbers
+        objects.append(head_service_of(job, cluster))
+    return Expansion(objects, counts=counts)
+
+
+def _submission(job: MarkedTree, cluster: Cluster, dashboard: str, target: Target) -> tuple[list[MarkedTree], dict[str, int]]:
+    """The Job that submits a program, its pod, and the number of pods of that role, which has no name."""
+    made = submitter_job(job, cluster, dashboard)
+    whole = job_defaults(made, api_server(target))
+    return [made, *pods_of(whole, target)], {"": completions_of(whole)}
+
+
+def _cluster_of_job(job: MarkedTree, target: Target) -> Cluster:
+    """The cluster that a RayJob makes."""
+    mark, mode = operator_mark("kuberay", target["kuberay"]), text(job, "spec", "submissionMode")
+    notes = {"ray.io/disable-provisioned-head-restart": "true"} if mode == SIDECAR_MODE else {}
+    cluster = Cluster(_cluster(job, job.value["spec"].value["rayClusterSpec"], mark, {"ray.io/job-submission-mode": mode}, notes), target)
+    if mode != SIDECAR_MODE:
+        return cluster
+    container, never = sidecar(job, cluster), set_by(mark, "Never")
+
+    def with_submitter(spec: MarkedTree) -> MarkedTree:
+        return with_fields(with_appended(spec, "containers", [container]), {"restartPolicy": never})
+
+    tree = changed(cluster.tree, ("spec", "headGroupSpec", "template", "spec"), with_submitter)
+    return Cluster(tree, target)
+
+
+def _cluster(
+    maker: MarkedTree, spec: MarkedTree, mark: Mark, labels: Mapping[str, str] | None = None, notes: Mapping[str, str] | None = None
+) -> MarkedTree:
+    """The cluster that a RayJob or RayService makes of a *spec*, with its own labels and annotations and some more."""
+    metadata, kind = maker.value["metadata"], text(maker, "kind")
+    name = metadata.value["name"]
+    own = {"labels": {MAKER_NAME: name, MAKER_KIND: kind, **(labels or {})}, "annotations": dict(notes or {})}
+    given = {field: metadata.get(field) or MarkedTree({}, mark) for field in own}
+    every = {field: with_fields(given[field], set_by(mark, added).value) for field, added in own.items()}
+    about = {
+        "name": name.with_value(f"{name.value}-{RANDOM}"),
+        "namespace": metadata.value["namespace"],
+        **{field: each for field, each in every.items() if each.value},
+        "ownerReferences": owner_references(mark, API_VERSION, kind, name),
+    }
+    return set_by(mark, {"apiVersion": API_VERSION, "kind": "RayCluster", "metadata": about, "spec": spec})
+
+
+# A RayService: its cluster, and two Services that lead to the cluster once its programs answer.
+
+
+def expand_ray_service(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
+    """The objects of an accepted RayService. *first_and_last_only*: as for `expand`."""
+    tree = stored(document, target)
+    if nothing := _reasons_for_nothing(document, tree):
+        return Expansion((), nothing)
+    mark, spec = operator_mark("kuberay", target["kuberay"]), tree.value["spec"].value["rayClusterConfig"]
+    groups = spec.get("workerGroupSpecs")
+    notes = {
+        "ray.io/hash-without-replicas-and-workers-to-delete": SHA1,
+        "ray.io/num-worker-groups": str(len(groups.value) if groups else 0),
+        "ray.io/kuberay-version": f"v{target['kuberay']}",
+    }
+    cluster = Cluster(_cluster(tree, spec, mark, notes=notes), target)
+    objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
+    counts = _counts(cluster)
+    if counts:
+        objects += [head_service_of(tree, cluster), *filter(None, [serving_service_of(tree, cluster)])]
+    return Expansion(objects, counts=counts)
+
+
+# A RayCronJob: the RayJob of one run, and what comes of that.
+
+
+def expand_ray_cron_job(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
+    """The RayJob of one run of an accepted RayCronJob, suspended or not, and its objects. *first_and_last_only*: as for `expand`."""
+    tree, mark = stored(document, target), operator_mark("kuberay", target["kuberay"])
+    if nothing := _reasons_for_nothing(document, tree):
+        return Expansion((), nothing)
+    name = tree.value["metadata"].value["name"]
+    metadata = {
+        "name": name.with_value(f"{name.value}-{RANDOM}"),
+        "namespace": tree.value["metadata"].value["namespace"],
+        "labels": {"ray.io/cronjob-name": name},
+        "annotations": {"ray.io/cronjob-scheduled-timestamp": TIME},
+        "ownerReferences": owner_references(mark, API_VERSION, "RayCronJob", name),
+    }
+    spec = tree.value["spec"].value["jobTemplate"]
+    job = set_by(mark, {"apiVersion": API_VERSION, "kind": "RayJob", "metadata": metadata, "spec": spec})
+    if is_true(spec, "suspend") or text(spec, "managedBy") not in ("", CONTROLLER):
+        return Expansion([job])
+    made = _of_ray_job(job, target, first_and_last_only=first_and_last_only)
+    return Expansion([job, *made.objects], made.diagnostics, made.counts)
