@@ -235,10 +235,13 @@ def as_applied(tree: MarkedTree) -> MarkedTree:
 
 def _replicated_job(replicated: MarkedTree) -> MarkedTree:
     replicated = with_mappings(replicated, ("template", "metadata"))
-    return changed(replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), _pod))
+    return changed(
+        replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), typed_pod)
+    )
 
 
-def _pod(spec: MarkedTree) -> MarkedTree:
+def typed_pod(spec: MarkedTree) -> MarkedTree:
+    """A pod spec in Go's form with the objects that its types have always, even empty ones."""
     for name in ("containers", "initContainers"):
         spec = each_item(spec, name, lambda container: each_item(with_mappings(container, ("resources",)), "env", _with_divisor))
     return each_item(spec, "volumes", _volume)

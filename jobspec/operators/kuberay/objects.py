@@ -6,7 +6,18 @@ github.com/ray-project/kuberay ray-operator/controllers/ray, 1.6.0.
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, changed, is_true, set_by, text, with_appended, with_fields
+from jobspec.documents.marked_tree import (
+    MarkedTree,
+    changed,
+    each_item,
+    is_true,
+    set_by,
+    text,
+    with_appended,
+    with_fields,
+    with_mappings,
+    with_missing,
+)
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.kuberay import (
     API_VERSION,
@@ -24,7 +35,19 @@ from jobspec.operators.kuberay.pods import head_pod, worker_pods
 from jobspec.operators.kuberay.refusals import refusals
 from jobspec.operators.kuberay.services import head_service_of, services, serving_service_of
 from jobspec.operators.kuberay.submitter import sidecar, submitter_job
-from jobspec.operators.made import RANDOM, SHA1, TIME, Expansion, api_server, operator_mark, owner_references, stored
+from jobspec.operators.made import (
+    RANDOM,
+    SHA1,
+    TIME,
+    Expansion,
+    api_server,
+    as_go_writes,
+    operator_mark,
+    owner_references,
+    stored,
+    typed_pod,
+)
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +55,6 @@ if TYPE_CHECKING:
 
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.diagnostic import Diagnostic
-    from jobspec.diagnostics.places import Mark
     from jobspec.documents.document import Document
 
 
@@ -119,12 +141,13 @@ def _submission(job: MarkedTree, cluster: Cluster, dashboard: str, target: Targe
 
 def _cluster_of_job(job: MarkedTree, target: Target) -> Cluster:
     """The cluster that a RayJob makes."""
-    mark, mode = operator_mark("kuberay", target["kuberay"]), text(job, "spec", "submissionMode")
+    mode = text(job, "spec", "submissionMode")
     notes = {"ray.io/disable-provisioned-head-restart": "true"} if mode == SIDECAR_MODE else {}
-    cluster = Cluster(_cluster(job, job.value["spec"].value["rayClusterSpec"], mark, {"ray.io/job-submission-mode": mode}, notes), target)
+    written, labels = job.value["spec"].value["rayClusterSpec"], {"ray.io/job-submission-mode": mode}
+    cluster = Cluster(_cluster(job, written, target, labels, notes), target)
     if mode != SIDECAR_MODE:
         return cluster
-    container, never = sidecar(job, cluster), set_by(mark, "Never")
+    container, never = sidecar(job, cluster), set_by(cluster.mark, "Never")
 
     def with_submitter(spec: MarkedTree) -> MarkedTree:
         return with_fields(with_appended(spec, "containers", [container]), {"restartPolicy": never})
@@ -134,9 +157,10 @@ def _cluster_of_job(job: MarkedTree, target: Target) -> Cluster:
 
 
 def _cluster(
-    maker: MarkedTree, spec: MarkedTree, mark: Mark, labels: Mapping[str, str] | None = None, notes: Mapping[str, str] | None = None
+    maker: MarkedTree, spec: MarkedTree, target: Target, labels: Mapping[str, str] | None = None, notes: Mapping[str, str] | None = None
 ) -> MarkedTree:
     """The cluster that a RayJob or RayService makes of a *spec*, with its own labels and annotations and some more."""
+    mark = operator_mark("kuberay", target["kuberay"])
     metadata, kind = maker.value["metadata"], text(maker, "kind")
     name = metadata.value["name"]
     own = {"labels": {MAKER_NAME: name, MAKER_KIND: kind, **(labels or {})}, "annotations": dict(notes or {})}
@@ -148,7 +172,33 @@ def _cluster(
         **{field: each for field, each in every.items() if each.value},
         "ownerReferences": owner_references(mark, API_VERSION, kind, name),
     }
-    return set_by(mark, {"apiVersion": API_VERSION, "kind": "RayCluster", "metadata": about, "spec": spec})
+    return set_by(mark, {"apiVersion": API_VERSION, "kind": "RayCluster", "metadata": about, "spec": _as_written(spec, target)})
+
+
+def _as_written(spec: MarkedTree, target: Target) -> MarkedTree:
+    """The spec of a cluster as KubeRay writes it."""
+    pod = shapes.part("v1", "Pod", target, ("spec",))
+
+    def group(each: MarkedTree) -> MarkedTree:
+        whole = with_mappings(each, ("template", "metadata"))
+        return changed(whole, ("template", "spec"), lambda template: typed_pod(as_go_writes(template, pod)))
+
+    written = changed(spec, ("headGroupSpec",), group)
+    if written.get("headGroupSpec", "headService") is not None:
+        written = changed(written, ("headGroupSpec", "headService"), _service_as_written)
+    if written.get("autoscalerOptions") is not None:
+        written = changed(written, ("autoscalerOptions",), lambda options: as_go_writes(options, pod.at(("containers", 0))))
+    return each_item(written, "workerGroupSpecs", lambda each: with_mappings(group(each), ("scaleStrategy",)))
+
+
+def _service_as_written(service: MarkedTree) -> MarkedTree:
+    """A Service in the spec of a cluster as KubeRay writes it."""
+    whole = with_mappings(service, ("metadata",), ("spec",), ("status", "loadBalancer"))
+
+    def port(each: MarkedTree) -> MarkedTree:
+        return with_missing(each, {"targetPort": 0}, each.mark)
+
+    return changed(whole, ("spec",), lambda spec: each_item(spec, "ports", port))
 
 
 # A RayService: its cluster, and two Services that lead to the cluster once its programs answer.
@@ -159,14 +209,14 @@ def expand_ray_service(document: Document, target: Target, *, first_and_last_onl
     tree = stored(document, target)
     if nothing := _reasons_for_nothing(document, tree):
         return Expansion((), nothing)
-    mark, spec = operator_mark("kuberay", target["kuberay"]), tree.value["spec"].value["rayClusterConfig"]
+    spec = tree.value["spec"].value["rayClusterConfig"]
     groups = spec.get("workerGroupSpecs")
     notes = {
         "ray.io/hash-without-replicas-and-workers-to-delete": SHA1,
         "ray.io/num-worker-groups": str(len(groups.value) if groups else 0),
         "ray.io/kuberay-version": f"v{target['kuberay']}",
     }
-    cluster = Cluster(_cluster(tree, spec, mark, notes=notes), target)
+    cluster = Cluster(_cluster(tree, spec, target, notes=notes), target)
     objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
     counts = _counts(cluster)
     if counts:

@@ -195,7 +195,7 @@ def _with_options(container: Tree, cluster: Cluster) -> MarkedTree:
     options = cluster.spec.get("autoscalerOptions")
     if options is None:
         return container
-    written = as_go_writes(options, None)
+    written = as_go_writes(options, shapes.part("v1", "Pod", cluster.target, ("spec", "containers", 0)))
     replaced = {name: written.get(name) for name in ("resources", "image", "imagePullPolicy", "securityContext")}
     container = with_fields(container, replaced)
     for name in ("env", "envFrom", "volumeMounts"):
