@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import GroupKind
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -38,10 +37,10 @@ def expand(
     first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
     """
-    if job.group_kind not in MAKERS:
+    if (job.api_version, job.kind) not in MAKERS:
         raise JobspecError(f"{job.file}: jobspec does not know the pods of a {job.kind}")
     how = ExpansionOptions(context, gang_scheduler, first_and_last_only, skip_server_checks)
-    return MAKERS[job.group_kind].expand(job, target, how)
+    return MAKERS[job.api_version, job.kind].expand(job, target, how)
 
 
 class ExpansionOptions(Record):
@@ -110,12 +109,13 @@ class Maker(Record):
     expand: Callable[[Document, Target, ExpansionOptions], Expansion]
 
 
-MAKERS: Mapping[GroupKind, Maker] = {
-    kinds.PYTORCHJOB: Maker("training-operator", "training-operator", _expand_pytorchjob),
-    kinds.TRAINJOB: Maker("trainer", "trainer", _expand_trainjob),
-    kinds.JOBSET: Maker("jobset", "jobset", _expand_jobset),
-    kinds.JOB: Maker("kube-controller-manager", "kubernetes", _expand_job),
-    kinds.CRON_JOB: Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+#: (apiVersion, kind) -> what makes the pods of its jobs.
+MAKERS: Mapping[tuple[str, str], Maker] = {
+    ("kubeflow.org/v1", "PyTorchJob"): Maker("training-operator", "training-operator", _expand_pytorchjob),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
+    ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
+    ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
 }
 
 
@@ -168,7 +168,7 @@ class ExpandedJob:
         self.objects = objects
         """Whole objects, in the order in which they come."""
         self.target = target
-        maker = MAKERS[job.group_kind]
+        maker = MAKERS[job.api_version, job.kind]
         self.operator = f"{maker.operator} {target[maker.component]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts
@@ -182,7 +182,7 @@ class ExpandedJob:
 
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
-        kind, operator = made.value["kind"].value, MAKERS[self.job.group_kind].operator
+        kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
         if kind == "Pod" and operator != "training-operator":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]

@@ -15,7 +15,6 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
-from jobspec.kubernetes import sibling_kinds
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.operators.jobset_defaults import with_jobset_defaults
@@ -61,8 +60,7 @@ class Objects(Record):
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
     """What rules find in a workload, as diagnostics of its document."""
     document = workload.document
-    component = COMPONENTS.get((document.api_version, document.kind), sibling_kinds.OPERATOR)
-    release = target[component]
+    release = target[COMPONENTS[document.api_version, document.kind]]
     return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, release)]
 
 

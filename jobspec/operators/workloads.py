@@ -157,7 +157,7 @@ def _roles_of_sibling(kind: GroupKind) -> tuple[Path, Path] | None:
     """Return as `_ROLES` where a kind beside PyTorchJob, such as TFJob, has its roles; None for another kind."""
     if kind[0] != kinds.PYTORCHJOB[0]:
         return None
-    from jobspec.kubernetes.sibling_kinds import SIBLINGS
+    from jobspec.apis.sibling_kinds import SIBLINGS
 
     sibling = SIBLINGS.get(kind[1])
     return (("spec", sibling.replicas), ("template",)) if sibling else None
@@ -188,7 +188,8 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
-    return kinds.group_kind(document.api_version, document.kind) in JOBS and kinds.find(document.api_version, document.kind) is not None
+    known = kinds.find(document.api_version, document.kind)
+    return known is not None and (known.group, known.name) in JOBS
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:
