@@ -1,7 +1,8 @@
 """What a RayCluster makes besides Services and pods: the rights of its autoscaler, an Ingress to its dashboard, and a Secret with a token.
 
 Follows `BuildServiceAccount`, `BuildRole`, `BuildRoleBinding` and `BuildIngressForHeadService`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/common, and `reconcileAutoscalerServiceAccount` and `createAuthSecret`, ray-operator/controllers/ray, 1.6.0.
+ray-operator/controllers/ray/common, and `reconcileAutoscalerServiceAccount` and `createAuthSecret`, ray-operator/controllers/ray, 1.4.2 to
+1.6.0.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ def _rights(cluster: Cluster) -> Iterator[MarkedTree]:
     account = account_of(cluster)
     if not named_account(cluster):
         yield cluster.made("v1", "ServiceAccount", {"name": account, "labels": labels})
+    resizing = [{"apiGroups": [""], "resources": ["pods/resize"], "verbs": ["patch"]}] if cluster.since("1.5.0") else []
     rules = [
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "patch"]},
-        {"apiGroups": [""], "resources": ["pods/resize"], "verbs": ["patch"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", *(["patch"] if resizing else [])]},
+        *resizing,
         {"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["get", "patch"]},
     ]
     yield cluster.made(f"{_RBAC}/v1", "Role", {"name": name, "labels": labels}, rules=rules)

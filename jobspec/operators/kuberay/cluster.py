@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, set_by, text
@@ -43,13 +44,13 @@ class Group(Record):
     def replicas(self) -> int:
         """The number of replicas: what is asked for, within the limits; none of a suspended group.
 
-        Follows `GetWorkerGroupDesiredReplicas`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.6.0.
+        Follows `GetWorkerGroupDesiredReplicas`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
         """
         if is_true(self.tree, "suspend"):
             return 0
         least, most = number(self.tree, "minReplicas", default=0), number(self.tree, "maxReplicas", default=MAX_INT32)
         asked = number(self.tree, "replicas", default=least)
-        return least if asked < least else min(asked, most)
+        return min(max(least, asked), most)
 
     @property
     def pods(self) -> int:
@@ -63,7 +64,8 @@ class Cluster:
     def __init__(self, tree: MarkedTree, target: Target) -> None:
         self.tree = tree
         self.target = target
-        self.mark: Mark = operator_mark("kuberay", target["kuberay"])
+        self.release = target["kuberay"]
+        self.mark: Mark = operator_mark("kuberay", self.release)
         """The place of what KubeRay sets itself."""
         self.name: MarkedTree = tree.value["metadata"].value["name"]
         self.namespace: MarkedTree = tree.value["metadata"].value["namespace"]
@@ -72,6 +74,10 @@ class Cluster:
         maker = text(tree, "metadata", "labels", MAKER_KIND)
         self.maker = maker if maker in _MAKERS else "RayCluster"
         """The kind of what has made the cluster; its own where a user has."""
+
+    def since(self, release: str) -> bool:
+        """Whether KubeRay's release is this one or a later one."""
+        return is_at_least(self.release, release)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -155,7 +161,7 @@ def address_of(service: str, namespace: str) -> str:
 
 # Names that KubeRay shortens from the front.
 #
-# Follows `CheckName` and `CheckLabel`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.6.0.
+# Follows `CheckName` and `CheckLabel`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
 
 
 def longest_part(text: str, most: int) -> str:
@@ -181,7 +187,7 @@ def short_label(value: str) -> str:
 
 # The ports of the head, as its Services have them.
 #
-# Follows `getServicePorts`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.6.0.
+# Follows `getServicePorts`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
 
 
 def head_ports(cluster: Cluster) -> dict[str, MarkedTree]:

@@ -1,11 +1,12 @@
 """What KubeRay's validation refuses of a cluster that the API server accepts: an event says so, and no pod comes.
 
 Follows `ValidateRayClusterSpec`, `ValidateRayClusterUpgradeOptions`, `validateRayGroupResources`, `validateRayGroupLabels` and
-`validateWorkerGroupIdleTimeout`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.6.0.
+`validateWorkerGroupIdleTimeout`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
 """
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Key
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding
@@ -55,6 +56,12 @@ class ClusterSpec(Record):
     path: Path
     data: Data
     annotations: Mapping[str, str]
+    release: str
+    """Of KubeRay."""
+
+    def since(self, release: str) -> bool:
+        """Whether KubeRay's release is this one or a later one."""
+        return is_at_least(self.release, release)
 
     @property
     def head(self) -> _Group:
@@ -101,7 +108,7 @@ def cluster_refusals(cluster: ClusterSpec) -> Iterator[Finding]:
 
 
 def _replicas(cluster: ClusterSpec) -> Iterator[Finding]:
-    for group in cluster.workers:
+    for group in cluster.workers if cluster.since("1.6.0") else ():
         least, most = (group.data.get(name) for name in ("minReplicas", "maxReplicas"))
         for name, value in (("minReplicas", least), ("maxReplicas", most)):
             if isinstance(value, int) and value < 0:
@@ -131,6 +138,8 @@ def _labels(cluster: ClusterSpec) -> Iterator[Finding]:
 
 
 def _idle_time(cluster: ClusterSpec) -> Iterator[Finding]:
+    if not cluster.since("1.6.0"):
+        return
     own = cluster.options.get("idleTimeoutSeconds")
     if isinstance(own, int) and own < 0:
         yield Finding((*cluster.path, "autoscalerOptions", "idleTimeoutSeconds"), f"`idleTimeoutSeconds` is negative: {own}")
@@ -177,16 +186,20 @@ def _user_of_storage(head: _Group) -> Iterator[Finding]:
         yield Finding(found[0], "KubeRay refuses the variable `REDIS_USERNAME`", hint)
 
 
+def _suspended_groups(cluster: ClusterSpec) -> Iterator[Finding]:
+    why = "the cluster has an autoscaler" if cluster.scales else "" if cluster.since("1.6.0") else "RayJobDeletionPolicy is off by default"
+    for group in cluster.workers if why else ():
+        if group.data.get("suspend") is True:
+            yield Finding((*group.path, "suspend"), f"the group `{group.name}` cannot be suspended: {why}")
+
+
 def _autoscaler(cluster: ClusterSpec) -> Iterator[Finding]:
     found = cluster.head.variable(_SECOND_VERSION)
     if not cluster.scales:
-        if found and found[1].get("value") in ("1", "true"):
+        if cluster.since("1.5.0") and found and found[1].get("value") in ("1", "true"):
             message = f"`{_SECOND_VERSION}` needs an autoscaler"
             yield Finding(found[0], message, "write `enableInTreeAutoscaling: true`, or remove the variable")
         return
-    for group in cluster.workers:
-        if group.data.get("suspend") is True:
-            yield Finding((*group.path, "suspend"), f"the group `{group.name}` cannot be suspended: the cluster has an autoscaler")
     version = cluster.options.get("version")
     if version is not None and found:
         message = f"`{_SECOND_VERSION}` cannot be combined with `version` of the autoscaler"
@@ -222,6 +235,7 @@ _RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
     _labels,
     _idle_time,
     _storage,
+    _suspended_groups,
     _autoscaler,
     _tokens,
 )

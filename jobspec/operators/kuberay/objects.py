@@ -1,11 +1,12 @@
 """All that KubeRay makes of a RayCluster, RayJob, RayService or RayCronJob, in the order in which it comes.
 
 Follows `rayClusterReconcile`, `constructRayClusterForRayJob`, `constructRayClusterForRayService` and `constructRayJob`,
-github.com/ray-project/kuberay ray-operator/controllers/ray, 1.6.0.
+github.com/ray-project/kuberay ray-operator/controllers/ray, 1.4.2 to 1.6.0.
 """
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import (
     MarkedTree,
     changed,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 def expand_ray_cluster(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
     """The objects of an accepted RayCluster. *first_and_last_only*: as for `expand`."""
     tree = stored(document, target)
-    if nothing := _reasons_for_nothing(document, tree):
+    if nothing := _reasons_for_nothing(document, tree, target):
         return Expansion((), nothing)
     cluster = Cluster(tree, target)
     objects = _objects_of_cluster(cluster, first_and_last_only=first_and_last_only)
@@ -87,11 +88,11 @@ def _counts(cluster: Cluster) -> dict[str, int]:
     return {HEAD_GROUP: 1, **{group.name: group.pods for group in cluster.groups if group.pods}}
 
 
-def _reasons_for_nothing(document: Document, tree: MarkedTree) -> list[Diagnostic]:
+def _reasons_for_nothing(document: Document, tree: MarkedTree, target: Target) -> list[Diagnostic]:
     """Why KubeRay creates nothing for an object: another controller manages it, or KubeRay refuses it."""
     manager = text(tree, "spec", "managedBy")
     if manager in ("", CONTROLLER):
-        return refusals(document, tree)
+        return refusals(document, tree, target["kuberay"])
     message = f"`{manager}` manages the {document.kind}: KubeRay creates nothing for it here"
     return [document.problem("no-pods-created", message, ("spec", "managedBy"), severity="info")]
 
@@ -107,7 +108,7 @@ def _suspended(document: Document) -> list[Diagnostic]:
 def expand_ray_job(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
     """The objects of an accepted RayJob. *first_and_last_only*: as for `expand`."""
     tree = stored(document, target)
-    if nothing := _reasons_for_nothing(document, tree):
+    if nothing := _reasons_for_nothing(document, tree, target):
         return Expansion((), nothing)
     if is_true(tree, "spec", "suspend"):
         return Expansion((), _suspended(document))
@@ -128,7 +129,8 @@ def _of_ray_job(job: MarkedTree, target: Target, *, first_and_last_only: bool) -
             made, numbers = _submission(job, cluster, f"{cluster.address}:{ports['dashboard'].value}", target)
             objects += made
             counts |= numbers
-        objects.append(head_service_of(job, cluster))
+        if cluster.since("1.5.0"):
+            objects.append(head_service_of(job, cluster))
     return Expansion(objects, counts=counts)
 
 
@@ -142,8 +144,9 @@ def _submission(job: MarkedTree, cluster: Cluster, dashboard: str, target: Targe
 def _cluster_of_job(job: MarkedTree, target: Target) -> Cluster:
     """The cluster that a RayJob makes."""
     mode = text(job, "spec", "submissionMode")
-    notes = {"ray.io/disable-provisioned-head-restart": "true"} if mode == SIDECAR_MODE else {}
-    written, labels = job.value["spec"].value["rayClusterSpec"], {"ray.io/job-submission-mode": mode}
+    written, is_marked = job.value["spec"].value["rayClusterSpec"], is_at_least(target["kuberay"], "1.6.0")
+    labels = {"ray.io/job-submission-mode": mode} if is_marked else {}
+    notes = {"ray.io/disable-provisioned-head-restart": "true"} if is_marked and mode == SIDECAR_MODE else {}
     cluster = Cluster(_cluster(job, written, target, labels, notes), target)
     if mode != SIDECAR_MODE:
         return cluster
@@ -207,7 +210,7 @@ def _service_as_written(service: MarkedTree) -> MarkedTree:
 def expand_ray_service(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
     """The objects of an accepted RayService. *first_and_last_only*: as for `expand`."""
     tree = stored(document, target)
-    if nothing := _reasons_for_nothing(document, tree):
+    if nothing := _reasons_for_nothing(document, tree, target):
         return Expansion((), nothing)
     spec = tree.value["spec"].value["rayClusterConfig"]
     groups = spec.get("workerGroupSpecs")
@@ -230,7 +233,7 @@ def expand_ray_service(document: Document, target: Target, *, first_and_last_onl
 def expand_ray_cron_job(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
     """The RayJob of one run of an accepted RayCronJob, suspended or not, and its objects. *first_and_last_only*: as for `expand`."""
     tree, mark = stored(document, target), operator_mark("kuberay", target["kuberay"])
-    if nothing := _reasons_for_nothing(document, tree):
+    if nothing := _reasons_for_nothing(document, tree, target):
         return Expansion((), nothing)
     name = tree.value["metadata"].value["name"]
     metadata = {

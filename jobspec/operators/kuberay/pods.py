@@ -2,7 +2,7 @@
 
 Follows `DefaultHeadPodTemplate`, `DefaultWorkerPodTemplate`, `BuildPod`, `setContainerEnvVars`, `configureGCSFaultTolerance` and
 `BuildAutoscalerContainer`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, and `createHeadPod` and
-`createWorkerPodWithIndex`, ray-operator/controllers/ray, 1.6.0, as it is started by default.
+`createWorkerPodWithIndex`, ray-operator/controllers/ray, 1.4.2 to 1.6.0, as it is started by default.
 """
 
 from __future__ import annotations
@@ -69,8 +69,11 @@ def head_pod(cluster: Cluster) -> MarkedTree:
         **_overwritten(cluster),
         FAULT_TOLERANT: str(cluster.is_fault_tolerant).lower(),
         **({STORAGE_NAMESPACE: _storage(cluster)} if cluster.is_fault_tolerant else {}),
-        "ray.io/upgrade-strategy-recreate-hash": SHA1,
-        "ray.io/kuberay-version": f"v{cluster.target['kuberay']}",
+        **(
+            {"ray.io/upgrade-strategy-recreate-hash": SHA1, "ray.io/kuberay-version": f"v{cluster.release}"}
+            if cluster.since("1.6.0")
+            else {}
+        ),
     }
     labels = _labels(cluster.head, cluster, HEAD, HEAD_GROUP)
     if cluster.maker == "RayService":
@@ -102,7 +105,8 @@ def worker_pods(cluster: Cluster, group: Group, *, first_and_last_only: bool = F
     if cluster.maker == "RayService":
         labels["ray.io/serve"] = "true"
     for number in numbers:
-        own = {"labels": {**labels, **_numbers(group, number)}, "annotations": _overwritten(cluster)}
+        numbered = _numbers(group, number) if cluster.since("1.6.0") else {}
+        own = {"labels": {**labels, **numbered}, "annotations": _overwritten(cluster)}
         yield _pod(template, cluster, prefix, own, spec)
 
 
@@ -219,18 +223,22 @@ _WAIT = """
 								break
 							fi
 							echo "$SECONDS seconds elapsed: Still waiting for GCS to be ready. For troubleshooting, refer to the FAQ at \
-https://docs.ray.io/en/master/cluster/kubernetes/troubleshooting.html."
+{1}."
 						fi
 						sleep 5
 					done
 				"""
 
 
+_HELP = "https://docs.ray.io/en/master/cluster/kubernetes/troubleshooting.html"
+_OLDER_HELP = "https://github.com/ray-project/kuberay/blob/master/docs/guidance/FAQ.md"
+
+
 def _with_waiter(spec: Tree, cluster: Cluster) -> MarkedTree:
     """The pod spec of a worker with the init container that waits until the head answers."""
     first = items(spec.get("containers"))[0]
     copied = {name: each for name in ("image", "imagePullPolicy", "securityContext", "env", "volumeMounts") if (each := first.get(name))}
-    script = _WAIT.format(f"{cluster.address}:{cluster.port}")
+    script = _WAIT.format(f"{cluster.address}:{cluster.port}", _HELP if cluster.since("1.5.0") else _OLDER_HELP)
     fields = {"name": WAITER, "command": BASH, "args": [script], "resources": {"limits": SMALL, "requests": SMALL}, **copied}
     return with_appended(spec, "initContainers", [set_by(cluster.mark, fields)], cluster.mark)
 
@@ -285,10 +293,11 @@ _TOKEN_VOLUME = "ray-token"  # noqa: S105 (the name of a volume)
 
 def with_token(container: Tree, cluster: Cluster) -> MarkedTree:
     """A container with the variables by which Ray finds its token."""
-    container = _with_variables(container, [("RAY_AUTH_MODE", "token")], cluster, missing=True)
+    missing = cluster.since("1.6.0")
+    container = _with_variables(container, [("RAY_AUTH_MODE", "token")], cluster, missing=missing)
     if not cluster.uses_own_tokens:
         key = {"secretKeyRef": {"name": cluster.secret, "key": "auth_token"}}
-        return _with_variables(container, [("RAY_AUTH_TOKEN", key)], cluster, missing=True)
+        return _with_variables(container, [("RAY_AUTH_TOKEN", key)], cluster, missing=missing)
     container = _with_variables(container, [("RAY_ENABLE_K8S_TOKEN_AUTH", "true")], cluster, missing=True)
     if any(text(each, "name") == _TOKEN_VOLUME for each in items(container.get("volumeMounts"))):
         return container
@@ -342,7 +351,7 @@ def _with_storage(container: Tree, cluster: Cluster) -> MarkedTree:
 
 def _with_ray(spec: Tree, template: Tree, cluster: Cluster, node_type: str, parameters: Parameters) -> MarkedTree:
     """A pod spec whose first container starts Ray."""
-    if "plasma-directory" not in parameters:
+    if "plasma-directory" not in parameters or not cluster.since("1.6.0"):
         spec = _with_folder(spec, 0, *_SHARED, cluster, in_memory=True)
     if node_type == HEAD and cluster.scales:
         names = [text(each, "name") for each in items(spec.get("containers"))]
@@ -386,7 +395,7 @@ def _variables(cluster: Cluster, node_type: str, starts: str) -> list[tuple[str,
     return [
         *(_addresses(cluster) if node_type == WORKER else ()),
         ("RAY_CLUSTER_NAME", _label_of_pod(CLUSTER)),
-        ("RAY_CLUSTER_NAMESPACE", _field_of_pod("metadata.namespace")),
+        *([("RAY_CLUSTER_NAMESPACE", _field_of_pod("metadata.namespace"))] if cluster.since("1.6.0") else ()),
         ("RAY_CLOUD_INSTANCE_ID", _field_of_pod("metadata.name")),
         ("RAY_NODE_TYPE_NAME", _label_of_pod(GROUP)),
         ("KUBERAY_GEN_RAY_START_CMD", starts),
@@ -410,7 +419,7 @@ def _missing_variables(cluster: Cluster, node_type: str) -> list[tuple[str, str]
 
 
 def _tags(cluster: Cluster) -> str:
-    return f"kuberay_version=v{cluster.target['kuberay']};kuberay_crd={cluster.maker}"
+    return f"kuberay_version=v{cluster.release};kuberay_crd={cluster.maker}"
 
 
 def _field_of_pod(path: str) -> dict[str, Any]:

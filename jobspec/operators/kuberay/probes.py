@@ -1,6 +1,6 @@
 """The probes that KubeRay adds to the container in which Ray runs, where it has none.
 
-Follows `initLivenessAndReadinessProbe`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.6.0.
+Follows `initLivenessAndReadinessProbe`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _ANSWERS_HTTP = (2, 53, 0)
 def with_probes(container: MarkedTree, cluster: Cluster, node_type: str, parameters: Mapping[str, str]) -> MarkedTree:
     """A container of Ray, started with *parameters*, with the probes that it lacks."""
     seconds = 5 if node_type == HEAD else 2
+    parameters = parameters if cluster.since("1.6.0") else {}
     check, serving = _check(cluster, node_type, parameters), cluster.maker == "RayService" and node_type == WORKER
     live = {**_times(30, seconds, failures=120), **check}
     ready = {**_times(10, seconds, failures=1 if serving else 10), **check}
@@ -38,7 +39,7 @@ def with_probes(container: MarkedTree, cluster: Cluster, node_type: str, paramet
 
 def _check(cluster: Cluster, node_type: str, parameters: Mapping[str, str]) -> dict[str, Any]:
     """How a node is asked whether it works."""
-    if is_ray_at_least(text(cluster.spec, "rayVersion"), _ANSWERS_HTTP):
+    if cluster.since("1.6.0") and is_ray_at_least(text(cluster.spec, "rayVersion"), _ANSWERS_HTTP):
         return {"httpGet": {"path": "/api/healthz", "port": _agent_port(parameters)}}
     return _execute(_commands(node_type, parameters))
 

@@ -2,13 +2,14 @@
 
 Follows `ValidateRayClusterMetadata`, `ValidateRayJobMetadata`, `ValidateRayJobSpec`, `validateDeletionConfiguration`,
 `ValidateRayServiceMetadata`, `ValidateRayServiceSpec` and `ValidateRayCronJobSpec`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/utils, 1.6.0, with the default feature gates.
+ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0, with the default feature gates.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, value_at
 from jobspec.diagnostics.record import Record
@@ -34,15 +35,15 @@ _TIMEOUT = "ray.io/initializing-timeout"
 _SELECTOR = "ray.io/cluster"
 
 
-def refusals(document: Document, stored: MarkedTree) -> list[Diagnostic]:
-    """What KubeRay refuses of a Ray object. *stored*: the object with the defaults of its CRD."""
-    found = _BY_KIND[document.kind](document, stored.data())
+def refusals(document: Document, stored: MarkedTree, release: str) -> list[Diagnostic]:
+    """What a release of KubeRay refuses of a Ray object. *stored*: the object with the defaults of its CRD."""
+    found = _BY_KIND[document.kind](document, stored.data(), release)
     return [document.diagnostic(Finding(each.at, each.message, each.hint), "refused-by-operator") for each in found]
 
 
-def _of_cluster(document: Document, data: Data) -> Iterator[Finding]:
+def _of_cluster(document: Document, data: Data, release: str) -> Iterator[Finding]:
     yield from _name(document, _LONGEST_CLUSTER)
-    yield from cluster_refusals(ClusterSpec(("spec",), data["spec"], _annotations(data)))
+    yield from cluster_refusals(ClusterSpec(("spec",), data["spec"], _annotations(data), release))
 
 
 def _annotations(data: Data) -> dict[str, str]:
@@ -71,6 +72,12 @@ class _Job(Record):
     path: Path
     data: Data
     annotations: dict[str, str]
+    release: str
+    """Of KubeRay."""
+
+    def since(self, release: str) -> bool:
+        """Whether KubeRay's release is this one or a later one."""
+        return is_at_least(self.release, release)
 
     @property
     def selects(self) -> bool:
@@ -86,7 +93,7 @@ class _Job(Record):
     def cluster(self) -> ClusterSpec | None:
         """The cluster that it makes; None where it writes none."""
         spec = self.data.get("rayClusterSpec")
-        return None if spec is None else ClusterSpec((*self.path, "rayClusterSpec"), spec, self.annotations)
+        return None if spec is None else ClusterSpec((*self.path, "rayClusterSpec"), spec, self.annotations, self.release)
 
     def finding(self, field: str, message: str, hint: str = "") -> Finding:
         """A finding at a field."""
@@ -98,9 +105,9 @@ class _Job(Record):
         return found if isinstance(found, int) else None
 
 
-def _of_job(document: Document, data: Data) -> Iterator[Finding]:
+def _of_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
     yield from _name(document, _LONGEST_CLUSTER - _RANDOM_PART)
-    yield from _job(_Job(("spec",), data["spec"], _annotations(data)))
+    yield from _job(_Job(("spec",), data["spec"], _annotations(data), release))
 
 
 def _job(job: _Job) -> Iterator[Finding]:
@@ -133,11 +140,13 @@ def _selector(job: _Job) -> Iterator[Finding]:
         if job.cluster is None:
             yield job.finding("rayClusterSpec", "the RayJob has no cluster", "write `rayClusterSpec`, or a `clusterSelector`")
         return
+    if not job.since("1.5.0"):
+        return
     if not job.data["clusterSelector"].get(_SELECTOR):
         yield job.finding("clusterSelector", f"`clusterSelector` names no cluster in `{_SELECTOR}`", f"write `{_SELECTOR}: NAME`")
     if job.data.get("submissionMode") == SIDECAR_MODE:
         yield job.finding("submissionMode", "`SidecarMode` cannot be combined with a `clusterSelector`", "choose another mode")
-    if (job.number("backoffLimit") or 0) > 0:
+    if job.since("1.6.0") and (job.number("backoffLimit") or 0) > 0:
         yield job.finding("backoffLimit", "`backoffLimit` cannot be combined with a `clusterSelector`", "remove it")
 
 
@@ -190,8 +199,12 @@ def _deletion(job: _Job) -> Iterator[Finding]:
     if not job.shuts_down and (job.number("ttlSecondsAfterFinished") or 0) > 0:
         message = "`ttlSecondsAfterFinished` needs `shutdownAfterJobFinishes: true`"
         yield job.finding("ttlSecondsAfterFinished", message, "write `shutdownAfterJobFinishes: true`, or remove it")
-    strategy = job.data.get("deletionStrategy")
+    field = "deletionStrategy" if job.since("1.5.0") else "deletionPolicy"
+    strategy = job.data.get(field)
     if strategy is None:
+        return
+    if not job.since("1.6.0"):
+        yield job.finding(field, f"KubeRay {job.release} refuses `{field}`: RayJobDeletionPolicy is off by default", "remove it")
         return
     rules, at = structs(strategy, "deletionRules"), (*job.path, "deletionStrategy")
     if rules and job.shuts_down:
@@ -248,14 +261,14 @@ def _older_deletion(job: _Job, strategy: Data, at: Path) -> Iterator[Finding]:
 # RayServices and RayCronJobs.
 
 
-def _of_service(document: Document, data: Data) -> Iterator[Finding]:
+def _of_service(document: Document, data: Data, release: str) -> Iterator[Finding]:
     yield from _name(document, _LONGEST_CLUSTER - _RANDOM_PART)
     annotations = _annotations(data)
-    if _TIMEOUT in annotations and not _is_positive_time(annotations[_TIMEOUT]):
+    if _TIMEOUT in annotations and is_at_least(release, "1.5.0") and not _is_positive_time(annotations[_TIMEOUT]):
         message = f"`{annotations[_TIMEOUT]}` is no time above 0"
         yield Finding(("metadata", "annotations", Key(_TIMEOUT)), message, "write a time such as `5m`, or a number of seconds")
     spec = data["spec"]
-    cluster = ClusterSpec(("spec", "rayClusterConfig"), mapping(spec, "rayClusterConfig"), annotations)
+    cluster = ClusterSpec(("spec", "rayClusterConfig"), mapping(spec, "rayClusterConfig"), annotations, release)
     if mapping(cluster.data, "authOptions").get("enableK8sTokenAuth") is True:
         message = "KubeRay refuses `enableK8sTokenAuth` in a RayService"
         yield Finding((*cluster.path, "authOptions", "enableK8sTokenAuth"), message, "remove it")
@@ -282,7 +295,7 @@ def _is_positive_time(text: str) -> bool:
     return number is not None and number > 0
 
 
-def _of_cron_job(document: Document, data: Data) -> Iterator[Finding]:
+def _of_cron_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
     from jobspec.kubernetes.workloads.cronjobs import bad_schedule
 
     longest = _LONGEST_CLUSTER - 2 * _RANDOM_PART
@@ -291,7 +304,7 @@ def _of_cron_job(document: Document, data: Data) -> Iterator[Finding]:
     schedule = str(spec.get("schedule") or "")
     if why := bad_schedule(schedule):
         yield Finding(("spec", "schedule"), f"`{schedule}` is no schedule: {why}", "write one such as `0 3 * * *`")
-    yield from _job(_Job(("spec", "jobTemplate"), mapping(spec, "jobTemplate"), {}))
+    yield from _job(_Job(("spec", "jobTemplate"), mapping(spec, "jobTemplate"), {}, release))
 
 
 _BY_KIND: Any = {"RayCluster": _of_cluster, "RayJob": _of_job, "RayService": _of_service, "RayCronJob": _of_cron_job}

@@ -1,7 +1,7 @@
 """The Services of a RayCluster: of its head, of the workers of replicas with several hosts, and of Ray Serve.
 
 Follows `BuildServiceForHeadPod`, `BuildHeadlessServiceForRayCluster` and `BuildServeService`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/common, 1.6.0. KubeRay walks ports in no fixed order; here they are sorted by name.
+ray-operator/controllers/ray/common, 1.4.2 to 1.6.0. KubeRay walks ports in no fixed order; here they are sorted by name.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _headless(cluster: Cluster) -> MarkedTree:
 def _serving_ports(cluster: Cluster) -> list[dict[str, Any]]:
     """The ports of the head at which Ray Serve answers."""
     ports = head_ports(cluster)
-    return [{"name": name, "port": ports[name]} for name in sorted(ports) if name == "serve" or name.startswith("serve-")]
+    several = cluster.since("1.6.0")
+    return [{"name": name, "port": ports[name]} for name in sorted(ports) if name == "serve" or (several and name.startswith("serve-"))]
 
 
 def _serving(cluster: Cluster, ports: list[dict[str, Any]]) -> MarkedTree:
@@ -110,7 +111,7 @@ def _spec(cluster: Cluster, ports: list[dict[str, Any]], **selector: str) -> dic
 # The Services of a RayJob or a RayService, which lead to its cluster of the moment.
 #
 # Follows `BuildHeadServiceForRayJob`, `BuildHeadServiceForRayService` and `BuildServeServiceForRayService`,
-# github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.6.0.
+# github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
 
 
 def head_service_of(maker: MarkedTree, cluster: Cluster) -> MarkedTree:
@@ -145,9 +146,11 @@ def serving_service_of(service: MarkedTree, cluster: Cluster) -> MarkedTree | No
         return with_fields(made, {"metadata": with_fields(made.value["metadata"], {"ownerReferences": owners})})
     made = _written(own, cluster)
     given = {text(each, "name"): each for each in items(made.get("spec", "ports"))}
-    if not ports:
+    if not ports and cluster.since("1.6.0"):
         del spec["ports"]
-    else:
+    elif not ports:
+        spec["ports"] = [{"name": "serve", "port": each.value["port"]} for name, each in given.items() if name == "serve"]
+    elif cluster.since("1.6.0"):
         spec["ports"] = [given.get(each["name"], each) for each in ports]
     if text(made, "spec", "type"):
         spec.pop("type", None)

@@ -2,7 +2,7 @@
 
 Follows `setMissingRayStartParams`, `updateRayStartParamsResources`, `updateRayStartParamsLabels`, `generateRayStartCommand`,
 `addWellKnownAcceleratorResources` and `convertParamMap`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, and
-`IsGPUResourceKey`, ray-operator/controllers/ray/utils, 1.6.0.
+`IsGPUResourceKey`, ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
 """
 
 from __future__ import annotations

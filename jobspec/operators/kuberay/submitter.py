@@ -1,7 +1,7 @@
 """What submits a RayJob's program to its cluster: a Job, or a container beside the head.
 
 Follows `BuildJobSubmitCommand`, `GetSubmitterTemplate` and `GetDefaultSubmitterContainer`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/common, and `configureSubmitterContainer` and `createNewK8sJob`, ray-operator/controllers/ray, 1.6.0.
+ray-operator/controllers/ray/common, and `configureSubmitterContainer` and `createNewK8sJob`, ray-operator/controllers/ray, 1.4.2 to 1.6.0.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _RETRIES = 2
 RESOURCES = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "200Mi"}}
 """What the container that submits requests, and its limits."""
+_OLDER_HEALTHY = "wget --tries 1 -T 10 -q -O- http://localhost:{port}/api/gcs_healthz | grep success"
 _HEALTHY = (
     'python -c "import urllib.request; '
     "r=urllib.request.urlopen('http://localhost:{port}/api/gcs_healthz', timeout=10); exit(0 if b'success' in r.read() else 1)\""
@@ -98,7 +99,8 @@ def _command(job: Tree, cluster: Cluster, mode: str, dashboard: str) -> str:
         port = container_port(cluster.head_container, "dashboard")
         address = f"http://127.0.0.1:{port}"
         waits = quoted(f"Waiting for Ray Dashboard GCS to become healthy at {address} ...")
-        before = ["until", _HEALTHY.format(port=port), ">/dev/null", "2>&1", ";", "do", "echo", waits, ";", "sleep", "2", ";", "done", ";"]
+        healthy = (_HEALTHY if cluster.since("1.6.0") else _OLDER_HEALTHY).format(port=port)
+        before = ["until", healthy, ">/dev/null", "2>&1", ";", "do", "echo", waits, ";", "sleep", "2", ";", "done", ";"]
         submit, after = ["ray", "job", "submit", "--address", address], [";"]
     else:
         address = dashboard if dashboard.startswith("http://") else f"http://{dashboard}"
@@ -137,7 +139,7 @@ def runtime_environment(written: str) -> str:
 
 # The versions of Ray that can keep metadata of a program.
 #
-# Follows `GetMetadataJson`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.6.0, and `NewVersion`,
+# Follows `GetMetadataJson`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0, and `NewVersion`,
 # github.com/Masterminds/semver/v3.
 
 
