@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     kubernetes.add_argument(
         "release_folders", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source"
     )
-    common = action("common", "write the schemas of common projects' kinds, `schemas/common`, from clones of their releases")
+    common = action("common", "write the schemas of kinds of common projects and operators from clones of their releases")
     common.add_argument("clones", metavar="CLONES", help="a folder with clones such as argoproj/argo-cd@3.5.1")
     common.add_argument("folder", metavar="DIR", help="where to")
 
