@@ -100,6 +100,12 @@ def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Ex
     return expand_cron_job(job, target, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_ray_object(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.kuberay.objects import expand_ray_object
+
+    return expand_ray_object(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -109,6 +115,7 @@ class Maker(Record):
     expand: Callable[[Document, Target, ExpansionOptions], Expansion]
 
 
+_KUBERAY = Maker("kuberay", "kuberay", _expand_ray_object)
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
     ("kubeflow.org/v1", "PyTorchJob"): Maker("training-operator", "training-operator", _expand_pytorchjob),
@@ -116,6 +123,13 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
     ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+    ("ray.io/v1", "RayCluster"): _KUBERAY,
+    ("ray.io/v1", "RayJob"): _KUBERAY,
+    ("ray.io/v1", "RayService"): _KUBERAY,
+    ("ray.io/v1", "RayCronJob"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayCluster"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayJob"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayService"): _KUBERAY,
 }
 
 
@@ -183,7 +197,8 @@ class ExpandedJob:
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
         kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
-        if kind == "Pod" and operator != "training-operator":
+        owner = next(iter(items(made.get("metadata", "ownerReferences"))), None)
+        if kind == "Pod" and text(owner, "kind") == "Job":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
 
@@ -235,6 +250,7 @@ _ACCOUNTS = {
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
+    "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "Job": "system:serviceaccount:kube-system:job-controller",
 }
 
@@ -242,7 +258,7 @@ _ACCOUNTS = {
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "ray.io/group")
 
 
 class ExpandedPod(Record):

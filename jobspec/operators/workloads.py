@@ -122,6 +122,10 @@ JOBS: dict[GroupKind, JobFields] = {
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
+    kinds.RAY_CLUSTER: JobFields(),
+    kinds.RAY_JOB: JobFields(),
+    kinds.RAY_SERVICE: JobFields(("spec", "rayClusterConfig")),
+    kinds.RAY_CRON_JOB: JobFields(("spec", "jobTemplate")),
 }
 
 #: Kind -> the path of its roles, and the path of the pod template in each.

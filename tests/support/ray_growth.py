@@ -34,11 +34,7 @@ _GROUPS: list[Data] = [
     {"template": {"metadata": {"labels": {"app.kubernetes.io/name": "mine", "ray.io/group": "no", "x": "y"}, "annotations": {"a": "b"}}}},
     {"template": {"metadata": {"annotations": {"ray.io/overwrite-container-cmd": "true"}}}},
     {"template": {"spec": {"initContainers": [{"name": "first", "image": "a:1", "env": [{"name": "A", "value": "b"}]}]}}},
-    {
-        "template": {
-            "spec": {"restartPolicy": "Never", "nodeSelector": {"kubernetes.io/os": "linux"}, "tolerations": [{"operator": "Exists"}]}
-        }
-    },
+    {"template": {"spec": {"restartPolicy": "Never", "tolerations": [{"operator": "Exists"}]}}},
     {"template": {"spec": {"serviceAccountName": "default"}}},
 ]
 #: Changes of the head alone.

@@ -6,6 +6,7 @@ github.com/ray-project/kuberay ray-operator/controllers/ray, 1.4.2 to 1.6.0.
 
 from __future__ import annotations
 
+from jobspec.apis import kinds
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import (
     MarkedTree,
@@ -22,6 +23,7 @@ from jobspec.documents.marked_tree import (
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.kuberay import (
     API_VERSION,
+    CLUSTER,
     CONTROLLER,
     HEAD_GROUP,
     HTTP_MODE,
@@ -35,8 +37,9 @@ from jobspec.operators.kuberay.cluster import Cluster, head_ports
 from jobspec.operators.kuberay.pods import head_pod, worker_pods
 from jobspec.operators.kuberay.refusals import refusals
 from jobspec.operators.kuberay.services import head_service_of, services, serving_service_of
-from jobspec.operators.kuberay.submitter import sidecar, submitter_job
+from jobspec.operators.kuberay.submitter import lacks_metadata_support, sidecar, submitter_job
 from jobspec.operators.made import (
+    NAMESPACE,
     RANDOM,
     SHA1,
     TIME,
@@ -48,30 +51,50 @@ from jobspec.operators.made import (
     stored,
     typed_pod,
 )
+from jobspec.operators.workloads import suspension
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.documents.document import Document
 
 
-def expand_ray_cluster(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
-    """The objects of an accepted RayCluster. *first_and_last_only*: as for `expand`."""
-    tree = stored(document, target)
+def expand_ray_object(document: Document, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> Expansion:
+    """The objects that KubeRay creates for an accepted RayCluster, RayJob, RayService or RayCronJob. Arguments as for `expand`."""
+    tree = stored(_as_operator_reads(document), target)
     if nothing := _reasons_for_nothing(document, tree, target):
         return Expansion((), nothing)
+    if document.group_kind == kinds.RAY_CLUSTER:
+        return _of_ray_cluster(document, tree, target, first_and_last_only=first_and_last_only)
+    if document.group_kind == kinds.RAY_SERVICE:
+        return _of_ray_service(document, tree, target, first_and_last_only=first_and_last_only)
+    if document.group_kind == kinds.RAY_CRON_JOB:
+        return _of_ray_cron_job(tree, target, context=context, first_and_last_only=first_and_last_only)
+    if is_true(tree, "spec", "suspend"):
+        return Expansion((), suspension(document))
+    return _of_ray_job(tree, target, context=context, first_and_last_only=first_and_last_only)
+
+
+def _as_operator_reads(document: Document) -> Document:
+    """The object in the version of the API that KubeRay reads, to which the server converts others as they are."""
+    return document.changed({**document.data, "apiVersion": API_VERSION})
+
+
+def _of_ray_cluster(document: Document, tree: MarkedTree, target: Target, *, first_and_last_only: bool) -> Expansion:
+    """The objects of a stored RayCluster."""
     cluster = Cluster(tree, target)
     objects = _objects_of_cluster(cluster, first_and_last_only=first_and_last_only)
-    held = _suspended(document) if is_true(cluster.spec, "suspend") else []
-    return Expansion(objects, held, _counts(cluster))
+    return Expansion(objects, suspension(document), _counts(cluster))
 
 
 def _objects_of_cluster(cluster: Cluster, *, first_and_last_only: bool) -> list[MarkedTree]:
-    """The objects of a cluster; without pods while it is suspended."""
+    """The objects of a cluster: no pods while it is suspended, none at all if another controller manages it."""
+    if text(cluster.spec, "managedBy") not in ("", CONTROLLER):
+        return []
     objects = [*accesses(cluster), *services(cluster)]
     if is_true(cluster.spec, "suspend"):
         return objects
@@ -83,7 +106,7 @@ def _objects_of_cluster(cluster: Cluster, *, first_and_last_only: bool) -> list[
 
 def _counts(cluster: Cluster) -> dict[str, int]:
     """The number of pods of each role of a cluster."""
-    if is_true(cluster.spec, "suspend"):
+    if is_true(cluster.spec, "suspend") or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
         return {}
     return {HEAD_GROUP: 1, **{group.name: group.pods for group in cluster.groups if group.pods}}
 
@@ -97,41 +120,49 @@ def _reasons_for_nothing(document: Document, tree: MarkedTree, target: Target) -
     return [document.problem("no-pods-created", message, ("spec", "managedBy"), severity="info")]
 
 
-def _suspended(document: Document) -> list[Diagnostic]:
-    message = "the job is suspended: it has no pods until `suspend` is false"
-    return [document.problem("no-pods-created", message, ("spec", "suspend"), severity="info")]
-
-
 # A RayJob: the cluster that it makes, the Job or container that submits its program, and a Service.
 
 
-def expand_ray_job(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
-    """The objects of an accepted RayJob. *first_and_last_only*: as for `expand`."""
-    tree = stored(document, target)
-    if nothing := _reasons_for_nothing(document, tree, target):
-        return Expansion((), nothing)
-    if is_true(tree, "spec", "suspend"):
-        return Expansion((), _suspended(document))
-    return _of_ray_job(tree, target, first_and_last_only=first_and_last_only)
-
-
-def _of_ray_job(job: MarkedTree, target: Target, *, first_and_last_only: bool) -> Expansion:
-    """The objects of a RayJob that runs; of one that uses a cluster of others, what depends on that cluster is left out."""
-    if job.get("spec", "rayClusterSpec") is None or job.get("spec", "clusterSelector"):
-        return Expansion()
+def _of_ray_job(job: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> Expansion:
+    """The objects of a RayJob that runs; of one that uses another cluster, those beside the cluster, where that is in the *context*."""
+    if job.get("spec", "clusterSelector"):
+        used = _selected_cluster(job, context, target)
+        return Expansion() if used is None else Expansion(*_beside_cluster(job, used, {}, target))
     cluster = _cluster_of_job(job, target)
+    if text(job, "spec", "submissionMode") == SIDECAR_MODE and lacks_metadata_support(job, cluster):
+        return Expansion()
     objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
     counts = _counts(cluster)
-    ports, mode = head_ports(cluster), text(job, "spec", "submissionMode")
-    runs = mode in (JOB_MODE, SIDECAR_MODE, HTTP_MODE) or bool(text(job, "spec", "jobId"))
-    if "dashboard" in ports and runs and counts:
-        if mode == JOB_MODE:
-            made, numbers = _submission(job, cluster, f"{cluster.address}:{ports['dashboard'].value}", target)
-            objects += made
-            counts |= numbers
-        if cluster.since("1.5.0"):
-            objects.append(head_service_of(job, cluster))
+    if counts:
+        made, _, counts = _beside_cluster(job, cluster, counts, target)
+        objects += made
     return Expansion(objects, counts=counts)
+
+
+def _selected_cluster(job: MarkedTree, context: Sequence[Document], target: Target) -> Cluster | None:
+    """The cluster of others that a RayJob uses; None where it is not given."""
+    name, namespace = text(job, "spec", "clusterSelector", CLUSTER), text(job, "metadata", "namespace")
+    given = (each for each in context if each.group_kind == kinds.RAY_CLUSTER and each.name == name)
+    found = next((each for each in given if (each.namespace or NAMESPACE) == namespace), None)
+    return None if found is None else Cluster(stored(_as_operator_reads(found), target), target)
+
+
+def _beside_cluster(
+    job: MarkedTree, cluster: Cluster, counts: Mapping[str, int], target: Target
+) -> tuple[list[MarkedTree], tuple[()], dict[str, int]]:
+    """What a RayJob makes beside a cluster that runs, without diagnostics, and the number of pods with those in it."""
+    ports, mode = head_ports(cluster), text(job, "spec", "submissionMode")
+    objects, numbers = list[MarkedTree](), dict(counts)
+    runs = mode in (JOB_MODE, SIDECAR_MODE, HTTP_MODE) or bool(text(job, "spec", "jobId"))
+    if "dashboard" not in ports or not runs:
+        return objects, (), numbers
+    if mode == JOB_MODE and not lacks_metadata_support(job, cluster):
+        made, submitting = _submission(job, cluster, f"{cluster.address}:{ports['dashboard'].value}", target)
+        objects += made
+        numbers |= submitting
+    if counts and cluster.since("1.5.0"):
+        objects.append(head_service_of(job, cluster))
+    return objects, (), numbers
 
 
 def _submission(job: MarkedTree, cluster: Cluster, dashboard: str, target: Target) -> tuple[list[MarkedTree], dict[str, int]]:
@@ -207,11 +238,8 @@ def _service_as_written(service: MarkedTree) -> MarkedTree:
 # A RayService: its cluster, and two Services that lead to the cluster once its programs answer.
 
 
-def expand_ray_service(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
-    """The objects of an accepted RayService. *first_and_last_only*: as for `expand`."""
-    tree = stored(document, target)
-    if nothing := _reasons_for_nothing(document, tree, target):
-        return Expansion((), nothing)
+def _of_ray_service(document: Document, tree: MarkedTree, target: Target, *, first_and_last_only: bool) -> Expansion:
+    """The objects of a stored RayService."""
     spec = tree.value["spec"].value["rayClusterConfig"]
     groups = spec.get("workerGroupSpecs")
     notes = {
@@ -224,17 +252,15 @@ def expand_ray_service(document: Document, target: Target, *, first_and_last_onl
     counts = _counts(cluster)
     if counts:
         objects += [head_service_of(tree, cluster), *filter(None, [serving_service_of(tree, cluster)])]
-    return Expansion(objects, counts=counts)
+    return Expansion(objects, suspension(document), counts)
 
 
 # A RayCronJob: the RayJob of one run, and what comes of that.
 
 
-def expand_ray_cron_job(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
-    """The RayJob of one run of an accepted RayCronJob, suspended or not, and its objects. *first_and_last_only*: as for `expand`."""
-    tree, mark = stored(document, target), operator_mark("kuberay", target["kuberay"])
-    if nothing := _reasons_for_nothing(document, tree, target):
-        return Expansion((), nothing)
+def _of_ray_cron_job(tree: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> Expansion:
+    """The RayJob of one run of a stored RayCronJob, suspended or not, and its objects."""
+    mark = operator_mark("kuberay", target["kuberay"])
     name = tree.value["metadata"].value["name"]
     metadata = {
         "name": name.with_value(f"{name.value}-{RANDOM}"),
@@ -247,5 +273,5 @@ def expand_ray_cron_job(document: Document, target: Target, *, first_and_last_on
     job = set_by(mark, {"apiVersion": API_VERSION, "kind": "RayJob", "metadata": metadata, "spec": spec})
     if is_true(spec, "suspend") or text(spec, "managedBy") not in ("", CONTROLLER):
         return Expansion([job])
-    made = _of_ray_job(job, target, first_and_last_only=first_and_last_only)
+    made = _of_ray_job(job, target, context=context, first_and_last_only=first_and_last_only)
     return Expansion([job, *made.objects], made.diagnostics, made.counts)

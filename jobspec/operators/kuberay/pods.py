@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _LONGEST = 50
 """The characters of a cluster's or group's name that are in the names of its pods."""
 _SHARED, _LOGS = ("shared-mem", "/dev/shm"), ("ray-logs", "/tmp/ray")  # noqa: S108 (the paths are KubeRay's)
+_HASH = "ray.io/upgrade-strategy-recreate-hash"
 BASH = ["/bin/bash", "-c", "--"]
 SMALL = {"cpu": "200m", "memory": "256Mi"}
 """What the init container of a worker requests, and its limits."""
@@ -69,11 +70,7 @@ def head_pod(cluster: Cluster) -> MarkedTree:
         **_overwritten(cluster),
         FAULT_TOLERANT: str(cluster.is_fault_tolerant).lower(),
         **({STORAGE_NAMESPACE: _storage(cluster)} if cluster.is_fault_tolerant else {}),
-        **(
-            {"ray.io/upgrade-strategy-recreate-hash": SHA1, "ray.io/kuberay-version": f"v{cluster.release}"}
-            if cluster.since("1.6.0")
-            else {}
-        ),
+        **({_HASH: SHA1, "ray.io/kuberay-version": f"v{cluster.release}"} if cluster.since("1.6.0") else {}),
     }
     labels = _labels(cluster.head, cluster, HEAD, HEAD_GROUP)
     if cluster.maker == "RayService":

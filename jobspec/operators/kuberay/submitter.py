@@ -146,6 +146,14 @@ def runtime_environment(written: str) -> str:
 _SEMANTIC = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 
 
+def lacks_metadata_support(job: Tree, cluster: Cluster) -> bool:
+    """Whether KubeRay cannot submit a RayJob, because it has metadata, and its cluster names no release of Ray that keeps those."""
+    metadata = job.get("spec", "metadata")
+    if not metadata or not metadata.value or job.get("spec", "rayClusterSpec") is None:
+        return False
+    return not keeps_metadata(text(cluster.spec, "rayVersion"))
+
+
 def keeps_metadata(ray_version: str) -> bool:
     """Whether KubeRay gives metadata to a release of Ray."""
     found = _SEMANTIC.fullmatch(ray_version)
