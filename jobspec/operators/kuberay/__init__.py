@@ -20,3 +20,13 @@ CONTROLLER = "ray.io/kuberay-operator"
 PORTS = {"client": 10001, "dashboard": 8265, "gcs-server": 6379, "metrics": 8080, "serve": 8000}
 #: Containers that KubeRay adds: to the head where it scales the cluster, to each worker, and to submit a job.
 AUTOSCALER, WAITER, SUBMITTER = "autoscaler", "wait-gcs-ready", "ray-job-submitter"
+
+#: Kind -> the path of the spec of its cluster.
+CLUSTER_SPECS: dict[str, tuple[str, ...]] = {
+    "RayCluster": ("spec",),
+    "RayJob": ("spec", "rayClusterSpec"),
+    "RayService": ("spec", "rayClusterConfig"),
+    "RayCronJob": ("spec", "jobTemplate", "rayClusterSpec"),
+}
+#: Kind -> the path of the spec of its RayJob.
+JOB_SPECS: dict[str, tuple[str, ...]] = {"RayJob": ("spec",), "RayCronJob": ("spec", "jobTemplate")}

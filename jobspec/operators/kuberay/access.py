@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.operators.kuberay import CLUSTER, HEAD, PORTS
-from jobspec.operators.kuberay.cluster import CREATED_BY, Cluster, head_ports, short_label, short_name
+from jobspec.operators.kuberay.cluster import CREATED_BY, RayCluster, head_ports, short_label, short_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _INGRESS_CLASS = "kubernetes.io/ingress.class"
-_RBAC = "rbac.authorization.k8s.io"
+_RBAC_VERSION = "rbac.authorization.k8s.io/v1"
 TOKEN = "<token>"  # noqa: S105 (what stands for the token that KubeRay makes up)
 
 
-def accesses(cluster: Cluster) -> Iterator[MarkedTree]:
+def accesses(cluster: RayCluster) -> Iterator[MarkedTree]:
     """The objects in the order in which they come."""
     if cluster.scales:
         yield from _rights(cluster)
@@ -31,14 +31,14 @@ def accesses(cluster: Cluster) -> Iterator[MarkedTree]:
         yield cluster.made("v1", "Secret", {"name": cluster.secret, "labels": {CLUSTER: cluster.name}}, stringData={"auth_token": TOKEN})
 
 
-def makes_secret(cluster: Cluster) -> bool:
+def makes_secret(cluster: RayCluster) -> bool:
     """Whether KubeRay makes the Secret with the token, where there is none of its name yet."""
     options = cluster.spec.get("authOptions")
     is_off = text(options, "mode") == "disabled" or cluster.uses_own_tokens
     return options is not None and not is_off and not text(options, "secretName")
 
 
-def _rights(cluster: Cluster) -> Iterator[MarkedTree]:
+def _rights(cluster: RayCluster) -> Iterator[MarkedTree]:
     """The account of the head, which KubeRay makes unless the user names one, and its right to change the cluster."""
     labels, name = {CLUSTER: cluster.name, **CREATED_BY}, short_name(str(cluster.name.value))
     account = account_of(cluster)
@@ -50,23 +50,23 @@ def _rights(cluster: Cluster) -> Iterator[MarkedTree]:
         *resizing,
         {"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["get", "patch"]},
     ]
-    yield cluster.made(f"{_RBAC}/v1", "Role", {"name": name, "labels": labels}, rules=rules)
+    yield cluster.made(_RBAC_VERSION, "Role", {"name": name, "labels": labels}, rules=rules)
     subjects = [{"kind": "ServiceAccount", "name": account, "namespace": cluster.namespace}]
-    role = {"apiGroup": _RBAC, "kind": "Role", "name": name}
-    yield cluster.made(f"{_RBAC}/v1", "RoleBinding", {"name": name, "labels": labels}, subjects=subjects, roleRef=role)
+    role = {"apiGroup": _RBAC_VERSION.partition("/")[0], "kind": "Role", "name": name}
+    yield cluster.made(_RBAC_VERSION, "RoleBinding", {"name": name, "labels": labels}, subjects=subjects, roleRef=role)
 
 
-def named_account(cluster: Cluster) -> str:
+def named_account(cluster: RayCluster) -> str:
     """The service account that the user names for the head; empty where there is none."""
     return text(cluster.head, "template", "spec", "serviceAccountName")
 
 
-def account_of(cluster: Cluster) -> str:
+def account_of(cluster: RayCluster) -> str:
     """The service account of the head of a cluster with an autoscaler."""
     return short_name(named_account(cluster) or str(cluster.name.value))
 
 
-def _ingress(cluster: Cluster) -> MarkedTree:
+def _ingress(cluster: RayCluster) -> MarkedTree:
     """The Ingress to the dashboard."""
     name, notes = str(cluster.name.value), dict(cluster.tree.value["metadata"].entries("annotations"))
     labels = {CLUSTER: cluster.name, "ray.io/identifier": short_label(f"{name}-{HEAD}"), **CREATED_BY}

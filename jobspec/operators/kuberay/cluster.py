@@ -24,7 +24,7 @@ _MAKERS = ("RayJob", "RayService")
 CREATED_BY = {"app.kubernetes.io/name": "kuberay", "app.kubernetes.io/created-by": "kuberay-operator"}
 
 
-class Group(Record):
+class WorkerGroup(Record):
     """A group of workers."""
 
     tree: MarkedTree
@@ -58,7 +58,7 @@ class Group(Record):
         return max(0, self.replicas * self.hosts)
 
 
-class Cluster:
+class RayCluster:
     """A RayCluster with the defaults of its CRD."""
 
     def __init__(self, tree: MarkedTree, target: Target) -> None:
@@ -80,9 +80,9 @@ class Cluster:
         return is_at_least(self.release, release)
 
     @cached_property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[WorkerGroup]:
         """The groups of workers."""
-        return [Group(each, text(each, "groupName")) for each in items(self.spec.get("workerGroupSpecs"))]
+        return [WorkerGroup(each, text(each, "groupName")) for each in items(self.spec.get("workerGroupSpecs"))]
 
     @property
     def scales(self) -> bool:
@@ -190,7 +190,7 @@ def short_label(value: str) -> str:
 # Follows `getServicePorts`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
 
 
-def head_ports(cluster: Cluster) -> dict[str, MarkedTree]:
+def head_ports(cluster: RayCluster) -> dict[str, MarkedTree]:
     """The ports of the head by name: those of its container, or all of Ray's where the container has none; and that of the metrics."""
     found = {text(each, "name") or f"{text(each, 'containerPort')}-port": each for each in items(cluster.head_container.get("ports"))}
     ports = {name: each.value["containerPort"] for name, each in found.items()}

@@ -26,7 +26,7 @@ _OF_RESOURCES = ("num-cpus", "num-gpus", "memory", "resources")
 _TOKENS_SINCE, _OWN_TOKENS_SINCE = (2, 52, 0), (2, 55, 0)
 
 
-class _Group(Record):
+class GroupSpec(Record):
     """The head or a group of workers, as its object has it."""
 
     path: Path
@@ -64,18 +64,18 @@ class ClusterSpec(Record):
         return is_at_least(self.release, release)
 
     @property
-    def head(self) -> _Group:
+    def head(self) -> GroupSpec:
         """The group of the head."""
-        return _Group((*self.path, "headGroupSpec"), mapping(self.data, "headGroupSpec"), "Head")
+        return GroupSpec((*self.path, "headGroupSpec"), mapping(self.data, "headGroupSpec"), "Head")
 
     @property
-    def workers(self) -> list[_Group]:
+    def workers(self) -> list[GroupSpec]:
         """The groups of workers."""
         at, found = (*self.path, "workerGroupSpecs"), structs(self.data, "workerGroupSpecs")
-        return [_Group((*at, number), each, str(each.get("groupName"))) for number, each in enumerate(found)]
+        return [GroupSpec((*at, number), each, str(each.get("groupName"))) for number, each in enumerate(found)]
 
     @property
-    def groups(self) -> list[_Group]:
+    def groups(self) -> list[GroupSpec]:
         """All groups, the head first."""
         return [self.head, *self.workers]
 
@@ -178,7 +178,7 @@ def _storage(cluster: ClusterSpec) -> Iterator[Finding]:
     yield from _user_of_storage(head)
 
 
-def _user_of_storage(head: _Group) -> Iterator[Finding]:
+def _user_of_storage(head: GroupSpec) -> Iterator[Finding]:
     hint = "write `redisUsername` in `gcsFaultToleranceOptions`"
     if head.parameters.get("redis-username"):
         yield Finding((*head.path, "rayStartParams", Key("redis-username")), "KubeRay refuses `redis-username` in `rayStartParams`", hint)

@@ -33,7 +33,7 @@ from jobspec.operators.kuberay import (
     SIDECAR_MODE,
 )
 from jobspec.operators.kuberay.access import accesses
-from jobspec.operators.kuberay.cluster import Cluster, head_ports
+from jobspec.operators.kuberay.cluster import RayCluster, head_ports
 from jobspec.operators.kuberay.pods import head_pod, worker_pods
 from jobspec.operators.kuberay.refusals import refusals
 from jobspec.operators.kuberay.services import head_service_of, services, serving_service_of
@@ -86,12 +86,12 @@ def _as_operator_reads(document: Document) -> Document:
 
 def _of_ray_cluster(document: Document, tree: MarkedTree, target: Target, *, first_and_last_only: bool) -> Expansion:
     """The objects of a stored RayCluster."""
-    cluster = Cluster(tree, target)
+    cluster = RayCluster(tree, target)
     objects = _objects_of_cluster(cluster, first_and_last_only=first_and_last_only)
     return Expansion(objects, suspension(document), _counts(cluster))
 
 
-def _objects_of_cluster(cluster: Cluster, *, first_and_last_only: bool) -> list[MarkedTree]:
+def _objects_of_cluster(cluster: RayCluster, *, first_and_last_only: bool) -> list[MarkedTree]:
     """The objects of a cluster: no pods while it is suspended, none at all if another controller manages it."""
     if text(cluster.spec, "managedBy") not in ("", CONTROLLER):
         return []
@@ -104,7 +104,7 @@ def _objects_of_cluster(cluster: Cluster, *, first_and_last_only: bool) -> list[
     return objects
 
 
-def _counts(cluster: Cluster) -> dict[str, int]:
+def _counts(cluster: RayCluster) -> dict[str, int]:
     """The number of pods of each role of a cluster."""
     if is_true(cluster.spec, "suspend") or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
         return {}
@@ -139,16 +139,16 @@ def _of_ray_job(job: MarkedTree, target: Target, *, context: Sequence[Document],
     return Expansion(objects, counts=counts)
 
 
-def _selected_cluster(job: MarkedTree, context: Sequence[Document], target: Target) -> Cluster | None:
+def _selected_cluster(job: MarkedTree, context: Sequence[Document], target: Target) -> RayCluster | None:
     """The cluster of others that a RayJob uses; None where it is not given."""
     name, namespace = text(job, "spec", "clusterSelector", CLUSTER), text(job, "metadata", "namespace")
     given = (each for each in context if each.group_kind == kinds.RAY_CLUSTER and each.name == name)
     found = next((each for each in given if (each.namespace or NAMESPACE) == namespace), None)
-    return None if found is None else Cluster(stored(_as_operator_reads(found), target), target)
+    return None if found is None else RayCluster(stored(_as_operator_reads(found), target), target)
 
 
 def _beside_cluster(
-    job: MarkedTree, cluster: Cluster, counts: Mapping[str, int], target: Target
+    job: MarkedTree, cluster: RayCluster, counts: Mapping[str, int], target: Target
 ) -> tuple[list[MarkedTree], tuple[()], dict[str, int]]:
     """What a RayJob makes beside a cluster that runs, without diagnostics, and the number of pods with those in it."""
     ports, mode = head_ports(cluster), text(job, "spec", "submissionMode")
@@ -165,20 +165,20 @@ def _beside_cluster(
     return objects, (), numbers
 
 
-def _submission(job: MarkedTree, cluster: Cluster, dashboard: str, target: Target) -> tuple[list[MarkedTree], dict[str, int]]:
+def _submission(job: MarkedTree, cluster: RayCluster, dashboard: str, target: Target) -> tuple[list[MarkedTree], dict[str, int]]:
     """The Job that submits a program, its pod, and the number of pods of that role, which has no name."""
     made = submitter_job(job, cluster, dashboard)
     whole = job_defaults(made, api_server(target))
     return [made, *pods_of(whole, target)], {"": completions_of(whole)}
 
 
-def _cluster_of_job(job: MarkedTree, target: Target) -> Cluster:
+def _cluster_of_job(job: MarkedTree, target: Target) -> RayCluster:
     """The cluster that a RayJob makes."""
     mode = text(job, "spec", "submissionMode")
     written, is_marked = job.value["spec"].value["rayClusterSpec"], is_at_least(target["kuberay"], "1.6.0")
     labels = {"ray.io/job-submission-mode": mode} if is_marked else {}
     notes = {"ray.io/disable-provisioned-head-restart": "true"} if is_marked and mode == SIDECAR_MODE else {}
-    cluster = Cluster(_cluster(job, written, target, labels, notes), target)
+    cluster = RayCluster(_cluster(job, written, target, labels, notes), target)
     if mode != SIDECAR_MODE:
         return cluster
     container, never = sidecar(job, cluster), set_by(cluster.mark, "Never")
@@ -187,7 +187,7 @@ def _cluster_of_job(job: MarkedTree, target: Target) -> Cluster:
         return with_fields(with_appended(spec, "containers", [container]), {"restartPolicy": never})
 
     tree = changed(cluster.tree, ("spec", "headGroupSpec", "template", "spec"), with_submitter)
-    return Cluster(tree, target)
+    return RayCluster(tree, target)
 
 
 def _cluster(
@@ -247,7 +247,7 @@ def _of_ray_service(document: Document, tree: MarkedTree, target: Target, *, fir
         "ray.io/num-worker-groups": str(len(groups.value) if groups else 0),
         "ray.io/kuberay-version": f"v{target['kuberay']}",
     }
-    cluster = Cluster(_cluster(tree, spec, target, notes=notes), target)
+    cluster = RayCluster(_cluster(tree, spec, target, notes=notes), target)
     objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
     counts = _counts(cluster)
     if counts:

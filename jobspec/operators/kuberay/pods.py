@@ -32,7 +32,7 @@ from jobspec.operators.kuberay import (
     WORKER,
 )
 from jobspec.operators.kuberay.access import account_of
-from jobspec.operators.kuberay.cluster import Cluster, Group, longest_part
+from jobspec.operators.kuberay.cluster import RayCluster, WorkerGroup, longest_part
 from jobspec.operators.kuberay.probes import with_probes
 from jobspec.operators.kuberay.start import command, head_parameters, worker_parameters
 from jobspec.operators.made import RANDOM, SHA1, UID, as_go_writes, indices
@@ -57,7 +57,7 @@ OF_AUTOSCALER = {"cpu": "500m", "memory": "512Mi"}
 """What an autoscaler requests, and its limits, unless the user says it."""
 
 
-def head_pod(cluster: Cluster) -> MarkedTree:
+def head_pod(cluster: RayCluster) -> MarkedTree:
     """The pod of the head."""
     template = _template(cluster.head, cluster)
     spec, further = template.value["spec"], {}
@@ -77,11 +77,11 @@ def head_pod(cluster: Cluster) -> MarkedTree:
         labels["ray.io/serve"] = "false"
     parameters = head_parameters(cluster.head.data(), further)
     spec = _with_ray(_with_tokens(_with_metrics_port(spec, cluster), cluster), template, cluster, HEAD, parameters)
-    prefix = f"{longest_part(str(cluster.name.value), _LONGEST)}-{HEAD}-".lower()
+    prefix = cluster.name.with_value(f"{longest_part(str(cluster.name.value), _LONGEST)}-{HEAD}-".lower())
     return _pod(template, cluster, prefix, {"labels": labels, "annotations": notes}, spec, keeps_name=True)
 
 
-def worker_pods(cluster: Cluster, group: Group, *, first_and_last_only: bool = False) -> Iterator[MarkedTree]:
+def worker_pods(cluster: RayCluster, group: WorkerGroup, *, first_and_last_only: bool = False) -> Iterator[MarkedTree]:
     """The pods of a group of workers. *first_and_last_only*: as for `expand`."""
     what = f"pods of RayCluster `{cluster.name.value}`"
     numbers = indices(group.pods, what, first_and_last_only=first_and_last_only)
@@ -97,7 +97,8 @@ def worker_pods(cluster: Cluster, group: Group, *, first_and_last_only: bool = F
         spec = with_fields(spec, {"restartPolicy": set_by(cluster.mark, "Never")})
     parameters = worker_parameters(group.tree.data(), f"{cluster.address}:{cluster.port}")
     spec = _with_ray(_with_tokens(spec, cluster), template, cluster, WORKER, parameters)
-    prefix = f"{longest_part(f'{cluster.name.value}-{group.name}', _LONGEST)}-{WORKER}-".lower()
+    named = f"{longest_part(f'{cluster.name.value}-{group.name}', _LONGEST)}-{WORKER}-".lower()
+    prefix = group.tree.value["groupName"].with_value(named)
     labels = _labels(group.tree, cluster, WORKER, group.name)
     if cluster.maker == "RayService":
         labels["ray.io/serve"] = "true"
@@ -107,7 +108,7 @@ def worker_pods(cluster: Cluster, group: Group, *, first_and_last_only: bool = F
         yield _pod(template, cluster, prefix, own, spec)
 
 
-def _template(group: Tree, cluster: Cluster) -> MarkedTree:
+def _template(group: Tree, cluster: RayCluster) -> MarkedTree:
     """The pod template of a group in Go's form."""
     pod = shapes.part("v1", "Pod", cluster.target, ("spec",))
     return changed(group.value["template"], ("spec",), lambda spec: as_go_writes(spec, pod))
@@ -120,15 +121,15 @@ def _first(spec: Tree, change: Callable[[Tree], Tree]) -> MarkedTree:
     return with_fields(spec, {"containers": containers.with_value([change(first), *others])})
 
 
-def _pod(template: Tree, cluster: Cluster, prefix: str, own: Mapping[str, Any], spec: Tree, *, keeps_name: bool = False) -> MarkedTree:
+def _pod(template: Tree, cluster: RayCluster, prefix: Tree, own: Mapping[str, Any], spec: Tree, *, keeps_name: bool = False) -> MarkedTree:
     """A pod of a template, with *own* labels and annotations. *keeps_name*: it has the name that its template may have."""
     mark = cluster.mark
     metadata = template.get("metadata") or MarkedTree({}, mark)
     given = metadata.get("name") if keeps_name else None
     annotations = with_fields(metadata.get("annotations") or MarkedTree({}, mark), set_by(mark, own["annotations"]).value)
     about = {
-        "generateName": cluster.name.with_value(prefix),
-        "name": given if given and given.value else cluster.name.with_value(f"{prefix}{RANDOM}"),
+        "generateName": prefix,
+        "name": given if given and given.value else prefix.with_value(f"{prefix.value}{RANDOM}"),
         "namespace": cluster.namespace,
         "labels": set_by(mark, own["labels"]),
         "annotations": annotations if annotations.value else None,
@@ -138,14 +139,14 @@ def _pod(template: Tree, cluster: Cluster, prefix: str, own: Mapping[str, Any], 
     return with_fields(kind, {"metadata": with_fields(metadata, about), "spec": spec})
 
 
-def _labels(group: Tree, cluster: Cluster, node_type: str, name: str) -> dict[str, Any]:
+def _labels(group: Tree, cluster: RayCluster, node_type: str, name: str) -> dict[str, Any]:
     """The labels of the pods of a group: KubeRay's own, over which most of the user's go."""
     given = {**dict(group.entries("template", "metadata", "labels")), **dict(group.entries("labels"))}
     fixed = {CLUSTER: cluster.name, NODE_TYPE: node_type, GROUP: name}
     return {"ray.io/is-ray-node": "yes", **cluster.labels(node_type), **given, **fixed}
 
 
-def _numbers(group: Group, number: int) -> dict[str, str]:
+def _numbers(group: WorkerGroup, number: int) -> dict[str, str]:
     """The labels by which the pods of a group are numbered: by replica, and in a replica of several hosts."""
     index, host = divmod(number, group.hosts)
     found = {"ray.io/worker-group-replica-index": str(index)}
@@ -154,7 +155,7 @@ def _numbers(group: Group, number: int) -> dict[str, str]:
     return {**found, "ray.io/worker-group-replica-name": f"{group.name}-{RANDOM}", "ray.io/replica-host-index": str(host)}
 
 
-def _overwritten(cluster: Cluster) -> dict[str, str]:
+def _overwritten(cluster: RayCluster) -> dict[str, str]:
     """The annotation of a cluster by which its containers keep their commands."""
     return {OVERWRITE: "true"} if cluster.annotation(OVERWRITE).lower() == "true" else {}
 
@@ -162,7 +163,7 @@ def _overwritten(cluster: Cluster) -> dict[str, str]:
 # Containers and volumes that KubeRay adds to a template.
 
 
-def _with_autoscaler(spec: Tree, cluster: Cluster) -> MarkedTree:
+def _with_autoscaler(spec: Tree, cluster: RayCluster) -> MarkedTree:
     """The pod spec of a head with the container of the autoscaler, and the account that may change the cluster."""
     first = items(spec.get("containers"))[0]
     fields = {
@@ -191,7 +192,7 @@ def _with_autoscaler(spec: Tree, cluster: Cluster) -> MarkedTree:
     return _first(spec, lambda each: _with_variables(each, second, cluster))
 
 
-def _with_options(container: Tree, cluster: Cluster) -> MarkedTree:
+def _with_options(container: Tree, cluster: RayCluster) -> MarkedTree:
     """The container of the autoscaler with the options that the user writes."""
     options = cluster.spec.get("autoscalerOptions")
     if options is None:
@@ -231,7 +232,7 @@ _HELP = "https://docs.ray.io/en/master/cluster/kubernetes/troubleshooting.html"
 _OLDER_HELP = "https://github.com/ray-project/kuberay/blob/master/docs/guidance/FAQ.md"
 
 
-def _with_waiter(spec: Tree, cluster: Cluster) -> MarkedTree:
+def _with_waiter(spec: Tree, cluster: RayCluster) -> MarkedTree:
     """The pod spec of a worker with the init container that waits until the head answers."""
     first = items(spec.get("containers"))[0]
     copied = {name: each for name in ("image", "imagePullPolicy", "securityContext", "env", "volumeMounts") if (each := first.get(name))}
@@ -240,7 +241,7 @@ def _with_waiter(spec: Tree, cluster: Cluster) -> MarkedTree:
     return with_appended(spec, "initContainers", [set_by(cluster.mark, fields)], cluster.mark)
 
 
-def _with_metrics_port(spec: Tree, cluster: Cluster) -> MarkedTree:
+def _with_metrics_port(spec: Tree, cluster: RayCluster) -> MarkedTree:
     """A pod spec whose first container has a port for its metrics."""
     port = set_by(cluster.mark, {"name": "metrics", "containerPort": PORTS["metrics"]})
 
@@ -251,7 +252,7 @@ def _with_metrics_port(spec: Tree, cluster: Cluster) -> MarkedTree:
     return _first(spec, change)
 
 
-def _with_folder(spec: Tree, number: int, name: str, path: str, cluster: Cluster, *, in_memory: bool) -> MarkedTree:
+def _with_folder(spec: Tree, number: int, name: str, path: str, cluster: RayCluster, *, in_memory: bool) -> MarkedTree:
     """A pod spec whose container of a number mounts a folder of its own at a path, unless it mounts something there."""
     containers = spec.value["containers"]
     container = containers.value[number]
@@ -271,7 +272,7 @@ def _with_folder(spec: Tree, number: int, name: str, path: str, cluster: Cluster
 # The tokens by which the processes of Ray know each other, and the state that the head keeps in Redis.
 
 
-def _with_tokens(spec: Tree, cluster: Cluster) -> MarkedTree:
+def _with_tokens(spec: Tree, cluster: RayCluster) -> MarkedTree:
     """A pod spec whose Ray containers have the cluster's token, where it has one."""
     if not cluster.has_token:
         return spec
@@ -288,7 +289,7 @@ def _with_tokens(spec: Tree, cluster: Cluster) -> MarkedTree:
 _TOKEN_VOLUME = "ray-token"  # noqa: S105 (the name of a volume)
 
 
-def with_token(container: Tree, cluster: Cluster) -> MarkedTree:
+def with_token(container: Tree, cluster: RayCluster) -> MarkedTree:
     """A container with the variables by which Ray finds its token."""
     missing = cluster.since("1.6.0")
     container = _with_variables(container, [("RAY_AUTH_MODE", "token")], cluster, missing=missing)
@@ -302,7 +303,7 @@ def with_token(container: Tree, cluster: Cluster) -> MarkedTree:
     return with_appended(container, "volumeMounts", [set_by(cluster.mark, mount)], cluster.mark)
 
 
-def with_token_volume(spec: Tree, cluster: Cluster) -> MarkedTree:
+def with_token_volume(spec: Tree, cluster: RayCluster) -> MarkedTree:
     """A pod spec with the volume of a service account's token for Ray."""
     if any(text(each, "name") == _TOKEN_VOLUME for each in items(spec.get("volumes"))):
         return spec
@@ -310,7 +311,7 @@ def with_token_volume(spec: Tree, cluster: Cluster) -> MarkedTree:
     return with_appended(spec, "volumes", [set_by(cluster.mark, volume)], cluster.mark)
 
 
-def _storage(cluster: Cluster) -> MarkedTree | str:
+def _storage(cluster: RayCluster) -> MarkedTree | str:
     """The name under which the head keeps its state."""
     own = cluster.spec.get("gcsFaultToleranceOptions", "externalStorageNamespace")
     if own and own.value:
@@ -318,7 +319,7 @@ def _storage(cluster: Cluster) -> MarkedTree | str:
     return cluster.tree.get("metadata", "annotations", STORAGE_NAMESPACE) or UID
 
 
-def _credentials(cluster: Cluster) -> Parameters:
+def _credentials(cluster: RayCluster) -> Parameters:
     """The parameters by which the head logs in at Redis."""
     options = cluster.spec.get("gcsFaultToleranceOptions")
     found = {name: options.get(field) if options else None for name, field in _CREDENTIALS.items()}
@@ -328,7 +329,7 @@ def _credentials(cluster: Cluster) -> Parameters:
 _CREDENTIALS = {"REDIS_USERNAME": "redisUsername", "REDIS_PASSWORD": "redisPassword"}
 
 
-def _with_storage(container: Tree, cluster: Cluster) -> MarkedTree:
+def _with_storage(container: Tree, cluster: RayCluster) -> MarkedTree:
     """The head's container with the address of Redis, and how to log in there."""
     container = _with_variables(container, [("RAY_external_storage_namespace", _storage(cluster))], cluster, missing=True)
     options = cluster.spec.get("gcsFaultToleranceOptions")
@@ -346,7 +347,7 @@ def _with_storage(container: Tree, cluster: Cluster) -> MarkedTree:
 # What starts Ray: the command, the folder of its shared memory, variables and probes.
 
 
-def _with_ray(spec: Tree, template: Tree, cluster: Cluster, node_type: str, parameters: Parameters) -> MarkedTree:
+def _with_ray(spec: Tree, template: Tree, cluster: RayCluster, node_type: str, parameters: Parameters) -> MarkedTree:
     """A pod spec whose first container starts Ray."""
     if "plasma-directory" not in parameters or not cluster.since("1.6.0"):
         spec = _with_folder(spec, 0, *_SHARED, cluster, in_memory=True)
@@ -382,12 +383,12 @@ def _own_command(container: Tree) -> str:
     return "".join(f" {each.value} " for field in ("command", "args") for each in items(container.get(field)))
 
 
-def _addresses(cluster: Cluster) -> list[tuple[str, str]]:
+def _addresses(cluster: RayCluster) -> list[tuple[str, str]]:
     """The variables that hold the address of the head, outside of it."""
     return [("FQ_RAY_IP", cluster.address), ("RAY_IP", cluster.address.partition(".")[0])]
 
 
-def _variables(cluster: Cluster, node_type: str, starts: str) -> list[tuple[str, Any]]:
+def _variables(cluster: RayCluster, node_type: str, starts: str) -> list[tuple[str, Any]]:
     """The variables that KubeRay adds whether or not a container has them."""
     return [
         *(_addresses(cluster) if node_type == WORKER else ()),
@@ -399,7 +400,7 @@ def _variables(cluster: Cluster, node_type: str, starts: str) -> list[tuple[str,
     ]
 
 
-def _missing_variables(cluster: Cluster, node_type: str) -> list[tuple[str, str]]:
+def _missing_variables(cluster: RayCluster, node_type: str) -> list[tuple[str, str]]:
     """The variables that KubeRay adds where a container has none of the name."""
     serving = [
         ("RAY_timeout_ms_task_wait_for_death_info", "0"),
@@ -415,7 +416,7 @@ def _missing_variables(cluster: Cluster, node_type: str) -> list[tuple[str, str]
     ]
 
 
-def _tags(cluster: Cluster) -> str:
+def _tags(cluster: RayCluster) -> str:
     return f"kuberay_version=v{cluster.release};kuberay_crd={cluster.maker}"
 
 
@@ -427,7 +428,7 @@ def _label_of_pod(name: str) -> dict[str, Any]:
     return _field_of_pod(f"metadata.labels['{name}']")
 
 
-def _with_variables(container: Tree, variables: Sequence[tuple[str, Any]], cluster: Cluster, *, missing: bool = False) -> MarkedTree:
+def _with_variables(container: Tree, variables: Sequence[tuple[str, Any]], cluster: RayCluster, *, missing: bool = False) -> MarkedTree:
     """A container with variables at the end. *missing*: without those that it has already."""
     known = {text(each, "name") for each in items(container.get("env"))} if missing else ()
     added = [_variable(name, value) for name, value in variables if name not in known]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, set_by, text, with_fields
 from jobspec.go.values import integer
 from jobspec.operators.kuberay import HEAD, PORTS, WORKER
-from jobspec.operators.kuberay.cluster import Cluster, container_port
+from jobspec.operators.kuberay.cluster import RayCluster, container_port
 from jobspec.operators.kuberay.start import AGENT_PORT, is_ray_at_least
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ _ANSWERS_HTTP = (2, 53, 0)
 """The release of Ray from which one address answers for all of a node."""
 
 
-def with_probes(container: MarkedTree, cluster: Cluster, node_type: str, parameters: Mapping[str, str]) -> MarkedTree:
+def with_probes(container: MarkedTree, cluster: RayCluster, node_type: str, parameters: Mapping[str, str]) -> MarkedTree:
     """A container of Ray, started with *parameters*, with the probes that it lacks."""
     seconds = 5 if node_type == HEAD else 2
     parameters = parameters if cluster.since("1.6.0") else {}
@@ -37,7 +37,7 @@ def with_probes(container: MarkedTree, cluster: Cluster, node_type: str, paramet
     return with_fields(container, missing)
 
 
-def _check(cluster: Cluster, node_type: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+def _check(cluster: RayCluster, node_type: str, parameters: Mapping[str, str]) -> dict[str, Any]:
     """How a node is asked whether it works."""
     if cluster.since("1.6.0") and is_ray_at_least(text(cluster.spec, "rayVersion"), _ANSWERS_HTTP):
         return {"httpGet": {"path": "/api/healthz", "port": _agent_port(parameters)}}

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from jobspec.apis.releases import is_at_least
+from jobspec.apis.releases import QUEUES, is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding
 from jobspec.go.values import mapping, string_map, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name
-from jobspec.operators.kuberay import INTERACTIVE_MODE, SIDECAR_MODE
+from jobspec.operators.kuberay import INTERACTIVE_MODE, JOB_SPECS, SIDECAR_MODE
 from jobspec.operators.kuberay.cluster_rules import ClusterSpec, cluster_refusals, upgrade_refusals
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.diagnostic import Severity
     from jobspec.diagnostics.places import Data, Path
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
@@ -66,7 +68,7 @@ def _name(document: Document, longest: int, why: str = "") -> Iterator[Finding]:
 # RayJobs.
 
 
-class _Job(Record):
+class RayJobSpec(Record):
     """The spec of a RayJob in its object."""
 
     path: Path
@@ -107,10 +109,10 @@ class _Job(Record):
 
 def _of_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
     yield from _name(document, _LONGEST_CLUSTER - _RANDOM_PART)
-    yield from _job(_Job(("spec",), data["spec"], _annotations(data), release))
+    yield from _job(RayJobSpec(("spec",), data["spec"], _annotations(data), release))
 
 
-def _job(job: _Job) -> Iterator[Finding]:
+def _job(job: RayJobSpec) -> Iterator[Finding]:
     yield from _suspension(job)
     yield from _deletion(job)
     yield from _selector(job)
@@ -125,7 +127,24 @@ def _job(job: _Job) -> Iterator[Finding]:
     yield from _numbers(job)
 
 
-def _suspension(job: _Job) -> Iterator[Finding]:
+def suspension_refusals(document: Document, target: Target, *, in_queue: bool) -> list[Diagnostic]:
+    """What KubeRay refuses of a RayJob because it is suspended: by its user, or by Kueue while it is *in_queue*."""
+    path = JOB_SPECS.get(document.kind)
+    spec = value_at(document.data, path) if path else None
+    if path is None or not isinstance(spec, dict):
+        return []
+    job = RayJobSpec(path, spec, {}, target["kuberay"])
+    if spec.get("suspend") is True:
+        return [document.diagnostic(each, "refused-by-operator") for each in _suspension(job)]
+    if not in_queue or not job.selects:
+        return []
+    message = "Kueue suspends a RayJob in a queue, and KubeRay fails a suspended one with a `clusterSelector` for good"
+    finding = job.finding("clusterSelector", message, "remove the queue name: the cluster that it uses can be in a queue")
+    severity: Severity = "error" if QUEUES in target else "warning"
+    return [document.diagnostic(Finding(finding.at, finding.message, finding.hint, severity=severity), "refused-by-operator")]
+
+
+def _suspension(job: RayJobSpec) -> Iterator[Finding]:
     if job.data.get("suspend") is not True:
         return
     if not job.shuts_down:
@@ -135,7 +154,7 @@ def _suspension(job: _Job) -> Iterator[Finding]:
         yield job.finding("suspend", "a RayJob with a `clusterSelector` cannot be suspended", "remove `suspend`")
 
 
-def _selector(job: _Job) -> Iterator[Finding]:
+def _selector(job: RayJobSpec) -> Iterator[Finding]:
     if not job.selects:
         if job.cluster is None:
             yield job.finding("rayClusterSpec", "the RayJob has no cluster", "write `rayClusterSpec`, or a `clusterSelector`")
@@ -150,7 +169,7 @@ def _selector(job: _Job) -> Iterator[Finding]:
         yield job.finding("backoffLimit", "`backoffLimit` cannot be combined with a `clusterSelector`", "remove it")
 
 
-def _submission(job: _Job) -> Iterator[Finding]:
+def _submission(job: RayJobSpec) -> Iterator[Finding]:
     mode = job.data.get("submissionMode")
     if mode == INTERACTIVE_MODE and (job.number("backoffLimit") or 0) > 0:
         yield job.finding("backoffLimit", "`backoffLimit` cannot be combined with `InteractiveMode`", "remove it")
@@ -165,7 +184,7 @@ def _submission(job: _Job) -> Iterator[Finding]:
             yield Finding((*job.path, *path), message, "write `Never`, or remove it")
 
 
-def _numbers(job: _Job) -> Iterator[Finding]:
+def _numbers(job: RayJobSpec) -> Iterator[Finding]:
     if _is_no_mapping(str(job.data.get("runtimeEnvYAML") or "")):
         yield job.finding("runtimeEnvYAML", "`runtimeEnvYAML` is not a YAML mapping", "write one, such as `pip: [torch]`")
     for field in ("activeDeadlineSeconds", "preRunningDeadlineSeconds"):
@@ -195,7 +214,7 @@ def _is_no_mapping(written: str) -> bool:
 _ORDER = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
 
 
-def _deletion(job: _Job) -> Iterator[Finding]:
+def _deletion(job: RayJobSpec) -> Iterator[Finding]:
     if not job.shuts_down and (job.number("ttlSecondsAfterFinished") or 0) > 0:
         message = "`ttlSecondsAfterFinished` needs `shutdownAfterJobFinishes: true`"
         yield job.finding("ttlSecondsAfterFinished", message, "write `shutdownAfterJobFinishes: true`, or remove it")
@@ -238,7 +257,7 @@ def _out_of_order(times: dict[str, int], condition: str, at: Path) -> Iterator[F
             yield Finding(at, message, f"give `{after}` a `ttlSeconds` of {times[before]} or more")
 
 
-def _why_not(policy: str, job: _Job) -> str:
+def _why_not(policy: str, job: RayJobSpec) -> str:
     """Why a policy of deletion is refused; empty where it is not."""
     if job.selects and policy in ("DeleteCluster", "DeleteWorkers"):
         return "cannot be combined with a `clusterSelector`"
@@ -246,7 +265,7 @@ def _why_not(policy: str, job: _Job) -> str:
     return "cannot be combined with an autoscaler" if scales and policy == "DeleteWorkers" else ""
 
 
-def _older_deletion(job: _Job, strategy: Data, at: Path) -> Iterator[Finding]:
+def _older_deletion(job: RayJobSpec, strategy: Data, at: Path) -> Iterator[Finding]:
     for field in ("onSuccess", "onFailure"):
         policy = mapping(strategy, field).get("policy")
         place = (*at, field, "policy")
@@ -304,7 +323,7 @@ def _of_cron_job(document: Document, data: Data, release: str) -> Iterator[Findi
     schedule = str(spec.get("schedule") or "")
     if why := bad_schedule(schedule):
         yield Finding(("spec", "schedule"), f"`{schedule}` is no schedule: {why}", "write one such as `0 3 * * *`")
-    yield from _job(_Job(("spec", "jobTemplate"), mapping(spec, "jobTemplate"), {}, release))
+    yield from _job(RayJobSpec(("spec", "jobTemplate"), mapping(spec, "jobTemplate"), {}, release))
 
 
 _BY_KIND: Any = {"RayCluster": _of_cluster, "RayJob": _of_job, "RayService": _of_service, "RayCronJob": _of_cron_job}

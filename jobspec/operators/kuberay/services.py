@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_fields
 from jobspec.operators.kuberay import API_VERSION, CLUSTER, HEAD, MAKER_KIND, MAKER_NAME, NODE_TYPE, SERVES, WORKER
-from jobspec.operators.kuberay.cluster import Cluster, head_ports, short_label
+from jobspec.operators.kuberay.cluster import RayCluster, head_ports, short_label
 from jobspec.operators.made import as_go_writes, owner_references
 from jobspec.schemas import shapes
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAME = "app.kubernetes.io/name"
 
 
-def services(cluster: Cluster) -> Iterator[MarkedTree]:
+def services(cluster: RayCluster) -> Iterator[MarkedTree]:
     """The Services of a cluster, in the order in which they come."""
     yield head_service(cluster)
     if any(each.hosts > 1 for each in cluster.groups):
@@ -29,7 +29,7 @@ def services(cluster: Cluster) -> Iterator[MarkedTree]:
         yield _serving(cluster, ports)
 
 
-def head_service(cluster: Cluster, *, of_maker: bool = False) -> MarkedTree:
+def head_service(cluster: RayCluster, *, of_maker: bool = False) -> MarkedTree:
     """The Service of the head. *of_maker*: that of the RayJob or RayService that has made the cluster, which looks at fewer fields."""
     named = None if of_maker else cluster.head.get("template", "metadata", "labels", _NAME)
     selector = {**cluster.labels(HEAD), NODE_TYPE: HEAD, **({_NAME: named} if named else {})}
@@ -49,13 +49,13 @@ def head_service(cluster: Cluster, *, of_maker: bool = False) -> MarkedTree:
     return _of_user(made, cluster, str(cluster.head_service.value), selector, further, notes)
 
 
-def _written(service: MarkedTree, cluster: Cluster) -> MarkedTree:
+def _written(service: MarkedTree, cluster: RayCluster) -> MarkedTree:
     """A Service that a user writes into a Ray object, in Go's form."""
     return as_go_writes(service, shapes.part("v1", "Service", cluster.target))
 
 
 def _of_user(
-    service: MarkedTree, cluster: Cluster, name: str, labels: dict[str, Any], fields: dict[str, Any], notes: MarkedTree | None = None
+    service: MarkedTree, cluster: RayCluster, name: str, labels: dict[str, Any], fields: dict[str, Any], notes: MarkedTree | None = None
 ) -> MarkedTree:
     """A Service that a user writes, with the labels, annotations and *fields* that KubeRay sets, and a *name* where it has none."""
     mark = cluster.mark
@@ -74,7 +74,7 @@ def _of_user(
     return with_fields(kind, {"metadata": with_fields(metadata, about), "spec": spec})
 
 
-def _headless(cluster: Cluster) -> MarkedTree:
+def _headless(cluster: RayCluster) -> MarkedTree:
     """The Service by which the hosts of a replica find each other."""
     spec = {
         "clusterIP": "None",
@@ -86,24 +86,24 @@ def _headless(cluster: Cluster) -> MarkedTree:
     return cluster.made("v1", "Service", {"name": name, "labels": {"ray.io/headless-worker-svc": cluster.name}}, spec=spec)
 
 
-def _serving_ports(cluster: Cluster) -> list[dict[str, Any]]:
+def _serving_ports(cluster: RayCluster) -> list[dict[str, Any]]:
     """The ports of the head at which Ray Serve answers."""
     ports = head_ports(cluster)
     several = cluster.since("1.6.0")
     return [{"name": name, "port": ports[name]} for name in sorted(ports) if name == "serve" or (several and name.startswith("serve-"))]
 
 
-def _serving(cluster: Cluster, ports: list[dict[str, Any]]) -> MarkedTree:
+def _serving(cluster: RayCluster, ports: list[dict[str, Any]]) -> MarkedTree:
     """The Service of Ray Serve of a cluster that a user has made."""
     return cluster.made("v1", "Service", _about_serving(cluster, str(cluster.name.value), "RayCluster"), spec=_spec(cluster, ports))
 
 
-def _about_serving(cluster: Cluster, name: str, maker: str) -> dict[str, Any]:
+def _about_serving(cluster: RayCluster, name: str, maker: str) -> dict[str, Any]:
     labels = {MAKER_NAME: name, MAKER_KIND: maker, "ray.io/serve": f"{name}-serve"}
     return {"name": cluster.name.with_value(f"{name}-serve-svc"), "labels": labels}
 
 
-def _spec(cluster: Cluster, ports: list[dict[str, Any]], **selector: str) -> dict[str, Any]:
+def _spec(cluster: RayCluster, ports: list[dict[str, Any]], **selector: str) -> dict[str, Any]:
     kind = cluster.head.get("serviceType")
     return {"selector": {CLUSTER: cluster.name, **selector}, "ports": ports, **({"type": kind} if kind and kind.value else {})}
 
@@ -114,7 +114,7 @@ def _spec(cluster: Cluster, ports: list[dict[str, Any]], **selector: str) -> dic
 # github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
 
 
-def head_service_of(maker: MarkedTree, cluster: Cluster) -> MarkedTree:
+def head_service_of(maker: MarkedTree, cluster: RayCluster) -> MarkedTree:
     """The Service of a RayJob or RayService that leads to the head of its cluster."""
     name, kind = maker.value["metadata"].value["name"], text(maker, "kind")
     labels = {
@@ -132,7 +132,7 @@ def head_service_of(maker: MarkedTree, cluster: Cluster) -> MarkedTree:
     return with_fields(made, {"metadata": with_fields(made.value["metadata"], about)})
 
 
-def serving_service_of(service: MarkedTree, cluster: Cluster) -> MarkedTree | None:
+def serving_service_of(service: MarkedTree, cluster: RayCluster) -> MarkedTree | None:
     """The Service of a RayService at which Ray Serve answers; None where the head has no port for that, and the user no Service."""
     name, own = service.value["metadata"].value["name"], service.get("spec", "serveService")
     ports = _serving_ports(cluster)

@@ -10,7 +10,7 @@ import re
 
 from jobspec.documents.marked_tree import MarkedTree, changed, items, set_by, text, with_appended, with_fields
 from jobspec.operators.kuberay import API_VERSION, JOB_MODE, MAKER_KIND, MAKER_NAME, SIDECAR_MODE, SUBMITTER
-from jobspec.operators.kuberay.cluster import Cluster, container_port
+from jobspec.operators.kuberay.cluster import RayCluster, container_port
 from jobspec.operators.kuberay.go_text import fixed, json_text, quoted
 from jobspec.operators.kuberay.pods import with_token, with_token_volume
 from jobspec.operators.made import RANDOM, as_go_writes, owner_references
@@ -32,7 +32,7 @@ _HEALTHY = (
 )
 
 
-def submitter_job(job: Tree, cluster: Cluster, dashboard: str) -> MarkedTree:
+def submitter_job(job: Tree, cluster: RayCluster, dashboard: str) -> MarkedTree:
     """The Job that submits a RayJob's program to a *dashboard*."""
     name = job.value["metadata"].value["name"]
     limit = job.get("spec", "submitterConfig", "backoffLimit") or _RETRIES
@@ -46,7 +46,7 @@ def submitter_job(job: Tree, cluster: Cluster, dashboard: str) -> MarkedTree:
     return set_by(cluster.mark, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
 
 
-def _template(job: Tree, cluster: Cluster, dashboard: str) -> MarkedTree:
+def _template(job: Tree, cluster: RayCluster, dashboard: str) -> MarkedTree:
     """The pod template of the Job: the user's, or one with a single container."""
     own = job.get("spec", "submitterPodTemplate")
     if own is None:
@@ -62,18 +62,18 @@ def _template(job: Tree, cluster: Cluster, dashboard: str) -> MarkedTree:
     return changed(made, ("spec",), lambda spec: with_token_volume(spec, cluster)) if cluster.uses_own_tokens else made
 
 
-def sidecar(job: Tree, cluster: Cluster) -> MarkedTree:
+def sidecar(job: Tree, cluster: RayCluster) -> MarkedTree:
     """The container beside the head that submits a RayJob's program."""
     return _configured(default_container(cluster), job, cluster, SIDECAR_MODE, "")
 
 
-def default_container(cluster: Cluster) -> MarkedTree:
+def default_container(cluster: RayCluster) -> MarkedTree:
     """The container that submits, of the image of the head, before it has a command."""
     image = cluster.head_container.get("image")
     return set_by(cluster.mark, {"name": SUBMITTER, **({"image": image} if image else {}), "resources": RESOURCES})
 
 
-def _configured(container: Tree, job: Tree, cluster: Cluster, mode: str, dashboard: str) -> MarkedTree:
+def _configured(container: Tree, job: Tree, cluster: RayCluster, mode: str, dashboard: str) -> MarkedTree:
     """A container that submits, with its command and its variables."""
     if mode == SIDECAR_MODE or not items(container.get("command")):
         commands = {"command": ["/bin/bash", "-ce", "--"], "args": [_command(job, cluster, mode, dashboard)]}
@@ -92,7 +92,7 @@ def submission_of(job: Tree) -> str:
     return text(job, "spec", "jobId") or f"{text(job, 'metadata', 'name')}-{RANDOM}"
 
 
-def _command(job: Tree, cluster: Cluster, mode: str, dashboard: str) -> str:
+def _command(job: Tree, cluster: RayCluster, mode: str, dashboard: str) -> str:
     """The script that submits the program once, and follows it."""
     submission, spec = submission_of(job), job.value["spec"]
     if mode == SIDECAR_MODE:
@@ -143,10 +143,12 @@ def runtime_environment(written: str) -> str:
 # github.com/Masterminds/semver/v3.
 
 
+METADATA_SINCE = "2.6.0"
+"""The first release of Ray that keeps them."""
 _SEMANTIC = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 
 
-def lacks_metadata_support(job: Tree, cluster: Cluster) -> bool:
+def lacks_metadata_support(job: Tree, cluster: RayCluster) -> bool:
     """Whether KubeRay cannot submit a RayJob, because it has metadata, and its cluster names no release of Ray that keeps those."""
     metadata = job.get("spec", "metadata")
     if not metadata or not metadata.value or job.get("spec", "rayClusterSpec") is None:
@@ -159,4 +161,4 @@ def keeps_metadata(ray_version: str) -> bool:
     found = _SEMANTIC.fullmatch(ray_version)
     if found is None or found[4]:
         return False
-    return tuple(int(each or 0) for each in found.groups()[:3]) >= (2, 6, 0)
+    return tuple(int(each or 0) for each in found.groups()[:3]) >= tuple(map(int, METADATA_SINCE.split(".")))
