@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, GroupKind
+from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, RAY_CLUSTER, RAY_SERVICE, TRAINJOB, GroupKind
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -217,6 +217,8 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
 
 
 def _can_have_deadline(job: LintedJob) -> bool:
+    if job.given.group_kind in (RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
+        return False
     return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
 
 

@@ -6,7 +6,6 @@ Follows `FetchHeadServiceURL`, github.com/ray-project/kuberay ray-operator/contr
 
 from __future__ import annotations
 
-from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
@@ -25,7 +24,7 @@ from jobspec.operators.kuberay import (
     SIDECAR_MODE,
     WORKER,
 )
-from jobspec.operators.kuberay.submitter import METADATA_SINCE, keeps_metadata
+from jobspec.operators.kuberay.submitter import METADATA_SINCE, keeps_metadata, writes_command_in_vain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def _not_submitted(job: ExpandedJob, spec: Data, path: Path) -> Iterator[Finding
         return
     template = structs(spec, "submitterPodTemplate", "spec", "containers")
     has_own_command = bool(mode == JOB_MODE and template and template[0].get("command"))
-    writes_command = not has_own_command or is_at_least(job.target["kuberay"], "1.5.0")
+    writes_command = not has_own_command or writes_command_in_vain(job.target["kuberay"])
     if spec.get("metadata") and writes_command and not keeps_metadata(str(cluster.get("rayVersion") or "")):
         message = f"KubeRay never submits the program: `metadata` needs a `rayVersion` of {METADATA_SINCE} or newer"
         yield Finding((*path, "metadata"), message, "write `rayVersion`, or remove `metadata`", rule=rule)

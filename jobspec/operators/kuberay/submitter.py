@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, changed, items, set_by, text, with_appended, with_fields
 from jobspec.operators.kuberay import API_VERSION, JOB_MODE, MAKER_KIND, MAKER_NAME, SIDECAR_MODE, SUBMITTER
 from jobspec.operators.kuberay.cluster import RayCluster, container_port
@@ -154,6 +155,11 @@ def lacks_metadata_support(job: Tree, cluster: RayCluster) -> bool:
     if not metadata or not metadata.value or job.get("spec", "rayClusterSpec") is None:
         return False
     return not keeps_metadata(text(cluster.spec, "rayVersion"))
+
+
+def writes_command_in_vain(release: str) -> bool:
+    """Whether a release of KubeRay writes the command that submits a program even if the user's own replaces it, and may fail on it."""
+    return is_at_least(release, "1.5.0")
 
 
 def keeps_metadata(ray_version: str) -> bool:

@@ -5,7 +5,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, PYTORCHJOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
@@ -39,12 +39,14 @@ _FRAMEWORKS = {
     TRAINJOB: "trainer.kubeflow.org/trainjob",
     JOBSET: "jobset.x-k8s.io/jobset",
     JOB: "batch/job",
+    RAY_CLUSTER: "ray.io/raycluster",
+    RAY_JOB: "ray.io/rayjob",
+    RAY_SERVICE: "ray.io/rayservice",
 }
 """The kinds of jobs of which Workloads can be said, with their names among `integrations.frameworks` of Kueue's configuration."""
 KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
 FURTHER_FRAMEWORKS: dict[str, GroupKind] = {
     **{f"kubeflow.org/{kind.lower()}": ("kubeflow.org", kind) for kind in ("JAXJob", "MPIJob", "PaddleJob", "TFJob", "XGBoostJob")},
-    **{f"ray.io/{kind.lower()}": ("ray.io", kind) for kind in ("RayCluster", "RayJob", "RayService")},
     "leaderworkerset.x-k8s.io/leaderworkerset": ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     "sparkoperator.k8s.io/sparkapplication": ("sparkoperator.k8s.io", "SparkApplication"),
     "workload.codeflare.dev/appwrapper": ("workload.codeflare.dev", "AppWrapper"),

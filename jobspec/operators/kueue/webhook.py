@@ -29,6 +29,7 @@ from jobspec.kubernetes.metadata import (
 )
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
+from jobspec.operators.kueue import ray
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
@@ -41,6 +42,7 @@ from jobspec.operators.workloads import (
     SLICE_TOPOLOGY,
     TEMPLATE,
     Workload,
+    suspend_of,
 )
 from jobspec.schemas import shapes
 
@@ -356,6 +358,8 @@ def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(name, "whether a job is elastic cannot be changed", "create a new job")
     if not is_elastic:
         return
+    if workload.document.group_kind in ray.KINDS:
+        return
     if workload.document.group_kind != JOB:
         yield Finding(name, f"a {workload.document.kind} cannot be elastic", "remove the annotation")
         return
@@ -393,7 +397,7 @@ def _gates(text: str) -> list[str]:
 
 
 def _is_suspended(kind: GroupKind, data: Data) -> bool:
-    return value_at(data, ("spec", *(("runPolicy",) if kind == PYTORCHJOB else ()), "suspend")) is True
+    return value_at(data, suspend_of(kind)) is True
 
 
 def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -487,6 +491,8 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = [_Pods(string_map(mapping(value_at(data, at[:-1])), "annotations"), at, pods_at_once(mapping(data, "spec")))]
     elif kind == TRAINJOB:
         found = list(_pods_of_trainjob(workload))
+    elif kind in ray.KINDS:
+        found = list(_pods_of_ray(workload))
     else:
         found = []
         for role in workload.roles:
@@ -512,6 +518,16 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
         of_role = _one_if_absent(role.data, "replicas") * pods_at_once(mapping(role.data, "template", "spec"))
         count = nodes_of(data, workload.runtime) if trains else of_role
         yield _Pods(without_nulls(annotations), path, count, field=f"job[{role.name}].annotations")
+
+
+def _pods_of_ray(workload: Workload) -> Iterator[_Pods]:
+    """The pods of the head and of each group of workers of a Ray object."""
+    path, cluster = ray.cluster_of(workload.document)
+    groups: list[tuple[Path, int]] = [(("headGroupSpec",), 1)]
+    groups += [(("workerGroupSpecs", n), ray.group_count(each)) for n, each in enumerate(structs(cluster, "workerGroupSpecs"))]
+    for group, count in groups:
+        at = (*path, *group, "template", "metadata", "annotations")
+        yield _Pods(without_nulls(mapping(value_at(workload.document.data, at))), at, count)
 
 
 def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -645,6 +661,10 @@ _OF_WORKLOADS = [
 ]
 _OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLOGY]
 _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
+_OF_RAY = [
+    *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
+    *(*_NAMES, *_TOPOLOGY),
+]
 _OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
@@ -660,6 +680,7 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
     PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
+    **dict.fromkeys(ray.KINDS, (_OF_RAY, [*_OF_RAY, *_FROZEN])),
 }
 
 

@@ -26,6 +26,8 @@ from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.management import default_queue, suspends_without_queue
+from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
+from jobspec.operators.kueue.ray import ray_pods, started
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
@@ -230,8 +232,11 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
 
     Follows `Merge`, pkg/podset, and the `RunWithPodSetsInfo` of pkg/controller/jobs, 0.19.2.
     """
+    kueue = Mark(f"kueue {RELEASE}")
+    if job.group_kind in RAY_KINDS:
+        return as_document(started(job, changes, lambda tree, change: _with_changes(tree, change, kueue)), job)
     if job.group_kind in (kinds.JOB, kinds.JOBSET):
-        return as_document(_started(marked(job), changes, Mark(f"kueue {RELEASE}")), job)
+        return as_document(_started(marked(job), changes, kueue), job)
     if job.group_kind == kinds.PYTORCHJOB:
         roles = [role for role in mapping(job.data, "spec", "pytorchReplicaSpecs") if role.lower() in changes]
         replicas = {role: {"template": changes[role.lower()]} for role in roles}
@@ -240,7 +245,7 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
         patches = [{"name": name, "template": {"spec": {"template": each}}} for name, each in changes.items()]
         own = {"manager": f"{GROUP}/manager", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patches}}}}
         change = {"suspend": False, "runtimePatches": [own]}
-    return as_document(_with_changes(marked(job), {"spec": change}, Mark(f"kueue {RELEASE}")), job)
+    return as_document(_with_changes(marked(job), {"spec": change}, kueue), job)
 
 
 def _started(job: MarkedTree, changes: Mapping[str, Data], kueue: Mark) -> MarkedTree:
@@ -282,6 +287,10 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
         yield _with_topology(
             QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), least=integer(least), index_label=JOB_INDEX)
         )
+    elif job.group_kind in RAY_KINDS:
+        if job.group_kind == kinds.RAY_JOB and spec.get("clusterSelector"):
+            raise _NoPodSets("the RayJob uses a cluster of others: Kueue makes no Workload of it")
+        yield from (_with_topology(QueuedPodSet(*each)) for each in ray_pods(job))
     else:
         jobset = _jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec
         yield from map(_of_replicated_job, structs(jobset, "replicatedJobs"))
