@@ -12,6 +12,7 @@ DOORS: tuple[str, ...] = (
     "jobset_defaults",
     "kuberay",
     "kuberay.refusals",
+    "kuberay.start",
     "kuberay.submitter",
     "kueue.admission",
     "kueue.children",
