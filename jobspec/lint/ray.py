@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import RAY_CRON_JOB, RAY_JOB, RAY_SERVICE
@@ -112,12 +111,14 @@ def ray_version_differs(job: LintedJob) -> Iterator[Finding]:
         first = first or (what, release)
 
 
-_IMAGE = re.compile(r"(?:^|/)(?:rayproject/)(?:ray|ray-ml|ray-llm):(\d+\.\d+\.\d+)(?=$|[-@.+])")
+_IMAGE = r"(?:^|/)rayproject/(?:ray|ray-ml|ray-llm):(\d+\.\d+\.\d+)(?=$|[-@.+])"
 
 
 def _release_of(image: str) -> str:
     """The release of Ray in one of its own images; empty for other images and for tags without a release."""
-    found = _IMAGE.search(image)
+    import re
+
+    found = re.search(_IMAGE, image)
     return found[1] if found else ""
 
 

@@ -7,8 +7,6 @@ Follows `setMissingRayStartParams`, `updateRayStartParamsResources`, `updateRayS
 
 from __future__ import annotations
 
-import re
-
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import quantity, whole_number
 from jobspec.operators.kuberay import HEAD, PORTS
@@ -24,14 +22,16 @@ AGENT_PORT = 52365
 """The port of the dashboard's agent, which answers KubeRay's probes."""
 #: Resources of a container -> what Ray calls them.
 _ACCELERATORS = {"aws.amazon.com/neuroncore": "neuron_cores", "google.com/tpu": "TPU"}
-_SLICE_OF_GPU = re.compile(r"nvidia\.com/mig-\d+g\.\d+gb$")
+_SLICE_OF_GPU = r"nvidia\.com/mig-\d+g\.\d+gb$"
 #: Options that take `true` and `false` as values; all others that are `true` have none.
 _WITH_VALUE = ("log-color", "include-dashboard")
 
 
 def is_gpu(resource: str) -> bool:
     """Whether KubeRay takes a resource of a container for GPUs."""
-    return resource.endswith("gpu") or bool(_SLICE_OF_GPU.search(resource))
+    import re
+
+    return resource.endswith("gpu") or bool(re.search(_SLICE_OF_GPU, resource))
 
 
 def head_parameters(group: Mapping[str, Any], further: Parameters) -> Parameters:
@@ -147,12 +147,14 @@ def _options(parameters: Parameters) -> str:
 # Follows `ParseGeneric`, k8s.io/apimachinery pkg/util/version.
 
 
-_VERSION = re.compile(r"^\s*v?([0-9]+(?:\.[0-9]+)*)")
+_VERSION = r"\s*v?([0-9]+(?:\.[0-9]+)*)"
 
 
 def ray_version(text: str) -> tuple[int, ...] | None:
     """The numbers of a version of Ray. If KubeRay does not read the text as a version, return None."""
-    found = _VERSION.match(text)
+    import re
+
+    found = re.match(_VERSION, text)
     parts = found[1].split(".") if found else []
     if len(parts) < 2 or (parts[0][0] == "0" and parts[0] != "0"):
         return None
