@@ -137,6 +137,9 @@ _OUTCOME = {
     "unknown-flag": "The program of a container, or torchrun before it, has no such flag, and exits at once with 2.",
     "wrong-flag-value": "The program of a container, or torchrun before it, does not accept this value of a flag or variable, and exits.",
     "complete-without-training": "The job completes, and nothing was trained.",
+    "group-name-taken": "Two groups of a Ray cluster have one name: KubeRay takes pods of one for those of the other.",
+    "head-unreachable": "No Service leads to the head of a Ray cluster, or to the port that workers or clients need: they wait forever.",
+    "never-submitted": "KubeRay makes the cluster of a RayJob, and its program is never submitted to it.",
     "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
 }
 _CAPTURE = {

@@ -12,6 +12,8 @@ from jobspec.apis.kinds import (
     LEADER_WORKER_SET,
     MPIJOB,
     QUEUE_GROUP,
+    RAY_CLUSTER,
+    RAY_SERVICE,
     TFJOB,
     TRAINING_JOBS,
     TRAINJOB,
@@ -234,7 +236,7 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
 
 
 def _can_have_deadline(job: LintedJob) -> bool:
-    if job.given.group_kind == LEADER_WORKER_SET:  # which serves for good
+    if job.given.group_kind in (LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
         return False
     return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
 
