@@ -1030,3 +1030,15 @@ def test_only_what_is_applied_together_is_the_same_object_twice(tmp_path: Path) 
         ("file.yaml", "1"),
         ("flat/two.yaml", "flat/one.yaml"),
     ]
+
+
+def test_queues_of_one_name_that_differ_decide_only_what_all_of_them_do() -> None:
+    folder = REPOSITORIES / "queues-of-two-clusters"
+    found = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    rules = {each["rule"]: each["message"] for file in found for each in file["diagnostics"]}
+    assert rules == {
+        "admission-not-known": "not known whether Kueue admits it: more than one ClusterQueue `team` is given, and they differ",
+        "never-admitted": "never admitted by Kueue: nvidia.com/gpu: 17 wanted, 1 at most (the quota of `team`)",
+    }
+    asked = run_here("queue", ".", "-o", "json", cwd=folder).stdout
+    assert [each["verdict"] for each in json.loads(asked)["workloads"]] == ["unknown", "never"]

@@ -112,7 +112,24 @@ class _Untried:
 
 
 def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> QueueAnswer:
-    """The verdict on a workload. *usage*: the amounts in use, in place of those that the objects show."""
+    """The verdict on a workload. *usage*: the amounts in use, in place of those that the objects show.
+
+    If several objects of one name are given, and the workload is never admitted with some of them alone, it is unknown.
+    """
+    found = _ask(workload, world, usage)
+    is_never = found.verdict == "never"
+    others = ((key, _ask(workload, other, usage)) for key, other in world.with_rivals())
+    (kind, _, name), differing = next((each for each in others if (each[1].verdict == "never") is not is_never), (("", "", ""), found))
+    if differing is found:
+        return found
+    pods = [replace(each, verdict="unknown", placement=None) for each in found.pod_sets]
+    why = f"more than one {kind} `{name}` is given, and they differ"
+    missing = [Missing(kind, name, f"which {kind} `{name}` is there")]
+    return QueueAnswer(workload, found.cluster_queue or differing.cluster_queue, "unknown", pods, why, missing=missing)
+
+
+def _ask(workload: QueuedWorkload, world: World, usage: Usage | None) -> QueueAnswer:
+    """The verdict on a workload in a world with one object of each name."""
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
     queue = world.queues.get(name)
