@@ -113,6 +113,21 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
 
 
+def test_what_a_script_fills_in_is_filled_in_wherever_it_is_named() -> None:
+    done = run_here("lint", ".", "-o", "json", cwd=REPOSITORIES / "filled-in-by-a-script")
+    found = [
+        (each["path"], one["line"], one["rule"], one["message"])
+        for each in json.loads(done.stdout)["files"]
+        for one in each["diagnostics"]
+        if one["severity"] != "info"
+    ]
+    assert found == [
+        ("jobs.yaml", 8, "unknown-queue", "no LocalQueue `teams-2x2` in the job's namespace"),
+        ("queues.yaml", 28, "unknown-cluster-queue", "no ClusterQueue `some-4x4` among the files"),
+        ("train.yaml", 30, "wrong-process-count", "torchrun exits at once: `$PODS` is not a valid number of nodes"),
+    ]
+
+
 def test_two_placeholders_name_no_namespace_together() -> None:
     assert _reported(REPOSITORIES / "namespaces", ".") == {"namespace.yaml": ("", []), "pod.yaml": ("", [])}
 
