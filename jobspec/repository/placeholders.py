@@ -287,14 +287,14 @@ def _is_filled_in(
     if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size") and "selector" in completed:
         return True
     said = found.message.partition("`")[2].partition("`")[0]
-    if found.rule == "unpinned-image":
-        return f"image {said.removesuffix(':latest')}" in completed
+    is_about_image = found.rule == "unpinned-image" or (found.rule == "unfilled-placeholder" and found.field.endswith(".image"))
+    if is_about_image and f"image {said.removesuffix(':latest')}" in completed:
+        return True
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
-    return found.rule == "missing-field" and (
-        ("namespace" in completed and is_namespace)
-        or f"{kind} {said}" in completed
-        or is_patched_in(within.patched_in, kind, name, found.field, files)
-    )
+    is_missing = found.rule == "missing-field"
+    if is_missing and (("namespace" in completed and is_namespace) or f"{kind} {said}" in completed):
+        return True
+    return (is_missing or is_about_image) and is_patched_in(within.patched_in, kind, name, found.field, files)
 
 
 def _is_beside(missing: Diagnostic, unknown: Diagnostic) -> bool:

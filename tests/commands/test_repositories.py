@@ -113,6 +113,17 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
 
 
+def test_an_image_that_a_build_replaces_is_not_unpinned_though_the_build_lacks_a_file() -> None:
+    done = run_here("lint", ".", "-o", "json", cwd=REPOSITORIES / "images-of-bases")
+    found = [
+        (each["path"], one["line"], one["rule"])
+        for each in json.loads(done.stdout)["files"]
+        for one in each["diagnostics"]
+        if "image" in one["field"]
+    ]
+    assert found == [("base/other.yaml", 10, "unpinned-image"), ("base/other.yaml", 11, "unfilled-placeholder")]
+
+
 def test_what_a_script_fills_in_is_filled_in_wherever_it_is_named() -> None:
     done = run_here("lint", ".", "-o", "json", cwd=REPOSITORIES / "filled-in-by-a-script")
     found = [

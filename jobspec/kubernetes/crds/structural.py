@@ -533,13 +533,10 @@ def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
         if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
             continue
         if keyword in MAPS:
-            made[keyword] = (
-                {}
-                if not isinstance(value, dict)
-                else {
-                    name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()
-                }
-            )
+            named = value.items() if isinstance(value, dict) else ()
+            made[keyword] = {
+                name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in named
+            }
         elif keyword in _NESTED and isinstance(value, dict):
             made[keyword] = decoded(value, kept=kept)
         elif keyword in _NESTED and isinstance(value, list) and value:
