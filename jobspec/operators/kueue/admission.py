@@ -194,6 +194,7 @@ def _head_before(workload: QueuedWorkload, queue: QueueInCohort) -> str:
     for (namespace, _), each in queue.world.of_kind("Workload"):
         local = queue.world.local_queue(namespace, text(mapping(each, "spec"), "queueName"))
         is_queued = is_pending(each) and text(mapping(local, "spec"), "clusterQueue") == queue.name
+        is_queued = is_queued and _selects(queue, namespace, queue.world)[0] is not False  # else it holds up no others
         if is_queued and priority(each) >= (workload.priority or 0):
             return f"waits behind {name_of(each)}: `{queue.name}` admits in the order of its queue, `StrictFIFO`"
     return ""

@@ -39,6 +39,7 @@ Usage = dict[Place, dict[Cell, int]]
 
 #: The amount that means unlimited to Kueue; no amount exceeds it.
 UNLIMITED = (1 << 63) - 1
+_OUT = ("Requeued", "Inadmissible")
 GATES = f"{GROUP}/admission-gated-by"
 """The annotation of those who hold a job back before it is queued."""
 
@@ -346,9 +347,10 @@ class World:
 
 
 def is_pending(workload: Data) -> bool:
-    """Whether a Workload waits for quota, as its status says."""
+    """Whether a Workload waits for quota, as its status says; one that cannot be counted, as by its claims, is in no queue."""
     status, gates = mapping(workload, "status"), string_map(mapping(workload, "metadata"), "annotations").get(GATES)
-    return bool(status) and not status.get("admission") and not gates and _is_active(workload)
+    is_out = any((text(each, "type"), text(each, "reason")) == _OUT for each in structs(status, "conditions"))
+    return bool(status) and not status.get("admission") and not gates and not is_out and _is_active(workload)
 
 
 def _is_active(workload: Data) -> bool:
