@@ -8,7 +8,7 @@ from itertools import chain
 from jobspec.apis import kinds
 from jobspec.apis.kinds import UNKNOWN
 from jobspec.diagnostics.places import Data
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, text
 from jobspec.kubernetes.generated import ANY, generated_by
 
 #: The name of a method of the index, and its arguments.
@@ -221,7 +221,7 @@ def _by_place(objects: Iterable[Data]) -> tuple[_ByPlace, dict[Name, list[Data]]
 def _place_of(data: Data) -> Name:
     kind = kinds.group_kind(str(data.get("apiVersion")), str(data.get("kind")))
     metadata = mapping(data, "metadata")
-    return kind, "" if _has_no_namespace(kind) else metadata.get("namespace") or "", metadata.get("name") or ""
+    return kind, "" if _has_no_namespace(kind) else text(metadata, "namespace"), text(metadata, "name")
 
 
 def _has_no_namespace(kind: GroupKind) -> bool:
