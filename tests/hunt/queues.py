@@ -168,7 +168,8 @@ def _made_room(workload: Data, uid: str) -> bool:
 
 def _why_not(workload: Data) -> list[str]:
     conditions = workload.get("status", {}).get("conditions", ())
-    return [each["message"] for each in conditions if each["type"] == "QuotaReserved" and each["status"] == "False"]
+    said = [each["message"] for each in conditions if each["type"] == "QuotaReserved" and each["status"] == "False"]
+    return [each for each in said if not each.startswith("Workload no longer fits")]  # Kueue tries it again at once
 
 
 def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
