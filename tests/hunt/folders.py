@@ -53,7 +53,7 @@ _START = re.compile(r"^---.*\n", re.MULTILINE)
 _FILE = re.compile(r"^# file: (.*)\n", re.MULTILINE)
 
 
-def finds(random: Random, place: Path, *, count: int = 60) -> Iterator[Find]:
+def finds(random: Random, place: Path, *, count: int = 30) -> Iterator[Find]:
     """The folders on which a command ends in an error of our own."""
     for _ in range(count):
         text = _folder(random)

@@ -379,10 +379,9 @@ class World:
             }
 
     def _checks(self) -> Iterator[Data]:
-        """AdmissionChecks: one of a controller that says it is active, and one of which nobody says so."""
-        for name, condition in (("ready", [_ACTIVE]), ("open", [])):
-            made = self._kueue("AdmissionCheck", f"{self.prefix}-{name}", {"controllerName": f"example.com/{self.prefix}"})
-            yield {**made, **({"status": {"conditions": condition}} if condition else {})}
+        """An AdmissionCheck, whose controller says that it is active."""
+        made = self._kueue("AdmissionCheck", f"{self.prefix}-ready", {"controllerName": f"example.com/{self.prefix}"})
+        yield {**made, "status": {"conditions": [_ACTIVE]}}
 
     def _priorities(self) -> Iterator[Data]:
         for value in _PRIORITIES if self.is_running else ():
@@ -483,7 +482,7 @@ class World:
         )[0]
         stop = {"stopPolicy": self.random.choice(("Hold", "HoldAndDrain"))} if self._some(0.02) else {}
         if self.rarely.random() < 0.1:
-            named = self.rarely.choice(("ready", "ready", "open", "none"))
+            named = self.rarely.choice(("ready", "ready", "none"))
             checks: Data = {"name": f"{self.prefix}-{named}"}
             flavor = self.flavors[0]["metadata"]["name"]
             stop |= {"admissionChecksStrategy": {"admissionChecks": [{**checks, **self.rarely.choice(({}, {"onFlavors": [flavor]}))}]}}
