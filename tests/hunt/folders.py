@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import yaml
@@ -48,6 +49,7 @@ _COMMANDS = (
     ("lint", ".", "--from", ".before", "--apply", "client"),
     ("upgrade", ".", "--to", "trainer=2.3"),
 )
+_BEFORE = ".before/"
 _LONGEST = 6000  # characters of a document
 _START = re.compile(r"^---.*\n", re.MULTILINE)
 _FILE = re.compile(r"^# file: (.*)\n", re.MULTILINE)
@@ -109,9 +111,13 @@ def _folder(random: Random) -> str:
         name = random.choice(names)
         files.setdefault(name, []).append(changed.rstrip("\n") + "\n")
         if random.random() < 0.5:
-            files.setdefault(f".before/{name.replace('/', '-')}", []).append(each.rstrip("\n") + "\n")
+            files.setdefault(f"{_BEFORE}{name}", []).append(each.rstrip("\n") + "\n")
     if "base/a.yaml" in names:
-        files |= _kustomizations(sorted(each for each in files if each.startswith("base/")), random)
+        overlays = _overlays(random)
+        for side in ("", _BEFORE):
+            listed = sorted(each.removeprefix(f"{side}base/") for each in files if each.startswith(f"{side}base/"))
+            odd = ["absent.yaml"] if random.random() < 0.1 else []
+            files |= {f"{side}{name}": [text] for name, text in {**_base([*listed, *odd]), **overlays}.items()}
     return "".join(f"# file: {name}\n" + "---\n".join(each) for name, each in files.items())
 
 
@@ -124,24 +130,31 @@ _LAYOUTS = (
 )
 
 
-def _kustomizations(files: list[str], random: Random) -> dict[str, list[str]]:
-    """A base of some files, and overlays that change it."""
-    listed = "".join(f"- {each.partition('/')[2]}\n" for each in files)
-    odd = "- absent.yaml\n" if random.random() < 0.1 else ""
-    found = {"base/kustomization.yaml": [f"resources:\n{listed}{odd}" if listed + odd else "resources: []\n"]}
+def _base(files: list[str]) -> dict[str, str]:
+    return {"base/kustomization.yaml": "".join(("resources:\n", *(f"- {each}\n" for each in files))) if files else "resources: []\n"}
+
+
+#: What an overlay may say, and what it says at most one of.
+_CHANGES = (
+    "namespace: {name}\n",
+    "namePrefix: {name}-\n",
+    "nameSuffix: -2\n",
+    "labels: [{{pairs: {{team: nlp}}, includeTemplates: true}}]\n",
+    "commonAnnotations: {{owner: nlp}}\n",
+    "images: [{{name: train, newName: registry.example/train, newTag: '2'}}]\n",
+)
+_PATCHES = (
+    "patches: [{{target: {{kind: Job}}, patch: '[{{op: add, path: /metadata/labels, value: {{kueue.x-k8s.io/queue-name: a}}}}]'}}]\n",
+    "patches: [{{target: {{kind: Job}}, patch: '[{{op: remove, path: /spec/backoffLimit}}]'}}]\n",
+)
+
+
+def _overlays(random: Random) -> dict[str, str]:
+    """Overlays that change a base."""
+    found = {}
     for name in random.sample(("dev", "prod"), random.randint(1, 2)):
-        changes = (
-            f"namespace: {name}\n",
-            f"namePrefix: {name}-\n",
-            "nameSuffix: -2\n",
-            "labels: [{pairs: {team: nlp}, includeTemplates: true}]\n",
-            "commonAnnotations: {owner: nlp}\n",
-            "images: [{name: train, newName: registry.example/train, newTag: '2'}]\n",
-            "patches: [{target: {kind: Job}, patch: '[{op: add, path: /metadata/labels, value: {kueue.x-k8s.io/queue-name: a}}]'}]\n",
-            "patches: [{target: {kind: Job}, patch: '[{op: remove, path: /spec/backoffLimit}]'}]\n",
-        )
-        chosen = random.sample(changes[:6], random.randint(0, 3)) + random.sample(changes[6:], random.randint(0, 1))
-        found[f"overlays/{name}/kustomization.yaml"] = ["resources: [../../base]\n" + "".join(chosen)]
+        chosen = random.sample(_CHANGES, random.randint(0, 3)) + random.sample(_PATCHES, random.randint(0, 1))
+        found[f"overlays/{name}/kustomization.yaml"] = "".join(("resources: [../../base]\n", *(each.format(name=name) for each in chosen)))
     return found
 
 
@@ -149,8 +162,24 @@ def _generated(random: Random) -> list[str]:
     """Queues at random with all that belongs to them, and jobs in them."""
     world = World(random, f"q{random.getrandbits(32):08x}", is_running=random.random() < 0.5)
     jobs = [world.job() for _ in range(random.randint(1, 4))]
-    objects = [*world.objects, *(each for job, others in jobs for each in (job, *others))]
+    configuration = [_configuration(random)] if random.random() < 0.4 else []
+    objects = [*world.objects, *configuration, *(each for job, others in jobs for each in (job, *others))]
     return [quick_yaml.dump_all([each]) for each in objects]
+
+
+def _configuration(random: Random) -> dict[str, Any]:
+    """Kueue's configuration at random: which jobs and namespaces it manages, and what it leaves out of quotas."""
+    frameworks = ["batch/job", "jobset.x-k8s.io/jobset", "kubeflow.org/pytorchjob", "trainer.kubeflow.org/trainjob", "pod"]
+    selectors = ({"matchLabels": {"team": "a"}}, {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, {})
+    said: dict[str, Any] = {
+        "manageJobsWithoutQueueName": random.random() < 0.5,
+        "managedJobsNamespaceSelector": random.choice(selectors),
+        "integrations": {"frameworks": random.sample(frameworks, random.randint(1, len(frameworks)))},
+        "resources": {"excludeResourcePrefixes": ["example.com"]},
+        "waitForPodsReady": {"enable": True},
+    }
+    kept = {name: value for name, value in said.items() if random.random() < 0.5}
+    return {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration", **kept}
 
 
 def _changed(text: str, random: Random) -> str:
