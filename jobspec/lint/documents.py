@@ -143,6 +143,10 @@ class Documents:
         """The documents of a kind and name, in whatever namespace."""
         return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
 
+    def makes_more(self, kind: GroupKind) -> bool:
+        """Whether an object of a kind has a placeholder in its name, so that others may be made of the same text."""
+        return any(own == kind for own, _ in self._to_fill_in)
+
     def may_get_name(self, kind: GroupKind, name: str) -> bool:
         """Whether an object of a kind gets this name if its placeholder is filled in."""
         return any(own == kind and pattern.fullmatch(name) for own, pattern in self._to_fill_in)
