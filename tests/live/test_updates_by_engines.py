@@ -28,11 +28,13 @@ _BY_ARGO_CD: dict[str, dict[str, str]] = {
     "forced": {_OPTIONS: "Force=true"},
     "recreated": {_OPTIONS: "Force=true,Replace=true"},
     "hook": {"argocd.argoproj.io/hook": "Sync"},
+    "of-flux": {_FORCE: "enabled"},
 }
 _BY_FLUX: dict[str, dict[str, str]] = {
     "plain": {},
     "forced": {_FORCE: "Enabled"},
     "small": {_FORCE: "enabled"},
+    "of-argo-cd": {_OPTIONS: "Force=true,Replace=true"},
 }
 _NUMBERS = count(1)
 
@@ -68,17 +70,18 @@ class _Applications:
         self.folders = folders
         self.argocd.apply({"/api/v1/namespaces": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name}}})
         for each in folders:
-            source = {"repoURL": self.repository.url, "path": each, "targetRevision": "main"}
-            policy = {"automated": {"prune": True}, "syncOptions": ["CreateNamespace=false"], "retry": {"limit": 0}}
-            spec = {
-                "project": "default",
-                "source": source,
-                "syncPolicy": policy,
-                "destination": {"server": "https://kubernetes.default.svc", "namespace": self.name},
-            }
-            metadata = {"name": f"{self.name}-{each}", "namespace": "argocd"}
-            application = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
-            self.argocd.apply({APPLICATIONS: application})
+            self.argocd.apply({APPLICATIONS: self.application(each)})
+
+    def application(self, folder: str) -> dict[str, Any]:
+        """The Application of a folder."""
+        spec = {
+            "project": "default",
+            "source": {"repoURL": self.repository.url, "path": folder, "targetRevision": "main"},
+            "syncPolicy": {"automated": {"prune": True}, "syncOptions": ["CreateNamespace=false"], "retry": {"limit": 0}},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": self.name},
+        }
+        metadata = {"name": f"{self.name}-{folder}", "namespace": "argocd"}
+        return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
 
     def phase(self, folder: str, revision: str) -> str:
         """How the sync of a revision ended; empty if it has not."""
@@ -129,7 +132,8 @@ def test_argo_cd_recreates_the_jobs_that_are_said_to_be_recreated(applications: 
     applications.ends(second)
     new = applications.uids(_BATCH)
     phases = {each: applications.phase(each, second) for each in _BY_ARGO_CD}
-    said = _said(tmp_path, before, after)
+    engine = quick_yaml.dump_all([applications.application(each) for each in _BY_ARGO_CD])
+    said = _said(tmp_path, before, {**after, "argocd.yaml": engine})
     assert {name: new[name] != old[name] for name in old} == said
     assert {name: phase == "Succeeded" for name, phase in phases.items()} == said
 
@@ -194,16 +198,20 @@ def _engage(synced: Synced, *folders: str) -> None:
     synced.kubectl("create", "namespace", synced.name)
     synced.create({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": metadata, "spec": source})
     for each in folders:
-        spec = {
-            "interval": "1h",
-            "timeout": "30s",
-            "prune": True,
-            "path": f"./{each}",
-            "force": each == "whole",
-            "sourceRef": {"kind": "GitRepository", "name": synced.name},
-        }
-        own = {**metadata, "name": f"{synced.name}-{each}"}
-        synced.create({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": own, "spec": spec})
+        synced.create(_kustomization(synced, each))
+
+
+def _kustomization(synced: Synced, folder: str) -> dict[str, Any]:
+    spec = {
+        "interval": "1h",
+        "timeout": "30s",
+        "prune": True,
+        "path": f"./{folder}",
+        "force": folder == "whole",
+        "sourceRef": {"kind": "GitRepository", "name": synced.name},
+    }
+    metadata = {"name": f"{synced.name}-{folder}", "namespace": "flux-system"}
+    return {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": metadata, "spec": spec}
 
 
 def _ready(synced: Synced, revision: str, *folders: str) -> dict[str, bool]:
@@ -226,12 +234,9 @@ def test_flux_recreates_the_jobs_that_are_said_to_be_recreated(synced: Synced, t
     second = synced.repository.commit(after)
     ready = _ready(synced, second, *annotations)
     new = synced.uids("job")
-    source = {"sourceRef": {"kind": "GitRepository", "name": "a"}}
-    by_force = {"interval": "1h", "prune": True, "force": True, "path": "./whole", **source}
-    metadata = {"name": "whole", "namespace": "flux-system"}
-    whole = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": metadata, "spec": by_force}
+    engine = quick_yaml.dump_all([_kustomization(synced, each) for each in annotations])
     (tmp_path / "said").mkdir()
-    said = _said(tmp_path / "said", before, {**after, "flux.yaml": quick_yaml.dump_all([whole])})
+    said = _said(tmp_path / "said", before, {**after, "flux.yaml": engine})
     assert {name: new[name] != old[name] for name in old} == said
     assert ready == said
 
