@@ -57,7 +57,7 @@ _RENDER = {
     "encrypted-manifest": "SOPS has encrypted it, and the engine that applies it decrypts nothing: Argo CD without a plugin, Flux without"
     " `decryption`.",
     "unset-variable": "A Kustomization of Flux substitutes `${NAME}` in every text, scripts included, and has no value for this one.",
-    "bad-substitution": "Flux cannot parse the `${`, so that it applies nothing of the whole Kustomization. `$${` stays as `${`.",
+    "bad-substitution": "Flux cannot read the `${`, or the YAML that it makes, and applies nothing of the Kustomization. `$${` stays `${`.",
     "selects-nothing": "A patch, a replacement or an image of a kustomization selects no object: kustomize goes on and changes nothing.",
     "hashed-name": "kustomize adds a hash to the name of what it generates, and follows it in the kinds of Kubernetes alone.",
     "number-as-text": "helm writes a number of the values, or `appVersion`, into a string in other characters: `1.10` as `1.1`.",

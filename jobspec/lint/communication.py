@@ -105,7 +105,8 @@ def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, Severity] | No
     """Why the name servers do not know the pods of a Job in a subdomain; None where they do, or somebody else may make the Service."""
     services = [each for each in job.documents.of_name(SERVICE, subdomain) if job.documents.are_together(each, job.given)]
     if not services:
-        return (f"no Service `{subdomain}` among the files", "info") if not job.documents.named(job.given, SERVICE, subdomain) else None
+        is_known = job.documents.named(job.given, SERVICE, subdomain) or job.documents.may_get_name(SERVICE, subdomain)
+        return None if is_known else (f"no Service `{subdomain}` among the files", "info")
     labels = labels_of(job.training[0].pod_tree)
     spec = [(value_at(each.data, ("spec", "selector")) or {}, value_at(each.data, ("spec", "clusterIP"))) for each in services]
     if not any(address == "None" for _, address in spec):

@@ -44,7 +44,7 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
     """
     for container in job.training_containers:
-        if text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
+        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
             continue
         hint = f"mount an `emptyDir` with `medium: Memory` at {_SHM}"
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
