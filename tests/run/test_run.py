@@ -243,7 +243,7 @@ def test_a_command_replaces_that_of_the_container_and_the_arguments_stay(tmp_pat
 
 
 def test_overlays_are_applied_first(tmp_path: Path) -> None:
-    done = _run(tmp_path, _job(SHOW), "--overlay", "gpu-nccl")
+    done = _run(tmp_path, _job(SHOW), "--overlay", "gpu-nccl", "--set", "gpu-nccl.backend=nccl")
     assert done.returncode == 0, done.stderr
     assert _shown(done)["master-0"]["ARGUMENTS"] == ["--backend", "nccl"]
 
