@@ -175,6 +175,7 @@ class CommandOptions:
     preview: bool = False
     folder: str = "."
     checks: bool = False
+    install: str = ""
     engine: str = ""
     kind: str = ""
     namespace: str = ""
