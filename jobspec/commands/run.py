@@ -67,6 +67,10 @@ def run(options: Options) -> int:
         return 1
     documents = [document for each in given.applied for document in each.checked.documents]
     job = _job_among(documents, given.found)
+    if any(each.rule == "unjudged-template" for result in given.files if result.path == job.file for each in result.diagnostics):
+        deliver(results, context.cluster.releases, options, sys.stderr, read=reader(given.read))
+        sys.stderr.write("jobspec: nothing is run before these placeholders are filled in, by --substitute or --set-env\n")
+        return 1
     home = next(each for each in given.applied if any(job is one for one in each.checked.documents))
     expansion = expand(job, home.context, home.cluster.target)
     known = {(each.rule, str(each.mark)) for result in results for each in result.diagnostics}
