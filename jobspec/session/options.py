@@ -121,6 +121,7 @@ class ChoiceOptions:
     within: str | None = None
     fix: bool = False
     fix_only: bool = False
+    unsafe_fixes: bool = False
     diff: bool = False
     """Whether a diff is shown in place of what would be written."""
     show_fixes: bool = False
@@ -490,6 +491,7 @@ def fix_options() -> list[Option]:
     """The options that fix files."""
     return [
         Option("--fix", what="fix the files where there is a single safe fix, as for a misspelt field"),
+        Option("--unsafe-fixes", what="with --fix, --fix-only or --diff: also fixes that change what runs, as an Istio label"),
         Option("--fix-only", what="fix the files, and report nothing else; exit with 0 also where errors are left"),
         Option("--diff", what="show what --fix would change as a diff, write nothing"),
         Option("--markdown", what="also read manifests in Markdown pages of folders; a page that is named is always read"),
