@@ -177,6 +177,7 @@ class CommandOptions:
     folder: str = "."
     checks: bool = False
     install: str = ""
+    from_files: Sequence[str] = ()
     engine: str = ""
     kind: str = ""
     namespace: str = ""
