@@ -92,7 +92,7 @@ def pinned(client: Client, name: str, crds_in: str) -> Pinned:
 
 
 def pinned_from_objects(objects: Iterable[Data], name: str, crds_in: str) -> Pinned:
-    """Return the data of a cluster to pin from some of its objects, as `kubectl get -o yaml` writes them.
+    """Return the data of a cluster to pin from objects that `kubectl get -o yaml` wrote.
 
     No kind counts as complete: what is not among the objects may be in the cluster. The release of Kubernetes is not known.
     """
