@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Errors of writing to a stream, which name no file.
 _OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
+#: Commands and options that judge nothing: a reader that closes the pipe early has all that was wanted.
+_SHOWING = {"explain", "list", "schema", "completion", "-h", "--help", "--version"}
+
 _EXIT_CODES = """\
 exit codes:
   0  clean
@@ -31,16 +34,19 @@ exit codes:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    code = None
     try:
         _write_utf8()
         code = _run(arguments)
-        sys.stdout.flush()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
         return code
     except JobspecError as error:
         return _cannot(str(error))
-    except BrokenPipeError:  # the reader has closed the pipe
+    except BrokenPipeError:  # the reader has what was wanted, such as `head`
         _close_stdout()
-        return 2
+        showed = not arguments or _SHOWING & {arguments[0], arguments[-1]}
+        return code if code is not None else 0 if showed else 2
     except OSError as error:
         _close_stdout()
         where = error.filename or ("cannot write the output" if error.errno in _OF_WRITING else "")

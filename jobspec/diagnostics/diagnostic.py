@@ -71,9 +71,14 @@ class Diagnostic(Record):
         self.stage: Stage = stage or _stage_of(rule)
         """Who refuses, or would."""
         self.changes = changes
-        """What fixes it in its document, all together; empty where there is more than one way, or none that is safe."""
+        """What fixes it in its document, all together; empty where there is more than one way, or none."""
         self.related = related
         """The same problem at further places, where it is reported once for one cause."""
+
+    @property
+    def has_safe_fix(self) -> bool:
+        """Whether it has a fix that leaves what runs as it is."""
+        return bool(self.changes) and not any(each.is_unsafe for each in self.changes)
 
     def with_hint(self, hint: str) -> Diagnostic:
         """Return the diagnostic with another hint."""

@@ -358,7 +358,7 @@ def _first(job: LintedJob) -> str:
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_name_without_service, "warning", sees="job", reads=[*_ADDRESSES, *command_lines.NAMES]),
-    Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
+    Rule(host_network_without_dns, "warning", reads=["hostNetwork"], has_unsafe_fix=True),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
     Rule(ignored_by_static, "info", reads=command_lines.NAMES),

@@ -196,6 +196,6 @@ IMAGE_RULES = (
     Rule(invalid_image, "warning"),
     Rule(unfilled_placeholder, "info", sees="document"),
     Rule(image_without_digest, "info", by_default=False),
-    Rule(needless_pull, "info", reads=["@sha256:"]),
+    Rule(needless_pull, "info", reads=["@sha256:"], has_unsafe_fix=True),
     Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
 )

@@ -226,7 +226,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
         severity=finding.severity or rule.severity,
         hint=finding.hint,
         stage="lint",
-        changes=_changes(finding.edits, document, linted, paths),
+        changes=[each.changed(is_unsafe=rule.has_unsafe_fix) for each in _changes(finding.edits, document, linted, paths)],
     )
 
 

@@ -454,7 +454,7 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE]),
+    Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE], has_unsafe_fix=True),
     Rule(no_queue_name, "info", sees="queued", kinds=[_LOCAL_QUEUE]),
     Rule(empty_queue_name, "warning", sees="queued", reads=[QUEUE]),
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),

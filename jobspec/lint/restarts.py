@@ -366,17 +366,17 @@ def _policies_written(job: LintedJob) -> list[str]:
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"]),
+    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"], has_unsafe_fix=True),
     Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
     Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
     Rule(partial_restart, "warning", sees="job"),
     Rule(implicit_restart_policy, "info", sees="training-operator"),
-    Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"]),
+    Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"], has_unsafe_fix=True),
     Rule(lost_logs, "info", sees="training-operator", reads=["cleanPodPolicy"]),
     Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
     Rule(zero_deadline, "error", sees="training-operator", reads=["activeDeadlineSeconds"]),
     Rule(never_deleted, "warning", sees="training-operator", reads=["ttlSecondsAfterFinished"]),
     Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
-    Rule(ttl_in_git, "info", sees="document"),
+    Rule(ttl_in_git, "info", sees="document", has_unsafe_fix=True),
 )

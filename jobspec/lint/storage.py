@@ -257,6 +257,6 @@ RULES = (
     Rule(unsized_container, "info", by_default=False),
     Rule(claim_of_one_node, "warning", sees="job", reads=["claim"]),
     Rule(claim_of_one_pod, "error", sees="job", reads=["claim"]),
-    Rule(read_only_claim, "warning", sees="job", reads=["claim"]),
+    Rule(read_only_claim, "warning", sees="job", reads=["claim"], has_unsafe_fix=True),
     Rule(host_path, "warning", reads=["hostPath"]),
 )

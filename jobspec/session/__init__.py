@@ -23,6 +23,7 @@ DOORS: tuple[str, ...] = (
     "found_file",
     "imports",
     "inputs",
+    "installation",
     "judging",
     "krm_config",
     "local_pods",

@@ -60,7 +60,7 @@ def find(
         elif os.path.exists(path):
             found.append(Found(path, named=True, disk=disk))
         else:
-            wrong.append(f"{path}: no such file or folder")
+            wrong.append(f"{path}: no such file or folder" if path else "an empty path names no file: is a variable of the shell unset?")
     if wrong:
         raise JobspecError("\n".join(wrong))
     named = {os.path.normpath(each.path) for each in found if each.named}
