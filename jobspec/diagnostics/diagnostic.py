@@ -59,6 +59,7 @@ class Diagnostic(Record):
         stage: Stage | None = None,
         changes: Sequence[Change] = (),
         related: Sequence[Diagnostic] = (),
+        builds: Sequence[str] = (),
     ) -> None:
         self.rule = rule
         self.message = message
@@ -74,6 +75,8 @@ class Diagnostic(Record):
         """What fixes it in its document, all together; empty where there is more than one way, or none that is safe."""
         self.related = related
         """The same problem at further places, where it is reported once for one cause."""
+        self.builds = builds
+        """The folders of the kustomizations and charts in whose builds it is; empty for a file that is judged by itself."""
 
     def with_hint(self, hint: str) -> Diagnostic:
         """Return the diagnostic with another hint."""
@@ -91,6 +94,7 @@ class Diagnostic(Record):
         """Return the diagnostic as the JSON report has it."""
         found = {"rule": self.rule, "stage": self.stage, "severity": self.severity, "message": self.message, **self._place()}
         found["hint"] = self.hint
+        found |= {"builds": list(self.builds)} if self.builds else {}
         return {**found, "related": [each._place() for each in self.related]} if self.related else found
 
     def _place(self) -> dict[str, Any]:

@@ -41,7 +41,16 @@ WARNINGS = frozenset(
     (
         *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "earlier-release", "encrypted-manifest", "fixed-name"),
         *("hashed-name", "image-not-reached", "number-as-text", "selects-nothing"),
-        *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
+        *(
+            "later-release",
+            "list-replaced",
+            "list-replaced-by-patch",
+            "offline-webhooks",
+            "pod-waits",
+            "pods-change",
+            "policy-type",
+            "ranks-missing",
+        ),
         *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
         *(
             "stale-baseline",

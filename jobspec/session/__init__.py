@@ -24,6 +24,7 @@ DOORS: tuple[str, ...] = (
     "inputs",
     "judging",
     "krm_config",
+    "kustomize_schema",
     "local_pods",
     "migrating",
     "options",

@@ -7,6 +7,7 @@ import sys
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.journey.parts import PART
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context
@@ -19,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.project import Plan
 
@@ -29,7 +31,10 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
 
-        if fix_files(options, context, settings, depth.rules):
+        shown = fix_files(options, context, settings, depth.rules)
+        if options.build:
+            shown |= _fix_builds(options, context, settings, depth)
+        if shown:
             return 1
         if options.fix_only and not options.diff:
             return 0
@@ -40,6 +45,37 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
 
     deliver([*context.remarks, *files], releases, options, sys.stdout, read=reader(results.found))
     return 1 if fails else 0
+
+
+def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth) -> bool:
+    """Give kustomizations the schema that keeps what their patches lose, or show that with `--diff`; whether any is shown.
+
+    A kustomization that then cannot be built, or loses as much, is left as it was.
+    """
+    from jobspec.session import build_fixes
+
+    def losing() -> tuple[dict[str, list[Diagnostic]], set[str]]:
+        files, _ = chosen_results(results_of(options, context, settings, depth), options, settings, depth)
+        broken = {
+            os.path.dirname(each.path) or os.curdir for each in files for one in each.diagnostics if one.rule == "broken-kustomization"
+        }
+        return build_fixes.needs_schema(files), broken
+
+    if not any(os.path.basename(each.path) in KUSTOMIZATIONS for each in files_for(options, context, settings)):
+        return False
+    found, _ = losing()
+    fixes = build_fixes.schema_fixes(found, context) if found else {}
+    if options.diff:
+        build_fixes.show_fixes(fixes.values())
+        return bool(fixes)
+    if fixes:
+        build_fixes.write_fixes(fixes.values())
+        left, broken = losing()
+        worse = {folder for folder in fixes if folder in left or folder in broken}
+        build_fixes.undo([fixes[folder] for folder in worse])
+        fixes = {folder: each for folder, each in fixes.items() if folder not in worse}
+    build_fixes.tell(found, fixes)
+    return False
 
 
 def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
