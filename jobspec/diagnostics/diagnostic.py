@@ -7,7 +7,7 @@ from jobspec.diagnostics.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Literal
 
     from jobspec.diagnostics.explanations import Stage
@@ -60,6 +60,7 @@ class Diagnostic(Record):
         changes: Sequence[Change] = (),
         related: Sequence[Diagnostic] = (),
         builds: Sequence[str] = (),
+        configuration: Mapping[str, Any] | None = None,
     ) -> None:
         self.rule = rule
         self.message = message
@@ -77,6 +78,8 @@ class Diagnostic(Record):
         """The same problem at further places, where it is reported once for one cause."""
         self.builds = builds
         """The folders of the kustomizations and charts in whose builds it is; empty for a file that is judged by itself."""
+        self.configuration = configuration
+        """What a file of a kustomization's `configurations` needs to have, so that the problem is gone; None if none helps."""
 
     def with_hint(self, hint: str) -> Diagnostic:
         """Return the diagnostic with another hint."""

@@ -60,6 +60,8 @@ _RENDER = {
     "bad-substitution": "Flux cannot parse the `${`, so that it applies nothing of the whole Kustomization. `$${` stays as `${`.",
     "selects-nothing": "A patch, a replacement or an image of a kustomization selects no object: kustomize goes on and changes nothing.",
     "hashed-name": "kustomize adds a hash to the name of what it generates, and follows it in the kinds of Kubernetes alone.",
+    "renamed-reference": "`namePrefix` or `nameSuffix` renames an object, and a job, runtime or queue keeps its old name.",
+    "labels-not-on-pods": "Labels for pods do not reach those of a custom resource: kustomize knows the templates of built-in kinds alone.",
     "number-as-text": "helm writes a number of the values, or `appVersion`, into a string in other characters: `1.10` as `1.1`.",
     "image-not-reached": "An image of a kustomization has the name of a job's image, in a field that kustomize does not know as an image.",
     "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",

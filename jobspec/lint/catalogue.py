@@ -40,7 +40,7 @@ ADMISSION = (
 WARNINGS = frozenset(
     (
         *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "earlier-release", "encrypted-manifest", "fixed-name"),
-        *("hashed-name", "image-not-reached", "number-as-text", "selects-nothing"),
+        *("hashed-name", "image-not-reached", "labels-not-on-pods", "number-as-text", "renamed-reference", "selects-nothing"),
         *(
             "later-release",
             "list-replaced",

@@ -133,11 +133,12 @@ def _pairs(before: Sequence[AppliedObject], after: Sequence[AppliedObject]) -> t
     gone, come = list(before), list(after)
     for key in (_in_unit, _anywhere, _without_hash, _as_run_of_file, _as_run_of_unit):
         old, new = (grouped((each for each in side if key(each)), key) for side in (gone, come))
+        taken: set[int] = set()
         for at, those in old.items():
             if len(those) == len(new.get(at, ())) == 1 or (key is _in_unit and new.get(at)):
                 paired.append((those[-1], new[at][-1]))
-                taken = {*map(id, those), *map(id, new[at])}
-                gone, come = ([each for each in side if id(each) not in taken] for side in (gone, come))
+                taken |= {*map(id, those), *map(id, new[at])}
+        gone, come = ([each for each in side if id(each) not in taken] for side in (gone, come))
     return paired, gone, come
 
 

@@ -6,7 +6,6 @@ DOORS: tuple[str, ...] = (
     "build_failures",
     "builds",
     "engines",
-    "generated_names",
     "helm",
     "helm_numbers",
     "idle_entries",
@@ -18,4 +17,5 @@ DOORS: tuple[str, ...] = (
     "roles",
     "source_files",
     "substitution",
+    "unfollowed_names",
 )

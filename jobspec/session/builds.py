@@ -26,7 +26,6 @@ from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, output_from, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
-from jobspec.repository.generated_names import unfollowed_names
 from jobspec.repository.idle_entries import idle_entries
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
@@ -40,6 +39,7 @@ from jobspec.repository.kustomizations import (
 )
 from jobspec.repository.layers import Layer
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
+from jobspec.repository.unfollowed_names import unfollowed_names
 from jobspec.session.folders import repository_root
 from jobspec.session.source_files import DiskFiles
 

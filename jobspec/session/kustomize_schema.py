@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from jobspec.apis.kinds import every
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.problems import set_to
+from jobspec.diagnostics.problems import Change, set_to
 from jobspec.documents.atomic_writes import Replacement
+from jobspec.documents.decoding import decode
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.journey.reading import read as read_file
 from jobspec.kubernetes import common_kinds
@@ -60,30 +62,36 @@ def _kinds_of(documents: Iterable[Document], target: Target, custom: CustomKinds
 def with_schema(folder: str) -> tuple[str, Replacement]:
     """Return the path of a folder's kustomization, and its text with an entry of the schema beside it.
 
-    Raises JobspecError if it names another one.
+    Raises JobspecError if it names another one, or cannot be edited.
     """
     path = kustomization_of(folder)
-    with open(path, "rb") as file:
-        before = file.read()
-    return path, Replacement(before, _naming_schema(path, before.decode()).encode())
+
+    def entry(data: Mapping[str, Any]) -> Change | None:
+        named = data.get("openapi")
+        if named and named != {"path": SCHEMA_FILE}:
+            raise JobspecError(f"{path}: it has an `openapi` of its own; add the kinds by `jobspec schema kustomize --base FILE`")
+        return None if named else set_to(("openapi",), {"path": SCHEMA_FILE})
+
+    return path, edited_kustomization(path, entry)
 
 
-def _naming_schema(path: str, text: str) -> str:
-    """Return a kustomization's text with an entry of the schema. Raises JobspecError if it has another one, or cannot be edited."""
+def edited_kustomization(path: str, change: Callable[[Mapping[str, Any]], Change | None]) -> Replacement:
+    """Return the text of a kustomization before and after a change of its data. Raises JobspecError if it cannot be edited."""
     from jobspec.documents.reader import read
 
-    documents, problems = read(text, file=path)
+    with open(path, "rb") as file:
+        before = file.read()
+    text = decode(before, path)
+    documents, problems = read(text, file=path) if isinstance(text, str) else ((), (text,))
     if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
         raise JobspecError(f"{path}: not a kustomization that can be edited")
-    named = documents[0].data.get("openapi")
-    if named == {"path": SCHEMA_FILE}:
-        return text
-    if named:
-        raise JobspecError(f"{path}: it has an `openapi` of its own; add the kinds by `jobspec schema kustomize --base FILE`")
-    new, made = with_remedies(text, [(0, [set_to(("openapi",), {"path": SCHEMA_FILE})])], file=path)
+    asked = change(documents[0].data)
+    if asked is None:
+        return Replacement(before, before)
+    new, made = with_remedies(before.decode(), [(0, [asked])], file=path)
     if not made:
-        raise JobspecError(f"{path}: cannot be edited; write `openapi: {{path: {SCHEMA_FILE}}}` into it")
-    return new
+        raise JobspecError(f"{path}: cannot be edited; set `{asked.path[0]}` to {json.dumps(asked.value)} by hand")
+    return Replacement(before, new.encode())
 
 
 def kustomization_of(folder: str) -> str:
@@ -91,7 +99,7 @@ def kustomization_of(folder: str) -> str:
     if os.path.basename(folder) in KUSTOMIZATIONS and os.path.isfile(folder):
         return folder
     for name in KUSTOMIZATIONS:
-        path = os.path.join(folder, name)
+        path = os.path.normpath(os.path.join(folder, name))
         if os.path.isfile(path):
             return path
     raise JobspecError(f"{folder}: no kustomization in this folder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -93,19 +94,28 @@ def states_of(change: RepositoryChange, cluster: Cluster, charts: Sequence[str] 
     with _exported(change) as root:
         here, there = _Side(change, cluster, change.top), _Side(change, cluster, root)
         edits = dict(_edits(change, root))
-        is_narrow = not _decides_on_all(change, root)
-        before, after = (side.state(charts, values, is_narrow=is_narrow) for side in (there, here))
+        decided = _decided_folders(change, root)
+        before, after = (side.state(charts, values, decided) for side in (there, here))
         yield States(before, after, edits)
 
 
-def _decides_on_all(change: RepositoryChange, root: str) -> bool:
-    """True if an edited file may decide how engines apply other files, so that all builds are compared."""
+def _decided_folders(change: RepositoryChange, root: str) -> set[str]:
+    """The folders, from the top, that edited files may have engines apply in another way, so that all in them is compared."""
+    found: set[str] = set()
     for folder in (root, change.top):
         for name in change.edited:
             content = _content(os.path.join(folder, name)) if name.endswith(MANIFEST_ENDINGS) else b""
             if any(word in content for word in (*ENGINES, b"argocd-cm")) and not kinds_in(content).isdisjoint(_DECIDING):
-                return True
-    return False
+                found |= {""} if b"argocd-cm" in content else set(map(_from_top, _PATH.findall(content.decode(errors="replace"))))
+    return found
+
+
+_PATH = re.compile(r"""\bpath["']?:\s*["']?([^\s"'},]+)""")
+
+
+def _from_top(path: str) -> str:
+    """A folder of an engine as a path from the top; empty for the top itself."""
+    return os.path.normpath(path.lstrip("/") or os.curdir).removeprefix(os.curdir)
 
 
 def _content(path: str) -> bytes:
@@ -129,11 +139,15 @@ def _edits(change: RepositoryChange, root: str) -> Iterator[tuple[str, EditedFil
         yield here, EditedFile(os.path.relpath(here), edited_lines(before, after), is_kustomization)
 
 
-class _Every:
-    """All paths."""
+class _Reached(Record):
+    """The real paths that a change reaches: edited files, and all files in some folders."""
 
-    def __contains__(self, _: object) -> bool:
-        return True
+    edited: Collection[str]
+    folders: tuple[str, ...]
+    """Each with a `/` at its end."""
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.edited or (bool(self.folders) and isinstance(path, str) and f"{path}/".startswith(self.folders))
 
 
 # Read one side.
@@ -151,10 +165,11 @@ class _Side(Record):
         """Whether it is the side at the ref."""
         return self.root != self.change.top
 
-    def state(self, charts: Sequence[str], values: Sequence[str], *, is_narrow: bool) -> State:
-        """Build and read the objects. If it *is_narrow*, only those that an edited file can reach."""
+    def state(self, charts: Sequence[str], values: Sequence[str], decided: Collection[str]) -> State:
+        """Build and read the objects that an edited file can reach, and those in *decided* folders."""
         edited = {os.path.join(self.root, each) for each in self.change.edited}
-        found = self._found(edited if is_narrow else _Every())
+        reached = _Reached(edited, tuple(os.path.join(self.root, each, "") for each in decided))
+        found = self._found(reached)
         found += self._charts(charts, values, edited)
         cluster = self.cluster.with_crds(crds_among(found))
         objects: list[AppliedObject] = []
@@ -163,7 +178,7 @@ class _Side(Record):
             build = each.in_build.build if each.in_build else None
             if self._is_compared(each, edited) and (why := self._why_unbuilt(each)):
                 unread[self._unit(each)] = why
-            is_reached = build or (self._is_applied(each) and (not is_narrow or os.path.realpath(each.path) in edited))
+            is_reached = build or (self._is_applied(each) and os.path.realpath(each.path) in reached)
             if is_reached and (isinstance(build, RenderedChart) or self._is_compared(each, edited)):
                 objects += self._objects_in(each, cluster)
         lookups = [document for each in found if self._is_applied(each) for document in self._lookups_in(each, cluster)]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.session.build_fixes import BuildFix
     from jobspec.session.project import Plan
 
 
@@ -48,34 +49,42 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
 
 
 def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth) -> bool:
-    """Give kustomizations the schema that keeps what their patches lose, or show that with `--diff`; whether any is shown.
+    """Write the files beside kustomizations that fix their builds, or show them with `--diff`; whether any is shown.
 
-    A kustomization that then cannot be built, or loses as much, is left as it was.
+    A kustomization that then cannot be built, or loses as much as before, is left as it was.
     """
-    from jobspec.session import build_fixes
-
-    def losing() -> tuple[dict[str, list[Diagnostic]], set[str]]:
-        files, _ = chosen_results(results_of(options, context, settings, depth), options, settings, depth)
-        broken = {
-            os.path.dirname(each.path) or os.curdir for each in files for one in each.diagnostics if one.rule == "broken-kustomization"
-        }
-        return build_fixes.needs_schema(files), broken
+    from jobspec.session.build_fixes import build_fixes, show_fixes, tell, undo, write_fixes
 
     if not any(os.path.basename(each.path) in KUSTOMIZATIONS for each in files_for(options, context, settings)):
         return False
-    found, _ = losing()
-    fixes = build_fixes.schema_fixes(found, context) if found else {}
-    if options.diff:
-        build_fixes.show_fixes(fixes.values())
-        return bool(fixes)
-    if fixes:
-        build_fixes.write_fixes(fixes.values())
-        left, broken = losing()
-        worse = {folder for folder in fixes if folder in left or folder in broken}
-        build_fixes.undo([fixes[folder] for folder in worse])
-        fixes = {folder: each for folder, each in fixes.items() if folder not in worse}
-    build_fixes.tell(found, fixes)
+
+    def judged() -> Sequence[FileResult]:
+        return chosen_results(results_of(options, context, settings, depth), options, settings, depth)[0]
+
+    done: list[BuildFix] = []
+    failed: list[BuildFix] = []
+    while fixes := [each for each in build_fixes(judged(), context) if not any(each.path == one.path for one in (*done, *failed))]:
+        if options.diff:
+            show_fixes(fixes)
+            return True
+        each = fixes[0]  # one after the other, since a kustomization may need several
+        write_fixes([each])
+        after = judged()
+        if any(_is_of(one, each) for file in after for one in file.diagnostics):
+            undo([each])
+            failed.append(each)
+        done.append(each)
+    tell(done, failed)
     return False
+
+
+def _is_of(found: Diagnostic, fix: BuildFix) -> bool:
+    """Whether a finding is one that a fix was to end, or says that the build of its kustomization fails."""
+    if found.rule == "broken-kustomization":
+        return found.mark.file == fix.kustomization and found.severity != "info"
+    return any((each.rule, str(each.mark), each.message) == (found.rule, str(found.mark), found.message) for each in fix.found) and (
+        not found.builds or (os.path.dirname(fix.kustomization) or os.curdir) in found.builds
+    )
 
 
 def context_for(options: Options, settings: ReportFilter | None) -> RunContext:

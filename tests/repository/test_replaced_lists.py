@@ -145,7 +145,7 @@ def test_what_a_fix_writes_brings_back_what_was_lost(tmp_path: Path) -> None:
     assert not (tmp_path / "overlays" / "dev" / "kustomize-schema.json").exists()
     done = run_here("validate", ".", "--fix", cwd=tmp_path)
     assert "list-replaced-by-patch" not in done.stdout
-    assert "overlays/dev: 1 problem fixed by overlays/dev/kustomize-schema.json\n" in done.stderr
+    assert "overlays/dev/kustomization.yaml: 1 problem fixed by overlays/dev/kustomize-schema.json\n" in done.stderr
     for name in ("dev", "prod"):
         assert (tmp_path / "overlays" / name / "kustomization.yaml").read_text().startswith("# ours\nresources: [../../base]\n")
         built = _built(tmp_path / "overlays" / name)
