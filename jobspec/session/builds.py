@@ -85,7 +85,7 @@ def in_builds(
         built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)))
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
-        layers = _layers(read)
+        layers = _layers(read) if about is None else {}
         for name, idle in gathered((*idle_entries(layers, shown), *unfollowed_names(layers, shown))).items():
             found |= {name: replace(found[name], notes=(*found[name].notes, *idle))} if name in found else {}
     patched = patched_by_flux(of_engines)

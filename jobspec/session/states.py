@@ -174,12 +174,13 @@ class _Side(Record):
         cluster = self.cluster.with_crds(crds_among(found))
         objects: list[AppliedObject] = []
         unread: dict[str, str] = {}
+        places = tuple(os.path.join(os.path.realpath(self._place(each)), "") for each in self.change.paths)
         for each in found:
             build = each.in_build.build if each.in_build else None
-            if self._is_compared(each, edited) and (why := self._why_unbuilt(each)):
+            if self._is_compared(each, edited, places) and (why := self._why_unbuilt(each)):
                 unread[self._unit(each)] = why
             is_reached = build or (self._is_applied(each) and os.path.realpath(each.path) in reached)
-            if is_reached and (isinstance(build, RenderedChart) or self._is_compared(each, edited)):
+            if is_reached and (isinstance(build, RenderedChart) or self._is_compared(each, edited, places)):
                 objects += self._objects_in(each, cluster)
         lookups = [document for each in found if self._is_applied(each) for document in self._lookups_in(each, cluster)]
         known = {id(each.document) for each in objects}
@@ -200,16 +201,11 @@ class _Side(Record):
         found = find([self.root], build=True, run=spread_if_many, about=about) if _has_manifests(self.root) else []
         return found if self.is_before else without_ignored(found, [self.root])
 
-    def _is_compared(self, found: Found, edited: Collection[str]) -> bool:
-        """True if a file or build is below the compared paths, or is built of an edited file there."""
-        real = os.path.realpath(found.path)
+    def _is_compared(self, found: Found, edited: Collection[str], places: tuple[str, ...]) -> bool:
+        """True if a file or build is below the compared places, or is built of an edited file there."""
         build = found.in_build.build if found.in_build else None
-        files = [real, *(each for each in build.reads if each in edited)] if build else [real]
-        return any(each == place or each.startswith(os.path.join(place, "")) for each in files for place in self._places)
-
-    @property
-    def _places(self) -> list[str]:
-        return [os.path.realpath(self._place(each)) for each in self.change.paths]
+        files = [os.path.realpath(found.path), *(each for each in build.reads if each in edited)] if build else [found.path]
+        return any(f"{each}/".startswith(places) for each in files)
 
     def _charts(self, charts: Sequence[str], values: Sequence[str], edited: Collection[str]) -> list[Found]:
         from jobspec.session.builds import rendered_charts
