@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,10 @@ from jobspec.session.git import git, git_files
 from jobspec.session.processes import spread_if_many
 from jobspec.session.reading import crds_among, parts_with, source_of
 from jobspec.world.world import Cluster
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.places import Children
 
 _FILES = (b"100644", b"100755")
 _LINK = b"120000"
@@ -257,6 +262,7 @@ class _Side(Record):
     def _placed(self, document: Document) -> Document:
         """The document with places as users name them: from the working folder, or in the ref, `main:base/job.yaml`."""
 
+        @functools.cache
         def name_of(file: str) -> str:
             real = os.path.realpath(file)
             if not self.is_before:
@@ -272,13 +278,14 @@ def _renamed(marks: Marks, name_of: Callable[[str], str]) -> Marks:
     def moved(mark: Mark) -> Mark:
         return Mark(name_of(mark.file), mark.line, mark.column, mark.end_line, mark.end_column, mark.layer)
 
+    def inside() -> Children:
+        children = marks.children
+        if isinstance(children, dict):
+            return {name: _renamed(each, name_of) for name, each in children.items()}
+        return [_renamed(each, name_of) for each in children or ()]
+
     key = moved(marks.key) if marks.key else None
-    children = marks.children
-    if children is None:
-        return Marks(moved(marks.mark), key)
-    if isinstance(children, dict):
-        return Marks(moved(marks.mark), key, {name: _renamed(each, name_of) for name, each in children.items()})
-    return Marks(moved(marks.mark), key, [_renamed(each, name_of) for each in children])
+    return Marks(moved(marks.mark), key) if marks.is_scalar else Marks(moved(marks.mark), key, make=inside)
 
 
 def _is_object(document: Document) -> bool:
