@@ -12,6 +12,7 @@ DOORS: tuple[str, ...] = (
     "in_build",
     "kustomizations",
     "layers",
+    "origins",
     "placeholders",
     "recreation",
     "roles",

@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "applied",
     "builds",
+    "built_blame",
     "changes",
     "chosen_rules",
     "comparing",
