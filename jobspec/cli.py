@@ -10,7 +10,7 @@ import sys
 from jobspec import __version__
 from jobspec.commands import COMMANDS, module_of
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.session.options import Options, parser_for, read
+from jobspec.session.options import Options, of_environment, parser_for, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,16 +94,25 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     if command not in COMMANDS:
         _tell_commands(arguments)
     line = module_of(command)
-    if hasattr(line, "options") and (options := read(arguments[1:], line.options())):
-        return line.run, options
+    rest = list(arguments[1:])
+    if hasattr(line, "options"):
+        known = line.options()
+        names = {each.names[0][2:]: each.repeatable for each in known}
+        formats = next((each.choices for each in known if each.names[0] == "--output"), ())
+        if options := read([*of_environment(rest, names, formats, os.environ), *rest], known):
+            return line.run, options
     parser = parser_for(f"jobspec {command}", COMMANDS[command])
     line.add_arguments(parser)
-    given, of_program = arguments[1:], {}
-    if command == "capture" and "--" in given:
-        end = given.index("--")
-        given, of_program = given[:end], {"arguments": given[end + 1 :]}
-    mixed = command != "schema" and "--" not in given  # argparse cannot mix paths and options beside these
-    return line.run, Options(**{**vars((parser.parse_intermixed_args if mixed else parser.parse_args)(given)), **of_program})
+    by_name = {name[2:]: each for each in parser._actions for name in each.option_strings if name[:2] == "--"}
+    names = {name: isinstance(each.default, list) for name, each in by_name.items()}
+    formats = list(by_name["output"].choices or ()) if "output" in by_name else ()
+    of_program: dict[str, object] = {}
+    if command == "capture" and "--" in rest:
+        end = rest.index("--")
+        rest, of_program = rest[:end], {"arguments": rest[end + 1 :]}
+    mixed = command != "schema" and "--" not in rest  # argparse cannot mix paths and options beside these
+    found = (parser.parse_intermixed_args if mixed else parser.parse_args)([*of_environment(rest, names, formats, os.environ), *rest])
+    return line.run, Options(**{**vars(found), **of_program})
 
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:

@@ -41,8 +41,17 @@ ADMISSION = (
 WARNINGS = frozenset(
     (
         *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "earlier-release", "encrypted-manifest", "fixed-name"),
-        *("hashed-name", "image-not-reached", "number-as-text", "selects-nothing"),
-        *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
+        *("hashed-name", "image-not-reached", "labels-not-on-pods", "number-as-text", "renamed-reference", "selects-nothing"),
+        *(
+            "later-release",
+            "list-replaced",
+            "list-replaced-by-patch",
+            "offline-webhooks",
+            "pod-waits",
+            "pods-change",
+            "policy-type",
+            "ranks-missing",
+        ),
         *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
         *(
             "stale-baseline",

@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "applied",
     "builds",
+    "built_blame",
     "capturing",
     "changes",
     "chosen_rules",
@@ -26,6 +27,7 @@ DOORS: tuple[str, ...] = (
     "installation",
     "judging",
     "krm_config",
+    "kustomize_schema",
     "local_pods",
     "migrating",
     "options",

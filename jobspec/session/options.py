@@ -16,7 +16,7 @@ from jobspec.session.disk import DISK
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
     from jobspec.journey.steps import Source
@@ -267,6 +267,37 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
     if not paths or sum(option.exclusive and values[option.dest] is not None for option in options) > 1:
         return None
     return Options(paths=paths, **values)
+
+
+#: The options that the environment may give: `JOBSPEC_TARGET` is `--target`. They say what holds for all runs, as in an image for CI.
+OF_ENVIRONMENT = (
+    *("baseline", "cluster", "context", "crd", "fail-on", "ignore", "output", "prices", "queues"),
+    *("schema-location", "select", "set-env", "target"),
+)
+
+
+def variable_of(name: str) -> str:
+    """Return the name of the variable for an option: `JOBSPEC_FAIL_ON` for `fail-on`."""
+    return f"JOBSPEC_{name.upper().replace('-', '_')}"
+
+
+def of_environment(
+    arguments: Sequence[str], repeatable: Mapping[str, bool], formats: Container[str], environment: Mapping[str, str]
+) -> list[str]:
+    """Return the arguments that variables of the environment stand for. An option that is given on the command line counts alone.
+
+    *repeatable*: the long names of a command's options, without dashes, and whether each may be repeated, for which blanks separate
+    values. *formats*: those of the command's report; another one in the variable is for other commands.
+    """
+    given = {each.partition("=")[0] for each in arguments[: arguments.index("--") if "--" in arguments else None] if each[:1] == "-"}
+    given |= {"--output"} if any(each[:2] == "-o" for each in given) else set()
+    found: list[str] = []
+    for name in OF_ENVIRONMENT:
+        value = environment.get(variable_of(name), "").strip()
+        if name in repeatable and value and f"--{name}" not in given:
+            values = value.split() if repeatable[name] else [value]
+            found += [f"--{name}={each}" for each in values if name != "output" or each in formats]
+    return found
 
 
 _FEW = 4  # choices

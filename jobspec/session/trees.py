@@ -255,7 +255,7 @@ class FilesAtRef:
         self._repository = os.path.dirname(project) or os.curdir
         self.ref = ref
         inside = _prefix(self._repository)
-        self.commit = _commit(self._repository, ref)
+        self.commit = commit_of(self._repository, ref)
         self._folder = inside.rstrip("/")
         self.found: list[Found] = []
         """The other files that were read, for reports."""
@@ -327,7 +327,7 @@ def _prefix(folder: str) -> str:
     return os.fsdecode(git(folder, "rev-parse", "--show-prefix", why=f"cannot find the repository of {where}").removesuffix(b"\n"))
 
 
-def _commit(folder: str, ref: str) -> str:
+def commit_of(folder: str, ref: str) -> str:
     """The commit that a ref names. Raises JobspecError where it names none."""
     try:
         found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=f"`{ref}` names no commit")

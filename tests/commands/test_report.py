@@ -197,7 +197,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     assert "No comparison with HEAD: HEAD:base/job.yaml:" in _page(tmp_path, "HEAD").one("section", id="changes").text
     for arguments, why in (
         (("nowhere",), "nowhere: no such file or folder; `nowhere` names no commit"),
-        (("HEAD", "base"), "HEAD: no such file or folder, and no commit can be compared with"),
+        (("mian", "base"), "mian: no such file or folder; `mian` names no commit"),
         (("no.yaml", "HEAD"), "no.yaml: no such file or folder\nHEAD: no such file or folder"),
     ):
         done = run_here("report", *arguments, cwd=tmp_path)
