@@ -24,7 +24,8 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     ignored = sum(each.ignored for each in files)
     found = [diagnostic.rule for each in files for diagnostic in each.diagnostics]
     unknown = {name: found.count(rule) for name, rule in _NOT_KNOWN.items()}
-    further = {"objectAlone": alone, "ignored": ignored} | unknown
+    templates = sum(each.by_template for each in documents)
+    further = {"objectAlone": alone, "podsByTemplate": templates, "ignored": ignored} | unknown
     return counts | {name: number for name, number in further.items() if number}
 
 
@@ -42,7 +43,9 @@ OBJECTS_ALONE = {
 
 def _is_object_alone(row: DocumentResult) -> bool:
     """Whether a job was judged, and no rule has looked at its pods."""
-    return row.status in ("valid", "partly") and row.kind in OBJECTS_ALONE.get(row.api_version.partition("/")[0], ())
+    return (
+        row.status in ("valid", "partly") and not row.by_template and row.kind in OBJECTS_ALONE.get(row.api_version.partition("/")[0], ())
+    )
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
@@ -64,6 +67,8 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [f"{lost} accepted but will not run"] if lost else []
     alone = counts.get("objectAlone", 0)
     parts += [f"{alone} judged as {'an object' if alone == 1 else 'objects'} alone"] if alone else []
+    templates = counts.get("podsByTemplate", 0)
+    parts += [f"pods of {counted(templates, 'object')} seen by template alone"] if templates else []
     found = [diagnostic for each in files for diagnostic in each.diagnostics]
     parts += [severity_counts(found)] if found else []
     unknown = counts.get("policiesNotEvaluated", 0)

@@ -24,6 +24,7 @@ DOORS: tuple[str, ...] = (
     "sibling_kinds",
     "strategic_merge",
     "structural",
+    "structures",
     "verdict",
     "workloads.jobs",
     "workloads.selectors",

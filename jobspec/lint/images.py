@@ -173,10 +173,10 @@ def _tag(image: str) -> str:
 
 
 IMAGE_RULES = (
-    Rule(unpinned_image, "warning"),
-    Rule(invalid_image, "warning"),
+    Rule(unpinned_image, "warning", sees="any pods"),
+    Rule(invalid_image, "warning", sees="any pods"),
     Rule(unfilled_placeholder, "info", sees="document"),
-    Rule(image_without_digest, "info", by_default=False),
-    Rule(needless_pull, "info", reads=["@sha256:"]),
-    Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
+    Rule(image_without_digest, "info", sees="any pods", by_default=False),
+    Rule(needless_pull, "info", sees="any pods", reads=["@sha256:"]),
+    Rule(cpu_image_with_gpus, "warning", sees="any pods", reads=["gpu"]),
 )

@@ -15,8 +15,9 @@ from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
+from jobspec.operators.templates import expanded_templates
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed
+from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_known_controller, is_workload, may_have_templates, released, resumed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class LintedDocument:
 
 
 class LintedJob(LintedDocument):
-    """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
+    """A job and its pods, or a runtime and the pods of a job that says nothing but its name, or an object and the pods of its templates."""
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
@@ -130,6 +131,21 @@ class LintedJob(LintedDocument):
         return self.given.group_kind in CONTAINERS or bool(self.training)
 
     @property
+    def called(self) -> str:
+        """What messages call it: the job, or by its kind what is no job."""
+        return "the job" if self.is_job or self.given.group_kind in kinds.RUNTIMES else f"the {self.given.kind}"
+
+    @property
+    def may_get_variables(self) -> bool:
+        """Whether something that is not known may add variables to its pods: the operator of its kind."""
+        return not (self.is_job or self.given.group_kind in kinds.RUNTIMES or is_known_controller(self.given.group_kind))
+
+    @property
+    def serves_nodes(self) -> bool:
+        """Whether its pods work for the nodes that they run on, as those of a DaemonSet do."""
+        return self.given.group_kind == kinds.DAEMON_SET
+
+    @property
     def policy(self) -> tuple[str, ...]:
         """The path of the mapping that says when the job is suspended, and how long it may take."""
         return JOBS[self.given.group_kind].policy
@@ -167,12 +183,14 @@ class LintedJob(LintedDocument):
 
 
 def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
-    """What a job or runtime is to rules: by its kind, and as a JobSet if it is one or makes one."""
+    """What a job, a runtime or another object with pods is to rules: by its kind, and as a JobSet if it is one or makes one."""
     if given.group_kind in kinds.RUNTIMES:
-        found: tuple[Sees, ...] = ("pods", "runtime's pods")
+        found: tuple[Sees, ...] = ("pods", "any pods", "runtime's pods")
+    elif given.group_kind not in JOBS:
+        return ("any pods", "any pods in a namespace")
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
-        found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
+        found = ("pods", "any pods", "any pods in a namespace", "job", "queued", *own.get(given.group_kind, ()))
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 
@@ -205,6 +223,16 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
     return LintedJob(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+
+
+def linted_templates(given: Document, documents: Documents) -> LintedJob | None:
+    """An object of a kind that no room knows as rules look at the pods of its templates; None if it has none."""
+    if not may_have_templates(given):
+        return None
+    templates = documents.cluster.templates_in(given)
+    if not templates:
+        return None
+    return LintedJob(given, documents, expanded_templates(given, templates, documents.target), None, ())
 
 
 def _keys_and_texts(*values: Any) -> str:

@@ -192,13 +192,13 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
 
     Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may run on another
     node. Namespaces of the Pod Security levels baseline and restricted refuse such pods. Devices and the like, below /dev, /sys and /proc,
-    are left in peace.
+    are left in peace, and so are DaemonSets, which serve nodes.
     Instead: a claim; for a cache that may be lost, an `emptyDir`.
     Before: volumes: [{name: data, hostPath: {path: /data}}]
     After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
     Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
     """
-    for role in job.roles:
+    for role in job.roles if not job.serves_nodes else ():
         for volume in volumes_of(role):
             path = volume.get("hostPath", "path")
             if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
@@ -228,8 +228,8 @@ def _shared_claims(job: LintedJob) -> Iterator[tuple[Document, MarkedTree, int, 
     found = gathered((name, (volume, role, _only_reads(job, role, volume))) for name, volume, role in named if name)
     for name, uses in found.items():
         claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name)
-        later = [role.count for _, role, _ in uses if role.starts_later]
-        pods = max(sum(role.count for _, role, _ in uses if not role.starts_later), *later, 0)
+        alone = [role.count for _, role, _ in uses if role.starts_later or role.may_be_apart]
+        pods = max(sum(role.count for _, role, _ in uses if not (role.starts_later or role.may_be_apart)), *alone, 0)
         for volume, _, read_only in uses if claim else ():
             assert claim
             yield claim, volume, pods, read_only
@@ -248,13 +248,13 @@ def _modes(claim: Document) -> set[str]:
 
 
 RULES = (
-    Rule(small_shared_memory, "warning", reads=["gpu", "workers"]),
-    Rule(unlimited_memory_volume, "warning", reads=["emptyDir", "flux"]),
-    Rule(memory_volume_over_limit, "warning", reads=["sizeLimit"]),
-    Rule(tiny_memory, "warning", reads=["memory"]),
-    Rule(unsized_container, "info", by_default=False),
-    Rule(claim_of_one_node, "warning", sees="job", reads=["claim"]),
-    Rule(claim_of_one_pod, "error", sees="job", reads=["claim"]),
-    Rule(read_only_claim, "warning", sees="job", reads=["claim"]),
-    Rule(host_path, "warning", reads=["hostPath"]),
+    Rule(small_shared_memory, "warning", sees="any pods", reads=["gpu", "workers"]),
+    Rule(unlimited_memory_volume, "warning", sees="any pods", reads=["emptyDir", "flux"]),
+    Rule(memory_volume_over_limit, "warning", sees="any pods", reads=["sizeLimit"]),
+    Rule(tiny_memory, "warning", sees="any pods", reads=["memory"]),
+    Rule(unsized_container, "info", sees="any pods", by_default=False),
+    Rule(claim_of_one_node, "warning", sees="any pods in a namespace", reads=["claim"]),
+    Rule(claim_of_one_pod, "error", sees="any pods in a namespace", reads=["claim"]),
+    Rule(read_only_claim, "warning", sees="any pods in a namespace", reads=["claim"]),
+    Rule(host_path, "warning", sees="any pods", reads=["hostPath"]),
 )

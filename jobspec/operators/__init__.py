@@ -24,6 +24,7 @@ DOORS: tuple[str, ...] = (
     "life",
     "made",
     "policies",
+    "templates",
     "trainer.frameworks",
     "trainer.objects",
     "trainer.pod_sets",

@@ -191,6 +191,33 @@ def is_workload(document: Document | DocumentResult) -> bool:
     return kinds.group_kind(document.api_version, document.kind) in JOBS and kinds.find(document.api_version, document.kind) is not None
 
 
+#: The groups of kinds that hold patterns and values of objects, or what installs other objects.
+_OF_PATTERNS = (
+    "constraints.gatekeeper.sh",
+    "helm.toolkit.fluxcd.io",
+    "jobspec.dev",
+    "kyverno.io",
+    "policies.kyverno.io",
+    "templates.gatekeeper.sh",
+)
+
+
+def may_have_templates(document: Document) -> bool:
+    """True if a document may have pod templates, and no room of an operator knows its pods."""
+    kind = document.group_kind
+    if kind in kinds.POD_TEMPLATES or kind == kinds.POD:
+        return kind not in JOBS
+    known = kinds.of_name(kind)
+    if not kind[1] or (known and (known.is_builtin or known.component == "jobspec")):
+        return False
+    return kind not in JOBS and kind not in kinds.RUNTIMES and kind[0] not in _OF_PATTERNS and isinstance(document.data, dict)
+
+
+def is_known_controller(kind: GroupKind) -> bool:
+    """True if the pods of a kind are known from its template: it is a Pod, or a workload of Kubernetes itself."""
+    return kind == kinds.POD or kind in kinds.POD_TEMPLATES
+
+
 def takes_overlays(document: Document | DocumentResult) -> bool:
     """Whether overlays can be applied to the document."""
     return (document.api_version, document.kind) in KINDS

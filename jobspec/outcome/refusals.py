@@ -15,7 +15,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import JOB_INDEX, queued_object
+from jobspec.operators.workloads import JOB_INDEX, JOBS, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,12 +51,13 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
         if role.together:
             together.append((review.pod, role.count))
         elif role.count:
-            alone.append([(review.pod, 1)])
+            alone.append([(review.pod, role.count if role.may_be_apart else 1)])
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _findings_by_line("pods-refused", "pods refused", refused, role)
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
+    whose = "the job's pods" if job.job.group_kind in JOBS else f"the pods of the {job.job.kind}"
     for pods in (together, *alone):
-        for problem in job_quota_problems(pods, namespace, policies):
+        for problem in job_quota_problems(pods, namespace, policies, whose):
             yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
     yield from _too_many_objects(job, policies)
 
