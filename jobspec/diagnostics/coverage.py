@@ -43,9 +43,12 @@ OBJECTS_ALONE = {
 
 def _is_object_alone(row: DocumentResult) -> bool:
     """Whether a job was judged, and no rule has looked at its pods."""
-    return (
-        row.status in ("valid", "partly") and not row.by_template and row.kind in OBJECTS_ALONE.get(row.api_version.partition("/")[0], ())
-    )
+    return row.status in ("valid", "partly") and not row.by_template and is_job_of_others(row.api_version, row.kind)
+
+
+def is_job_of_others(api_version: str, kind: str) -> bool:
+    """True if jobs are of a kind whose pods jobspec does not know."""
+    return kind in OBJECTS_ALONE.get(api_version.partition("/")[0], ())
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:

@@ -37,6 +37,7 @@ DOORS: tuple[str, ...] = (
     "training_operator.job",
     "training_operator.objects",
     "training_operator.webhook",
+    "training_roles",
     "webhooks",
     "workloads",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.apis import kinds
 from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.record import Record
-from jobspec.documents.marked_tree import MarkedTree, marked, set_by
+from jobspec.documents.marked_tree import MarkedTree, marked, set_by, tree_at
 from jobspec.go.values import structs
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole
@@ -87,31 +87,19 @@ def expanded_templates(document: Document, templates: Sequence[PodTemplate], tar
 def _role(document: Document, template: PodTemplate, tree: MarkedTree) -> ExpandedRole:
     """The pods of a template as rules look at those of a role."""
     by = Mark(f"the operator of {document.kind}")
-    own = _at(tree, template.metadata) if template.metadata else None
+    own = tree_at(tree, template.metadata) if template.metadata else None
     fields = own.value if own and isinstance(own.value, dict) else {}
     metadata = {name: fields[name] for name in ("labels", "annotations") if name in fields and isinstance(fields[name].value, dict)}
-    name = _at(tree, ("metadata", "name")) or set_by(by, document.name)
+    name = tree_at(tree, ("metadata", "name")) or set_by(by, document.name)
     made = {"name": name if document.group_kind == kinds.POD else name.with_value(f"{name.value}-{RANDOM}")}
     namespace = {"namespace": document.namespace} if document.namespace else {}
-    spec = _at(tree, template.path)
+    spec = tree_at(tree, template.path)
     assert spec
     pod = set_by(by, {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **made, **namespace}, "spec": spec})
     is_job = document.kind.endswith("Job")
     training = training_container_of_template(pod, is_job=is_job)
     pods = [ExpandedPod(pod, str(made["name"].value), template.name, "", {})]
     return ExpandedRole(template.name, pods, training, template.count, together=False, may_be_apart=True)
-
-
-def _at(tree: MarkedTree, path: Path) -> MarkedTree | None:
-    """The tree at a path of keys and indices; None if there is none."""
-    here: MarkedTree | None = tree
-    for step in path:
-        inside = here.value if here else None
-        if isinstance(step, int):
-            here = inside[step] if isinstance(inside, list) and step < len(inside) else None
-        else:
-            here = inside.get(step) if isinstance(inside, dict) else None
-    return here
 
 
 # By settings.

@@ -53,11 +53,15 @@ class TrainingRole(Record):
     path: Path
     """The path of the pod template in the manifest; empty where the template is in a runtime."""
     container: str
-    """The name of the container that the operator requires."""
+    """The name of the container that the operator requires, or else of the one that trains."""
+    also: tuple[str, ...] = ()
+    """Other names of the role: `master`, `worker` or both."""
+    count: int = 1
+    """The number of its pods, where each of them is master and worker."""
 
     def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
-        return not wanted or self.name in wanted or not self.path
+        return not wanted or self.name in wanted or not self.path or any(each in wanted for each in self.also)
 
 
 class Workload:
@@ -141,6 +145,10 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 }
 
 
+#: (apiVersion, kind) of all kinds that overlays can be applied to.
+OVERLAID_KINDS = (*KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+
+
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
     where = _ROLES.get(document.group_kind) or _roles_of_sibling(document.group_kind)
@@ -218,8 +226,13 @@ def is_known_controller(kind: GroupKind) -> bool:
     return kind == kinds.POD or kind in kinds.POD_TEMPLATES
 
 
+def may_take_overlays(document: Document | DocumentResult) -> bool:
+    """Whether overlays can be applied to a document of its kind."""
+    return (document.api_version, document.kind) in OVERLAID_KINDS
+
+
 def takes_overlays(document: Document | DocumentResult) -> bool:
-    """Whether overlays can be applied to the document."""
+    """Whether overlays are applied to the document whatever else is there: it is of a kind for training."""
     return (document.api_version, document.kind) in KINDS
 
 
