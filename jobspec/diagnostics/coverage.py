@@ -96,7 +96,7 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
     rows = [row for each in files for row in each.documents]
     known = [row.reason for row in rows if row.reason and row.status == "skipped"]
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
-    parts = [f"{each}: not rendered, use --helm" if _CHART in each else each for each in parts]
+    parts = [f"{each}: not rendered, use --helm CHART" if _CHART in each else each for each in parts]
     others = sum(row.status == "skipped" and not row.reason and not (row.kind and row.api_version) for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
     by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])

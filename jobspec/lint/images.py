@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _LONGEST_TAG = 128
 _OF_PROGRAMS = "${_"
 """What placeholders begin with that programs fill in; a person fills in `<name>`."""
+_OF_KO = "ko://"
+"""What the import path of a Go program begins with that `ko` builds, and replaces by its image."""
 
 
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
@@ -143,7 +145,7 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     for container in job.containers:
         image = container.image
         is_valid = image is not None and _is_image(image.value)
-        if image and image.value and (is_valid or not _placeholder_in(image.value)):
+        if image and image.value and (is_valid or not (image.value.startswith(_OF_KO) or _placeholder_in(image.value))):
             yield image, container, is_valid
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 
+#: The name of the kinds of which each node has a pod, in whatever group.
+_OF_NODES = "DaemonSet"
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
 
@@ -143,7 +145,7 @@ class LintedJob(LintedDocument):
     @property
     def serves_nodes(self) -> bool:
         """Whether its pods work for the nodes that they run on, as those of a DaemonSet do."""
-        return self.given.group_kind == kinds.DAEMON_SET
+        return self.given.kind == _OF_NODES
 
     @property
     def policy(self) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from jobspec.apis import kinds
 from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.record import Record
-from jobspec.documents.marked_tree import MarkedTree, marked, set_by, tree_at
-from jobspec.go.values import structs
+from jobspec.documents.marked_tree import MarkedTree, items, marked, set_by, text, tree_at, with_fields
+from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole
 from jobspec.operators.made import RANDOM
@@ -93,13 +93,21 @@ def _role(document: Document, template: PodTemplate, tree: MarkedTree) -> Expand
     name = tree_at(tree, ("metadata", "name")) or set_by(by, document.name)
     made = {"name": name if document.group_kind == kinds.POD else name.with_value(f"{name.value}-{RANDOM}")}
     namespace = {"namespace": document.namespace} if document.namespace else {}
-    spec = tree_at(tree, template.path)
-    assert spec
+    spec = _without_claimed(tree_at(tree, template.path), document)
     pod = set_by(by, {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **made, **namespace}, "spec": spec})
     is_job = document.kind.endswith("Job")
     training = training_container_of_template(pod, is_job=is_job)
     pods = [ExpandedPod(pod, str(made["name"].value), template.name, "", {})]
     return ExpandedRole(template.name, pods, training, template.count, together=False, may_be_apart=True)
+
+
+def _without_claimed(spec: MarkedTree | None, document: Document) -> MarkedTree:
+    """The spec of a pod without the volumes that the controller replaces by claims of its own, as that of a StatefulSet does."""
+    assert spec
+    claimed = {str(mapping(each, "metadata").get("name")) for each in structs(document.data, "spec", "volumeClaimTemplates")}
+    volumes = items(spec.get("volumes"))
+    kept = [each for each in volumes if text(each, "name") not in claimed]
+    return spec if len(kept) == len(volumes) else with_fields(spec, {"volumes": spec.value["volumes"].with_value(kept)})
 
 
 # By settings.

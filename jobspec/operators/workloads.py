@@ -201,12 +201,8 @@ def is_workload(document: Document | DocumentResult) -> bool:
 
 #: The groups of kinds that hold patterns and values of objects, or what installs other objects.
 _OF_PATTERNS = (
-    "constraints.gatekeeper.sh",
-    "helm.toolkit.fluxcd.io",
-    "jobspec.dev",
-    "kyverno.io",
-    "policies.kyverno.io",
-    "templates.gatekeeper.sh",
+    *("constraints.gatekeeper.sh", "templates.gatekeeper.sh", "kyverno.io", "policies.kyverno.io"),
+    *("helm.toolkit.fluxcd.io", "operators.coreos.com", "jobspec.dev"),
 )
 
 
