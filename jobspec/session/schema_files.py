@@ -92,4 +92,5 @@ def crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
                 raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
             found, _ = read_crds([os.path.join(clone, place)], choose([]))
-            yield from ((project, release, each.data) for each in sorted(found, key=lambda crd: crd.name))
+            whole = [each for each in found if each.data["spec"].get("group")]  # no patches of CRDs
+            yield from ((project, release, each.data) for each in sorted(whole, key=lambda crd: crd.name))
