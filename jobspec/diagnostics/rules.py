@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "any pods",
         "any pods in a namespace",
         "job",
+        "MPIJob",
         "PyTorchJob",
         "TrainJob",
         "JobSet",

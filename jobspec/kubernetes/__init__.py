@@ -21,7 +21,6 @@ DOORS: tuple[str, ...] = (
     "pods.resources",
     "policy_kinds",
     "problems",
-    "sibling_kinds",
     "strategic_merge",
     "structural",
     "structures",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jobspec.kubernetes import sibling_kinds
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -26,7 +25,5 @@ def structure_of(document: Document, target: Target, custom_kinds: CustomKinds |
         return getattr(found, "shape", None)
     if shape := shapes.load(document.api_version, document.kind, target):
         return shape
-    if sibling_kinds.find(document):
-        return sibling_kinds.shape_of(document, target)
     common = common_kinds.find(document, target)
     return common.shape if common else None

@@ -23,6 +23,7 @@ DOORS: tuple[str, ...] = (
     "kueue.world",
     "life",
     "made",
+    "mpi_operator",
     "policies",
     "templates",
     "trainer.frameworks",

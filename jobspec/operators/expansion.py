@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import POD_TEMPLATES, GroupKind
+from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -38,10 +38,10 @@ def expand(
     first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
     """
-    if job.group_kind not in MAKERS:
+    if (job.api_version, job.kind) not in MAKERS:
         raise JobspecError(f"{job.file}: jobspec does not know the pods of a {job.kind}")
     how = ExpansionOptions(context, gang_scheduler, first_and_last_only, skip_server_checks)
-    return MAKERS[job.group_kind].expand(job, target, how)
+    return MAKERS[job.api_version, job.kind].expand(job, target, how)
 
 
 class ExpansionOptions(Record):
@@ -101,6 +101,12 @@ def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Ex
     return expand_cron_job(job, target, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_mpijob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.mpi_operator.objects import expand_mpijob
+
+    return expand_mpijob(job, target, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -110,12 +116,14 @@ class Maker(Record):
     expand: Callable[[Document, Target, ExpansionOptions], Expansion]
 
 
-MAKERS: Mapping[GroupKind, Maker] = {
-    kinds.PYTORCHJOB: Maker("training-operator", "training-operator", _expand_pytorchjob),
-    kinds.TRAINJOB: Maker("trainer", "trainer", _expand_trainjob),
-    kinds.JOBSET: Maker("jobset", "jobset", _expand_jobset),
-    kinds.JOB: Maker("kube-controller-manager", "kubernetes", _expand_job),
-    kinds.CRON_JOB: Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+#: (apiVersion, kind) -> what makes the pods of its jobs.
+MAKERS: Mapping[tuple[str, str], Maker] = {
+    ("kubeflow.org/v1", "PyTorchJob"): Maker("training-operator", "training-operator", _expand_pytorchjob),
+    ("kubeflow.org/v2beta1", "MPIJob"): Maker("mpi-operator", "mpi-operator", _expand_mpijob),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
+    ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
+    ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
 }
 
 
@@ -189,7 +197,7 @@ class ExpandedJob:
         self.objects = objects
         """Whole objects, in the order in which they come."""
         self.target = target
-        maker = MAKERS.get(job.group_kind)
+        maker = MAKERS.get((job.api_version, job.kind))
         self.operator = f"{maker.operator} {target[maker.component]}" if maker else ""
         """Name and release, such as `training-operator 1.9.4`; empty for a kind that no room knows."""
         self.counts = counts
@@ -203,10 +211,11 @@ class ExpandedJob:
 
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it; empty if it is not known."""
-        if self.job.group_kind not in MAKERS:
+        maker = MAKERS.get((self.job.api_version, self.job.kind))
+        if maker is None:
             return _ACCOUNTS.get(self.job.kind, "") if self.job.group_kind in POD_TEMPLATES else ""
-        kind, operator = made.value["kind"].value, MAKERS[self.job.group_kind].operator
-        if kind == "Pod" and operator != "training-operator":
+        kind, operator = made.value["kind"].value, maker.operator
+        if kind == "Pod" and _controller_of(made) == "Job":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
 
@@ -228,7 +237,7 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role or self.job.name or "pods"
+        return role.capitalize() if self.job.group_kind in (kinds.MPIJOB, kinds.PYTORCHJOB) else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -253,10 +262,16 @@ class ExpandedJob:
         return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
 
 
+def _controller_of(made: MarkedTree) -> str:
+    """The kind of the object that controls a created one."""
+    return next((text(each, "kind") for each in items(made.get("metadata", "ownerReferences"))), "")
+
+
 _ACCOUNTS = {
     "training-operator": "system:serviceaccount:kubeflow:training-operator",
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
+    "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
     "Job": "system:serviceaccount:kube-system:job-controller",
     "Deployment": "system:serviceaccount:kube-system:replicaset-controller",
@@ -270,7 +285,7 @@ _ACCOUNTS = {
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role")
 
 
 class ExpandedPod(Record):
@@ -279,7 +294,7 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob in small letters, or the name of the replicated job; empty for a Job, which has one role."""
+    """The replica type of a PyTorchJob or MPIJob in small letters, or the name of the replicated job; empty for a Job, of one role."""
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]

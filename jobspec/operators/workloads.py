@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Role(Record):
-    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+    """The pods of one role: of a replica type of a PyTorchJob or MPIJob, or of a replicated job of a JobSet or a runtime."""
 
     name: str
     """The key of the replica type, or the name of the replicated job."""
@@ -122,11 +122,15 @@ class JobFields(Record):
 #: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
 JOBS: dict[GroupKind, JobFields] = {
     kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
+    kinds.MPIJOB: JobFields(("spec", "runPolicy")),
     kinds.TRAINJOB: JobFields(),
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
 }
+
+#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, whose pods jobspec does not know.
+_OTHER_OPERATORS = (("kubeflow.org/v1", "MPIJob"),)
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
@@ -165,7 +169,7 @@ def _roles_of_sibling(kind: GroupKind) -> tuple[Path, Path] | None:
     """Return as `_ROLES` where a kind beside PyTorchJob, such as TFJob, has its roles; None for another kind."""
     if kind[0] != kinds.PYTORCHJOB[0]:
         return None
-    from jobspec.kubernetes.sibling_kinds import SIBLINGS
+    from jobspec.apis.sibling_kinds import SIBLINGS
 
     sibling = SIBLINGS.get(kind[1])
     return (("spec", sibling.replicas), ("template",)) if sibling else None
@@ -196,7 +200,13 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
-    return kinds.group_kind(document.api_version, document.kind) in JOBS and kinds.find(document.api_version, document.kind) is not None
+    known = kinds.find(document.api_version, document.kind)
+    return known is not None and (known.group, known.name) in JOBS and not is_of_other_operator(document)
+
+
+def is_of_other_operator(document: Document | DocumentResult) -> bool:
+    """Whether another operator has this version of the kind than its other versions: MPIJob of v1 is training-operator's."""
+    return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
 #: The groups of kinds that hold patterns and values of objects, or what installs other objects.
@@ -214,7 +224,7 @@ def may_have_templates(document: Document) -> bool:
     known = kinds.of_name(kind)
     if not kind[1] or (known and (known.is_builtin or known.component == "jobspec")):
         return False
-    return kind not in JOBS and kind not in kinds.RUNTIMES and kind[0] not in _OF_PATTERNS and isinstance(document.data, dict)
+    return not is_workload(document) and kind not in kinds.RUNTIMES and kind[0] not in _OF_PATTERNS and isinstance(document.data, dict)
 
 
 def is_known_controller(kind: GroupKind) -> bool:

@@ -25,6 +25,7 @@ PLURALS = {
     "TrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainingruntimes",
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
+    "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
 }
 #: Kinds that every server has, in which templates of pods are, and Services.
 PODS = "/api/v1/namespaces/{}/pods"
@@ -184,6 +185,7 @@ CONTROL_PLANE = "JOBSPEC_TEST_KUBECONFIG"
 OPERATORS = "JOBSPEC_TEST_OPERATORS_KUBECONFIG"
 NEWEST_OPERATORS = "JOBSPEC_TEST_NEWEST_OPERATORS_KUBECONFIG"
 KUEUE = "JOBSPEC_TEST_KUEUE_KUBECONFIG"
+JOBS = "JOBSPEC_TEST_JOBS_KUBECONFIG"
 #: Both servers with operators, for tests that are to hold on each.
 WITH_OPERATORS = (OPERATORS, NEWEST_OPERATORS)
 OLD_RELEASES = "training-operator=1.8.1 trainer=2.0.0 jobset=0.8.2"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.apis.releases import Target, is_at_least
+from jobspec.apis.sibling_kinds import SiblingKind, find
 from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.problems import rename, set_to
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.kubernetes.sibling_kinds import SiblingKind, find
 from jobspec.operators.training_operator import MANAGED_BY, REPLICA_TYPES
 from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.operators.workloads import CONTAINERS, REPLICA_SPECS, Workload
@@ -36,7 +36,7 @@ _PYTORCHJOB = SiblingKind("pytorchReplicaSpecs", CONTAINERS[PYTORCHJOB], REPLICA
 
 def _kind_of(workload: Workload) -> SiblingKind:
     """What the operator requires of a job's kind."""
-    return find(workload.document) or _PYTORCHJOB
+    return find(workload.document.api_version, workload.document.kind) or _PYTORCHJOB
 
 
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:

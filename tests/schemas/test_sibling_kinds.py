@@ -6,9 +6,8 @@ import pytest
 import yaml
 
 from jobspec.apis.releases import RELEASES, choose
-from jobspec.documents.reader import read
-from jobspec.kubernetes import sibling_kinds
-from jobspec.kubernetes.sibling_kinds import SIBLINGS
+from jobspec.apis.sibling_kinds import SIBLINGS
+from jobspec.schemas import shapes
 from tests.support.reference import crd_in_go_cache
 
 CASES = [(kind, release) for kind, each in SIBLINGS.items() for release in RELEASES["training-operator"] if each.is_in(release)]
@@ -47,8 +46,7 @@ def test_the_crd_has_what_pytorchjob_has_and_fields_of_its_own(kind: str, releas
 @pytest.mark.parametrize(("kind", "release"), CASES)
 def test_the_shape_is_made_of_pytorchjobs(kind: str, release: str) -> None:
     sibling = SIBLINGS[kind]
-    (manifest,), _ = read(f"apiVersion: kubeflow.org/v1\nkind: {kind}\nmetadata: {{name: a}}\n", file="a.yaml")
-    shape = sibling_kinds.shape_of(manifest, choose([f"training-operator={release}"]))
+    shape = shapes.load("kubeflow.org/v1", kind, choose([f"training-operator={release}"]))
     spec = shape and shape.at(("spec",))
     assert shape and spec and spec.fields
     assert set(spec.fields) == {"runPolicy", sibling.replicas, *sibling.own, *(["elasticPolicy"] if sibling.elastic else [])}
