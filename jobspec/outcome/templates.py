@@ -13,6 +13,7 @@ from jobspec.documents.marked_tree import items, place_in, text
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.templates import expanded_templates
+from jobspec.operators.workloads import queue_of
 from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options, wrong_torchrun_variables
 from jobspec.outcome.refusals import policy_outcomes, refused_by_policies, unschedulable
 from jobspec.outcome.training_program import started
@@ -41,8 +42,8 @@ def template_outcomes(
     found = [*wrong_torchrun_options(begun), *wrong_torchrun_variables(begun), *wrong_flags(begun, cluster.contracts)]
     if document.group_kind != POD and whole:
         found += _decided(expanded_templates(document, whole, cluster.target), context, cluster, policies)
-    if cluster.is_pinned:
-        found += unschedulable(expanded, cluster)
+    if cluster.is_pinned and document.kind != "DaemonSet" and not queue_of(document):
+        found += unschedulable(expanded, cluster)  # of pods in queues, lint says it; a DaemonSet may have no node yet
     is_certain = document.group_kind in POD_TEMPLATES or document.group_kind == POD
     first: dict[tuple[str, str, str], Diagnostic] = {}
     for each in found:
