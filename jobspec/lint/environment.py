@@ -110,7 +110,7 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800
     """
-    for container in job.containers if not job.may_get_variables else ():
+    for container in job.containers if not job.has_unknown_operator else ():
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
             continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}

@@ -143,8 +143,8 @@ class LintedJob(LintedDocument):
         return "the job" if self.is_job or self.given.group_kind in kinds.RUNTIMES else f"the {self.given.kind}"
 
     @property
-    def may_get_variables(self) -> bool:
-        """Whether something that is not known may add variables to its pods: the operator of its kind."""
+    def has_unknown_operator(self) -> bool:
+        """Whether its operator is not known, which may add variables to its pods, or make another number of them."""
         return not (self.is_job or self.given.group_kind in kinds.RUNTIMES or is_known_controller(self.given.group_kind))
 
     @property

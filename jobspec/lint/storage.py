@@ -15,6 +15,10 @@ from jobspec.lint.container import LintedContainer, amount, bytes_of, volumes_of
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Severity
+
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 
 
@@ -168,7 +172,8 @@ def claim_of_one_pod(job: LintedJob) -> Iterator[Finding]:
     for claim, volume, pods, _ in _shared_claims(job):
         if pods > 1 and _modes(claim) == {"ReadWriteOncePod"}:
             message = f"{pods} pods mount the ReadWriteOncePod claim `{claim.name}`: only one can"
-            yield Finding(volume, message, "use a claim with `ReadWriteMany`")
+            severity: Severity | None = "warning" if job.has_unknown_operator else None
+            yield Finding(volume, message, "use a claim with `ReadWriteMany`", severity=severity)
 
 
 def read_only_claim(job: LintedJob) -> Iterator[Finding]:
