@@ -35,7 +35,6 @@ _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
     "kubeflow.org/v1": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
-    "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
     "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
 }

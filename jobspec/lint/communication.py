@@ -193,7 +193,7 @@ def _pods_by_rank(job: LintedJob) -> Counter[str]:
     for container in job.training_containers:
         for name, value, _ in container.torchrun_flags:
             if name == "--node-rank" and value.isdigit():
-                found[value] += container.role.count
+                found[value] += container.role.meeting
     return found
 
 
@@ -299,8 +299,7 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
         found = blocking(policies.of(own), own, peers)
         if found:
             policy, what, hint = found
-            place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
-            yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
+            yield Finding(job.replica_spec(role) or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
 
 
 def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:

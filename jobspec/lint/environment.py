@@ -92,10 +92,10 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
     """
     ranks = _RANKS if job.given.group_kind == TRAINJOB else _RANKS_OF_PODS
-    for container in job.training_containers if job.training_pods > 1 and not job.is_pytorchjob else ():
-        for name, each in container.variables if container.role.count > 1 else ():
+    for container in job.training_containers if job.training_pods > 1 and not job.framework else ():
+        for name, each in container.variables if container.role.meeting > 1 else ():
             if name in ranks and each.mark.line and each.get("value") and not references(text(each, "value")):
-                message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
+                message = f"all {container.role.meeting} pods have `{name}={text(each, 'value')}`"
                 yield Finding(each, message, "start the program with torchrun, which sets it")
 
 

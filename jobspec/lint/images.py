@@ -39,7 +39,7 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for image, _, is_valid in _images(job):
-        if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest"):
+        if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest") and not _is_of_operator(image, job):
             tag = "" if _tag(image.value) else ", that is `:latest`,"
             yield Finding(image, f"mutable tag: `{image.value}`{tag} can change under the same name", "pin a version tag or a digest")
 
@@ -147,6 +147,11 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
         is_valid = image is not None and _is_image(image.value)
         if image and image.value and (is_valid or not (image.value.startswith(_OF_KO) or _placeholder_in(image.value))):
             yield image, container, is_valid
+
+
+def _is_of_operator(image: MarkedTree, job: LintedJob) -> bool:
+    """Whether training-operator adds the image, which no job can choose."""
+    return job.framework is not None and not image.mark.line
 
 
 def _is_image(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
+from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
@@ -22,6 +23,7 @@ from jobspec.lint import (
     jobset_claims,
     jobset_failures,
     jobset_placement,
+    leader_worker_sets,
     mpi,
     queued_children,
     queues,
@@ -32,6 +34,7 @@ from jobspec.lint import (
     sync_options,
     synced_values,
     taken_names,
+    training_jobs,
 )
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
@@ -75,6 +78,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "jobsets": (*jobset_failures.RULES, *jobset_placement.RULES, *jobset_claims.RULES),
     "kueue": (*queues.RULES, *queued_children.RULES, *flavors.RULES),
     "mpi": mpi.RULES,
+    "leader-worker-sets": leader_worker_sets.RULES,
     "names": (*NAME_RULES, *taken_names.RULES),
     "releases": RELEASE_RULES,
     "restarts": (*restarts.RULES, *exit_codes.RULES),
@@ -84,6 +88,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "storage": storage.RULES,
     "sync": (*synced_values.RULES, *sync_options.RULES, *applied_again.RULES),
     "topology": TOPOLOGY_RULES,
+    "training-operator": training_jobs.RULES,
 }
 
 
@@ -273,5 +278,6 @@ def spelt(path: Path) -> Path:
     return tuple(steps)
 
 
+_REPLICAS = ("pytorchReplicaSpecs", *(each.replicas for each in SIBLINGS.values()))
 #: Fields whose keys are data.
-_MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "pytorchReplicaSpecs", "requests")
+_MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "requests", *_REPLICAS)
