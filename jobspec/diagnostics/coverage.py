@@ -32,11 +32,9 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
 
 #: Answers that are not known: the name of their number -> the rule that reports each.
 _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
-#: Group, or apiVersion -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
+#: Group -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
-    "kubeflow.org/v1": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
-    "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
 }
 
@@ -48,7 +46,7 @@ def _is_object_alone(row: DocumentResult) -> bool:
 
 def is_job_of_others(api_version: str, kind: str) -> bool:
     """True if jobs are of a kind whose pods jobspec does not know."""
-    return any(kind in OBJECTS_ALONE.get(place, ()) for place in (api_version, api_version.partition("/")[0]))
+    return kind in OBJECTS_ALONE.get(api_version.partition("/")[0], ())
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
