@@ -212,7 +212,8 @@ def worker_without_ssh_server(job: LintedJob) -> Iterator[Finding]:
     """The workers of an MPIJob start no SSH server, by which mpirun starts processes on them.
 
     Why: the operator writes `/usr/sbin/sshd -De` only into a first container that has neither `command` nor `args`. With `args` alone, the
-    entrypoint of the image gets them. mpirun then cannot connect, and the launcher fails until its `backoffLimit`.
+    entrypoint of the image gets them: that is an info if they may be the name of a program that starts a server. mpirun then cannot
+    connect, and the launcher fails until its `backoffLimit`.
     Instead: leave out both, or write the server with its options as `command`.
     Before: "Worker: {containers: [{command: [sleep, infinity]}]}"
     After: "Worker: {containers: [{command: [/usr/sbin/sshd, -De]}]}"
@@ -223,8 +224,10 @@ def worker_without_ssh_server(job: LintedJob) -> Iterator[Finding]:
     if worker is None or not words or _serves(worker):
         return
     if not items(worker.tree.get("command")):
+        is_likely = str(words[0].value).startswith("-") or _runs_no_server(worker.program.texts)
+        severity: Severity | None = None if is_likely else "info"  # the entrypoint of an image of one's own may start sshd
         message = "mpirun cannot connect: with `args` alone, the workers run the image's entrypoint, and no sshd"
-        yield Finding(words[0], message, "write `command: [/usr/sbin/sshd]` before them, or leave them out")
+        yield Finding(words[0], message, "write `command: [/usr/sbin/sshd]` before them, or leave them out", severity=severity)
     elif _runs_no_server(worker.program.texts):
         message = f"mpirun cannot connect: the workers run `{file_name(str(words[0].value))}`, and no sshd"
         yield Finding(words[0], message, "leave out `command` and `args`, or start `/usr/sbin/sshd -De`")

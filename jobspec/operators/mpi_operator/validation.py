@@ -28,9 +28,12 @@ CLEAN_POLICIES = ("None", "Running", "All")
 
 
 def refusals(document: Document, target: Target) -> list[Diagnostic]:
-    """Why the operator refuses an accepted job; none for a job that it runs."""
+    """Why the operator refuses an accepted job; none for a job that it runs.
+
+    A job that it cannot decode keeps it from listing MPIJobs, in all namespaces.
+    """
     workload = Workload(document)
-    unreadable = list(undecodable_value(workload, target))
+    unreadable = [Finding(each.at, f"{each.message}: it then makes nothing of any MPIJob") for each in undecodable_value(workload, target)]
     found = unreadable or [*_bad_name(workload), *_refused(stored(document, target).data()["spec"])]
     return [document.diagnostic(Finding(each.at, each.message, each.hint, changes=each.changes), "refused-by-operator") for each in found]
 
