@@ -48,6 +48,7 @@ DOORS: tuple[str, ...] = (
     "training_operator.objects",
     "training_operator.webhook",
     "training_roles",
+    "training_signs",
     "webhooks",
     "workloads",
 )

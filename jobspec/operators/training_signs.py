@@ -77,6 +77,13 @@ def _is_named_so(container: MarkedTree) -> bool:
     return has_python and any(part in _TRAINS for each in names for part in each.replace("-", "_").replace(".", "_").split("_"))
 
 
+def runs_training_file(container: MarkedTree) -> bool:
+    """Whether a command line has a file of Python, or a module after `-m`, that is named for training, such as `train.py`."""
+    names = _programs(container)
+    files = [each for before, each in zip(["", *names], names, strict=False) if each.endswith(".py") or before == "-m"]
+    return any(part in _TRAINS for each in files for part in each.replace("-", "_").replace(".", "_").split("_"))
+
+
 def _programs(container: MarkedTree) -> list[str]:
     """The words of a command line, without folders; those of a shell's script each on its own."""
     words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]

@@ -30,7 +30,7 @@ from jobspec.operators.lws.objects import (
     stored_lws,
     worker_set,
 )
-from jobspec.operators.lws.tpus import requests_tpus, with_tpu_variables
+from jobspec.operators.lws.tpus import lacks_subgroup, requests_tpus, with_tpu_variables
 from jobspec.operators.made import Expansion, at_most, operator_mark, stored
 from jobspec.operators.stateful_sets import pods_of_stateful_set
 from jobspec.operators.workloads import GROUP_MEMBER, LEADER, WORKER
@@ -57,6 +57,12 @@ def expand_lws(lws: Document, target: Target, *, first_and_last_only: bool = Fal
         at_most(replicas * size, f"pods of LeaderWorkerSet `{text(tree, 'metadata', 'name')}`")
     counts = {LEADER: replicas, WORKER: replicas * (size - 1)}
     objects = list(_objects(tree, target, first_and_last_only=first_and_last_only))
+    pods = of_kind(objects, "Pod")
+    if pods and lacks_subgroup(pods[0]):
+        path = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupPolicyType")
+        message = "pods refused: the webhook looks for the subgroup of a leader with TPUs, which `LeaderExcluded` gives none"
+        hint = "request no TPUs in the leader, or set `TPU_WORKER_ID` and `TPU_WORKER_HOSTNAMES` there"
+        return Expansion(objects[: 1 if has_unique_subdomains(tree) else 2], [lws.problem("pods-refused", message, path, hint=hint)])
     return Expansion(objects, counts={role: count for role, count in counts.items() if count})
 
 

@@ -65,6 +65,14 @@ def with_tpu_variables(pod: MarkedTree, mark: Mark, release: str) -> MarkedTree:
     return changed(pod, ("spec",), lambda spec: each_item(each_item(spec, "containers", container), "initContainers", container))
 
 
+def lacks_subgroup(pod: MarkedTree) -> bool:
+    """True if the webhook fails for a pod: one with TPUs that is in no subgroup, although its group has subgroups."""
+    found, labels = _requesting(pod), dict(pod.entries("metadata", "labels"))
+    has_own = any(text(each, "name") in (_HOSTS, _ID) and each.mark.line for each in items(found[0].get("env"))) if found else True
+    in_groups = SUBGROUP_SIZE in dict(pod.entries("metadata", "annotations"))
+    return in_groups and not has_own and f"{PREFIX}/subgroup-index" not in labels
+
+
 def _variables(hosts: Sequence[tuple[str, str]], number: int, leader: str, port: str, release: str) -> dict[str, str]:
     """The variables of a container; *port*: the one that it is given, empty where it has its own."""
     found = {_HOSTS: ",".join(host for host, _ in hosts), _ID: str(number), _LEADER: leader}

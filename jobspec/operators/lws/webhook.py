@@ -73,7 +73,7 @@ def rollout_numbers(workload: Workload, target: Target) -> Iterator[Finding]:
 def subgroup_size(workload: Workload, target: Target) -> Iterator[Finding]:
     """Subgroups divide a group: its size, or its size without the leader, is a multiple of `subGroupSize`.
 
-    Without `subGroupSize`, and with 0, the webhook crashes. With `LeaderExcluded`, the number of workers is the multiple.
+    It has to be there, and at least 1. With `LeaderExcluded`, the number of workers is the multiple.
     """
     template = _spec(workload.document, target)["leaderWorkerTemplate"]
     policy, size = template.get("subGroupPolicy"), template["size"]
@@ -82,7 +82,7 @@ def subgroup_size(workload: Workload, target: Target) -> Iterator[Finding]:
     part, workers = policy.get("subGroupSize"), size - 1
     if not part:
         why = "`subGroupSize` is 0" if part == 0 else "`subGroupPolicy` without `subGroupSize`"
-        yield Finding(_SUBGROUP_SIZE, f"{why}: the webhook crashes", "write the number of pods of each subgroup", field=_FIELD_OF_SUBGROUPS)
+        yield Finding(_SUBGROUP_SIZE, f"{why}: the webhook gives no answer, and the object is refused", "write the number of pods of each subgroup", field=_FIELD_OF_SUBGROUPS)
     elif part < 1:
         yield Finding(_SUBGROUP_SIZE, f"a subgroup cannot have {part} pods", "write at least 1", field=_FIELD_OF_SUBGROUPS)
     elif part > size:
