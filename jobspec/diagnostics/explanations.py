@@ -60,6 +60,8 @@ _RENDER = {
     "bad-substitution": "Flux cannot read the `${`, or the YAML that it makes, and applies nothing of the Kustomization. `$${` stays `${`.",
     "selects-nothing": "A patch, a replacement or an image of a kustomization selects no object: kustomize goes on and changes nothing.",
     "hashed-name": "kustomize adds a hash to the name of what it generates, and follows it in the kinds of Kubernetes alone.",
+    "renamed-reference": "`namePrefix` or `nameSuffix` renames an object, and a job, runtime or queue keeps its old name.",
+    "labels-not-on-pods": "Labels for pods do not reach those of a custom resource: kustomize knows the templates of built-in kinds alone.",
     "number-as-text": "helm writes a number of the values, or `appVersion`, into a string in other characters: `1.10` as `1.1`.",
     "image-not-reached": "An image of a kustomization has the name of a job's image, in a field that kustomize does not know as an image.",
     "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",
@@ -74,7 +76,8 @@ _RENDER = {
     "not-expressible": "The API of this kind and release has no field for what the overlay sets.",
     "volume-not-shared": "Pods on several nodes mount one volume, which needs `ReadWriteMany`.",
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
-    "list-replaced": "An overlay, or a merge patch of kustomize, replaces a whole list of the base, since its items have no merge key.",
+    "list-replaced": "An overlay replaces a whole list of the base, since its items have no merge key.",
+    "list-replaced-by-patch": "A merge patch of kustomize replaces a list of a custom resource: what it does not repeat is lost.",
     "volume-replaced": "The overlay gives a volume of the base another source, for every container that mounts it.",
     "invalid-project": "The project contradicts itself or uses something that it does not declare.",
     "unknown-release": "The project's target names an operator or a release that jobspec does not know.",
@@ -126,6 +129,8 @@ _OUTCOME = {
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so they never connect.",
     "jobset-not-updated": "An update of a TrainJob is accepted, and JobSet refuses it for the JobSet of the job; only an event says so.",
     "job-refused": "The server refuses the batch Job that JobSet creates for an accepted job, so no pod starts; at most an event says why.",
+    "stateful-set-not-updated": "An update of a LeaderWorkerSet is accepted, and the server refuses the StatefulSet that it becomes.",
+    "stateful-set-refused": "The server refuses a StatefulSet that LeaderWorkerSet creates, so its pods never start; an event says why.",
     "claim-refused": "The server refuses the claim that JobSet creates for an accepted job, so the pods wait forever.",
     "no-rendezvous": "torchrun gets no rendezvous address of the others: each pod waits at its own until a timeout, and exits with 1.",
     "trains-alone": "The pods do not train together: the program gets or reads no rank, or torchrun counts one node.",
@@ -135,7 +140,13 @@ _OUTCOME = {
     "unknown-flag": "The program of a container, or torchrun before it, has no such flag, and exits at once with 2.",
     "wrong-flag-value": "The program of a container, or torchrun before it, does not accept this value of a flag or variable, and exits.",
     "complete-without-training": "The job completes, and nothing was trained.",
+    "group-name-taken": "Two groups of a Ray cluster have one name: KubeRay takes pods of one for those of the other.",
+    "head-unreachable": "No Service leads to the head of a Ray cluster, or to the port that workers or clients need: they wait forever.",
+    "never-submitted": "KubeRay makes the cluster of a RayJob, and its program is never submitted to it.",
     "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
+}
+_CAPTURE = {
+    "captured-change": "A client library posts the job in another form than the program gave it; the manifest says what is meant.",
 }
 _MIGRATION = {
     "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it is left unchanged.",
@@ -170,7 +181,7 @@ RENAMED = {
     "shared-host-port": "host-port-conflict",
     "useless-rank": "hardcoded-rank",
 }
-RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_CAPTURE, **_MIGRATION, **_CHOICE}
 #: Rules whose cause is not in the file that is reported: an object or a kind that is missing, or a policy of the cluster.
 CAUSED_ELSEWHERE = frozenset(
     {
@@ -193,6 +204,7 @@ STAGES: dict[str, Stage] = {
     **dict.fromkeys(_SCHEMA, "schema"),
     **dict.fromkeys(_RENDER, "render"),
     **dict.fromkeys(_OUTCOME, "outcome"),
+    **dict.fromkeys(_CAPTURE, "lint"),
     **dict.fromkeys(_MIGRATION, "migration"),
     **dict.fromkeys(_CHOICE, "lint"),
 }

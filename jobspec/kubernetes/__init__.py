@@ -21,10 +21,11 @@ DOORS: tuple[str, ...] = (
     "pods.resources",
     "policy_kinds",
     "problems",
-    "sibling_kinds",
     "strategic_merge",
     "structural",
+    "structures",
     "verdict",
+    "workloads.cronjobs",
     "workloads.jobs",
     "workloads.selectors",
 )

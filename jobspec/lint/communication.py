@@ -194,7 +194,7 @@ def _pods_by_rank(job: LintedJob) -> Counter[str]:
     for container in job.training_containers:
         for name, value, _ in container.torchrun_flags:
             if name == "--node-rank" and value.isdigit():
-                found[value] += container.role.count
+                found[value] += container.role.meeting
     return found
 
 
@@ -300,8 +300,7 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
         found = blocking(policies.of(own), own, peers)
         if found:
             policy, what, hint = found
-            place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
-            yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
+            yield Finding(job.replica_spec(role) or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
 
 
 def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
@@ -359,7 +358,7 @@ def _first(job: LintedJob) -> str:
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_name_without_service, "warning", sees="job", reads=[*_ADDRESSES, *command_lines.NAMES]),
-    Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
+    Rule(host_network_without_dns, "warning", reads=["hostNetwork"], has_unsafe_fix=True),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
     Rule(ignored_by_static, "info", reads=command_lines.NAMES),

@@ -28,6 +28,8 @@ _REPLACED = frozenset(("replace", "replaced", "overridden", "overwritten", "patc
 _BY = frozenset(("by", "with", "in", "me", "via"))
 _OF_PROGRAMS = "${_"
 """What placeholders begin with that programs fill in; a person fills in `<name>`."""
+_OF_KO = "ko://"
+"""What the import path of a Go program begins with that `ko` builds, and replaces by its image."""
 
 
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
@@ -41,7 +43,8 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for image, _, is_valid in _images(job):
-        if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest") and not _stands_in(image.value):
+        is_tag = is_valid and "@" not in image.value and _tag(image.value) in ("", "latest")
+        if is_tag and not _is_of_operator(image, job) and not _stands_in(image.value):
             tag = "" if _tag(image.value) else ", that is `:latest`,"
             yield Finding(image, f"mutable tag: `{image.value}`{tag} can change under the same name", "pin a version tag or a digest")
 
@@ -148,8 +151,13 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     for container in job.containers:
         image = container.image
         is_valid = image is not None and _is_image(image.value)
-        if image and image.value and (is_valid or not _placeholder_in(image.value)):
+        if image and image.value and (is_valid or not (image.value.startswith(_OF_KO) or _placeholder_in(image.value))):
             yield image, container, is_valid
+
+
+def _is_of_operator(image: MarkedTree, job: LintedJob) -> bool:
+    """Whether training-operator adds the image, which no job can choose."""
+    return job.framework is not None and not image.mark.line
 
 
 def _is_image(name: str) -> bool:
@@ -186,10 +194,10 @@ def _tag(image: str) -> str:
 
 
 IMAGE_RULES = (
-    Rule(unpinned_image, "warning"),
-    Rule(invalid_image, "warning"),
+    Rule(unpinned_image, "warning", sees="any pods"),
+    Rule(invalid_image, "warning", sees="any pods"),
     Rule(unfilled_placeholder, "info", sees="document"),
-    Rule(image_without_digest, "info", by_default=False),
-    Rule(needless_pull, "info", reads=["@sha256:"]),
-    Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
+    Rule(image_without_digest, "info", sees="any pods", by_default=False),
+    Rule(needless_pull, "info", sees="any pods", reads=["@sha256:"], has_unsafe_fix=True),
+    Rule(cpu_image_with_gpus, "warning", sees="any pods", reads=["gpu"]),
 )

@@ -56,6 +56,7 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
                         is_recursive=bool(mapping(source, "directory").get("recurse")),
                         is_replaced="Replace=true" in options_of(document),
                         by_server="ServerSideApply=true" in options_of(document),
+                        prunes=mapping(spec, "syncPolicy", "automated").get("prune") is True,
                     ),
                 )
     elif document.group_kind == PROJECT:
@@ -108,6 +109,7 @@ def _by_flux(document: Document, documents: Sequence[Document], is_added: Callab
         engine="Flux",
         forced_by=f"`force: true` of the {by}" if spec.get("force") is True else "",
         by_server=True,
+        prunes=spec.get("prune") is True,
     )
 
 
@@ -161,6 +163,7 @@ def agreed_on(several: Sequence[AppliedFolder]) -> AppliedFolder:
         forced_by=first.forced_by if all(each.forced_by for each in several) else "",
         is_replaced=all(each.is_replaced for each in several),
         by_server=all(each.by_server for each in several),
+        prunes=first.prunes if all(each.prunes == first.prunes for each in others) else None,
     )
 
 

@@ -46,6 +46,8 @@ class AppliedFolder:
     """Whether Argo CD replaces objects instead of applying them."""
     by_server: bool = False
     """Whether its objects are applied server-side."""
+    prunes: bool | None = None
+    """Whether objects that are gone from it are deleted; None if no engine says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,6 +159,18 @@ def _ask(workload: QueuedWorkload, world: World, usage: Usage | None) -> QueueAn
     return _once_gone(found, queue, taken) if found.preempted else found
 
 
+def admitted_groups(workloads: Sequence[QueuedWorkload], world: World) -> tuple[int, QueueAnswer | None]:
+    """How many Workloads of one job an empty cluster admits together, one after the other, and the answer to the first that it does not."""
+    usage: Usage = {}
+    for number, workload in enumerate(workloads):
+        answer = ask(workload, world, usage)
+        if answer.verdict not in ("fits", "borrows"):
+            return number, answer
+        for cell, value in answer.requested.items():
+            world.with_usage(usage, ("ClusterQueue", answer.cluster_queue), cell, value)
+    return len(workloads), None
+
+
 def _once_gone(found: QueueAnswer, queue: QueueInCohort, usage: Usage) -> QueueAnswer:
     """An answer with what a workload gets once others are preempted, when Kueue tries all flavors anew."""
     world, gone = queue.world, found.preempted
