@@ -31,13 +31,6 @@ def decode_as_go(value: Any, shape: Shape) -> Any:
     return value if value is None or shape.type == "any" else _decoded_scalar(value, shape)
 
 
-def has_null_items(value: Any) -> bool:
-    """True if a list somewhere in the data has a null item."""
-    if isinstance(value, dict):
-        return any(map(has_null_items, value.values()))
-    return isinstance(value, list) and any(each is None or has_null_items(each) for each in value)
-
-
 def _decoded_object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     if shape.fields is None:
         return _map(value, shape.values)
@@ -169,12 +162,16 @@ def _zero_of(shape: Shape) -> Any:
 
 
 def encode_as_go(value: Any, shape: Shape | None) -> Any:
-    """Write plain data as Go does. If nothing changes, return the same object."""
+    """Write plain data as Go does. If nothing changes, return the same object.
+
+    A null in a list of objects is an empty object, and a null in a list of strings is an empty string.
+    """
     if isinstance(value, dict):
         return _encoded_object(value, shape)
     if isinstance(value, list):
         item = shape.items if shape else None
-        made = [encode_as_go(each, item) for each in value]
+        zero: Any = {"object": {}, "string": ""}.get(item.type) if item and None in value else None
+        made = [encode_as_go(zero if each is None else each, item) for each in value]
         return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
     if shape is not None and shape.format == "quantity":
         from jobspec.go.quantities import canonical_quantity
