@@ -6,4 +6,5 @@ DOORS: tuple[str, ...] = (
     "kinds",
     "releases",
     "shipped",
+    "sibling_kinds",
 )

@@ -20,6 +20,18 @@ TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")
 TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
 CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")
 JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
+JAXJOB: GroupKind = ("kubeflow.org", "JAXJob")
+MPIJOB: GroupKind = ("kubeflow.org", "MPIJob")
+MXJOB: GroupKind = ("kubeflow.org", "MXJob")
+PADDLEJOB: GroupKind = ("kubeflow.org", "PaddleJob")
+TFJOB: GroupKind = ("kubeflow.org", "TFJob")
+XGBOOSTJOB: GroupKind = ("kubeflow.org", "XGBoostJob")
+RAY_CLUSTER: GroupKind = ("ray.io", "RayCluster")
+RAY_JOB: GroupKind = ("ray.io", "RayJob")
+RAY_SERVICE: GroupKind = ("ray.io", "RayService")
+RAY_CRON_JOB: GroupKind = ("ray.io", "RayCronJob")
+LEADER_WORKER_SET: GroupKind = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+STATEFUL_SET: GroupKind = ("apps", "StatefulSet")
 JOB: GroupKind = ("batch", "Job")
 CRON_JOB: GroupKind = ("batch", "CronJob")
 QUEUE_GROUP = "kueue.x-k8s.io"
@@ -55,6 +67,10 @@ KYVERNO_POLICY: GroupKind = ("policies.kyverno.io", "ValidatingPolicy")
 CLUSTER_TRUST_BUNDLE: GroupKind = ("certificates.k8s.io", "ClusterTrustBundle")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
+#: The kinds of training-operator's jobs, which it serves as `kubeflow.org/v1`.
+TRAINING_JOBS = (PYTORCHJOB, TFJOB, XGBOOSTJOB, PADDLEJOB, JAXJOB, MXJOB, MPIJOB)
+#: Those of training-operator's jobs that Kueue can queue.
+QUEUED_TRAINING_JOBS = (PYTORCHJOB, TFJOB, XGBOOSTJOB, PADDLEJOB, JAXJOB)
 #: The kinds that a TrainJob refers to as its runtime.
 RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 #: The name of a project's file, and how the names of files with manifests end.
@@ -217,6 +233,23 @@ storage.k8s.io                StorageClass                      v1        Cluste
 storage.k8s.io                VolumeAttachment                  v1        Cluster     -                  subdomain
 storage.k8s.io                VolumeAttributesClass             v1        Cluster     -                  subdomain
 """
+#: Kinds of operators of which we have no model; columns as in `_TABLE`. Their schemas hold for all known releases of the operator in one
+#: file: those of training-operator's are made of PyTorchJob's (`apis/sibling_kinds.py`), the others are compiled from upstream's CRDs.
+_WITHOUT_MODEL = """
+kubeflow.org                  JAXJob                            v1        Namespaced  training-operator  subdomain
+kubeflow.org                  MPIJob                            v1        Namespaced  training-operator  subdomain
+kubeflow.org                  MXJob                             v1        Namespaced  training-operator  subdomain
+kubeflow.org                  PaddleJob                         v1        Namespaced  training-operator  subdomain
+kubeflow.org                  TFJob                             v1        Namespaced  training-operator  subdomain
+kubeflow.org                  XGBoostJob                        v1        Namespaced  training-operator  subdomain
+kubeflow.org                  MPIJob                            v2beta1   Namespaced  mpi-operator       subdomain
+ray.io                        RayCluster                        v1alpha1,v1  Namespaced  kuberay         subdomain
+ray.io                        RayJob                            v1alpha1,v1  Namespaced  kuberay         subdomain
+ray.io                        RayService                        v1alpha1,v1  Namespaced  kuberay         subdomain
+ray.io                        RayCronJob                        v1        Namespaced  kuberay            subdomain
+leaderworkerset.x-k8s.io      LeaderWorkerSet                   v1        Namespaced  lws                subdomain
+disaggregatedset.x-k8s.io     DisaggregatedSet                  v1        Namespaced  lws                subdomain
+"""
 
 
 #: The built-in kinds whose finalizers need no domain: their Go code checks metadata with apimachinery's function, not with that of core.
@@ -261,9 +294,9 @@ UNKNOWN = CompleteKinds()
 class Kind:
     """One kind in all its versions."""
 
-    __slots__ = ("api_versions", "component", "group", "name", "names", "namespaced", "versions")
+    __slots__ = ("api_versions", "component", "group", "has_model", "name", "names", "namespaced", "versions")
 
-    def __init__(self, group: str, name: str, versions: str, scope: str, component: str, names: str) -> None:
+    def __init__(self, group: str, name: str, versions: str, scope: str, component: str, names: str, *, has_model: bool) -> None:
         self.group = group
         self.name = name
         self.versions = versions.split(",")
@@ -273,7 +306,9 @@ class Kind:
         self.namespaced = scope == "Namespaced"
         """Whether its objects are in a namespace; of others the server drops `metadata.namespace`."""
         self.component = component.strip("-")
-        """Whose release decides about its model: an operator, `kubernetes` or `jobspec`; empty where jobspec has no model of it."""
+        """Whose release decides about its schema: an operator, `kubernetes` or `jobspec`; empty for a built-in kind without a model."""
+        self.has_model = has_model and bool(self.component)
+        """Whether it has a model of ours."""
         self.names = names
         """The rule for names of its objects."""
 
@@ -288,8 +323,13 @@ class Kind:
         return self.is_builtin and self.name not in _ANY_FINALIZERS and (self.group, self.name) != ("", "Event")
 
 
-_EVERY = [Kind(group.removesuffix("core"), *row) for group, *row in map(str.split, _TABLE.strip().splitlines())]
+_EVERY = [
+    Kind(group.removesuffix("core"), *row, has_model=has_model)
+    for table, has_model in ((_TABLE, True), (_WITHOUT_MODEL, False))
+    for group, *row in map(str.split, table.strip().splitlines())
+]
 _KINDS = {(kind.group, kind.name): kind for kind in _EVERY}
+_BY_VERSION = {(api_version, kind.name): kind for kind in _EVERY for api_version in kind.api_versions}
 
 
 def configures_queues(kind: GroupKind, data: Mapping[str, object]) -> bool:
@@ -324,14 +364,12 @@ def find(api_version: str, kind: str) -> Kind | None:
 
     If jobspec does not know the kind or this version of it, return None.
     """
-    found = _KINDS.get(group_kind(api_version, kind))
-    return found if found and api_version in found.api_versions else None
+    return _BY_VERSION.get((api_version, kind))
 
 
 def is_unknown_version(api_version: str, kind: str) -> bool:
     """True if jobspec judges a kind, but not in this version."""
-    found = _KINDS.get(group_kind(api_version, kind))
-    return found is not None and api_version not in found.api_versions
+    return group_kind(api_version, kind) in _KINDS and (api_version, kind) not in _BY_VERSION
 
 
 def is_cluster_scoped(api_version: str, kind: str) -> bool:
@@ -346,8 +384,13 @@ def every() -> list[Kind]:
 
 
 def with_schema() -> list[Kind]:
-    """Return the kinds that jobspec has a model of."""
+    """Return the kinds with a schema of ours, of models or of operators."""
     return [kind for kind in _EVERY if kind.component]
+
+
+def with_model() -> list[Kind]:
+    """Return the kinds that jobspec has a model of."""
+    return [kind for kind in _EVERY if kind.has_model]
 
 
 def built_in() -> list[Kind]:
@@ -376,3 +419,5 @@ def all_of(group: str, resource: str) -> list[Kind]:
 
 #: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.
 COMPONENTS: dict[tuple[str, str], str] = {(version, kind.name): kind.component for kind in with_schema() for version in kind.api_versions}
+#: The same of the kinds that jobspec has a model of.
+MODELS: dict[tuple[str, str], str] = {(version, kind.name): kind.component for kind in with_model() for version in kind.api_versions}

@@ -37,6 +37,21 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "0.18.2": {"kubernetes": "0.36.1"},
         "0.19.2": {"kubernetes": "0.36.2"},
     },
+    "mpi-operator": {
+        "0.6.0": {"kubernetes": "0.31.1"},
+        "0.7.0": {"kubernetes": "0.34.1"},
+        "0.8.0": {"kubernetes": "0.35.1"},
+    },
+    "kuberay": {
+        "1.4.2": {"kubernetes": "0.33.1"},
+        "1.5.1": {"kubernetes": "0.34.1"},
+        "1.6.0": {"kubernetes": "0.35.0"},
+    },
+    "lws": {
+        "0.7.0": {"kubernetes": "0.33.3"},
+        "0.8.0": {"kubernetes": "0.34.3"},
+        "0.9.0": {"kubernetes": "0.36.2"},
+    },
     "kubernetes": {
         "1.30": {"kubernetes": "0.30.14"},
         "1.31": {"kubernetes": "0.31.14"},
@@ -55,8 +70,10 @@ REMOVED_VERSIONS = {"kueue.x-k8s.io/v1beta1": ("kueue", "0.20", "kueue.x-k8s.io/
 #: apiVersion -> the operator that serves it, and its first release that does; by its CRDs.
 ADDED_VERSIONS = {"kueue.x-k8s.io/v1beta2": ("kueue", "0.15")}
 
-#: The operators that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
-OPERATORS = ("training-operator", "trainer", "jobset", "kueue")
+#: The operators whose kinds have models of ours. JobSet's release follows from the trainer's unless it is chosen, too.
+MODELLED = ("training-operator", "trainer", "jobset", "kueue")
+#: The operators that a user may choose a release of.
+OPERATORS = (*MODELLED, "mpi-operator", "kuberay", "lws")
 #: The operator that not every cluster of training jobs has. Only a target that names its release has its webhooks for jobs; its own
 #: kinds are those of the newest release without one.
 QUEUES = "kueue"
@@ -85,6 +102,10 @@ def complete(asked: Mapping[str, str], *, options: bool = False) -> Target:
     target = {component: list(releases)[-1] for component, releases in RELEASES.items() if component != QUEUES}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
+
+
+#: The newest known release of each component.
+NEWEST: Target = {component: list(known)[-1] for component, known in RELEASES.items()}
 
 
 def release_of(component: str, target: Target) -> str:
@@ -156,10 +177,11 @@ def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
 def reported(target: Target) -> dict[str, str]:
     """Return the releases that a report names: of the training operators, and others if chosen.
 
-    JobSet counts as chosen if it is not the trainer's own release, Kubernetes if it is not the newest.
+    JobSet counts as chosen if it is not the trainer's own release, other components if it is not the newest.
     """
-    usual = {"jobset": RELEASES["trainer"][target["trainer"]]["jobset"], "kubernetes": list(RELEASES["kubernetes"])[-1]}
-    return {each: target[each] for each in CHOSEN if each in target and target[each] != usual.get(each)}
+    of_training = ("training-operator", "trainer", QUEUES)
+    usual = {**NEWEST, **RELEASES["trainer"][target["trainer"]], "kubernetes": NEWEST["kubernetes"]}
+    return {each: target[each] for each in CHOSEN if each in target and (each in of_training or target[each] != usual[each])}
 
 
 def is_at_least(release: str, other: str) -> bool:

@@ -153,16 +153,18 @@ def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], Index | No
 
 
 def _queued(job: Document, context: Sequence[Document], target: Target, world: World) -> tuple[Document, list[MarkedTree]]:
-    """An admitted job as Kueue starts it, and its Workload; the unchanged job where it names no queue."""
+    """An admitted job as Kueue starts it, and its Workloads; the unchanged job where it names no queue."""
     from jobspec.operators.kueue.admission import ask, changes_of
     from jobspec.operators.kueue.versions import RELEASE
-    from jobspec.operators.kueue.workload import admitted, queue_name, workload_of
+    from jobspec.operators.kueue.workload import admitted, queue_name, workloads_of
 
     if job.group_kind == CRON_JOB or not queue_name(job, target, world):  # each Job of a CronJob waits for itself
         return job, []
-    workload = workload_of(job, context, target, world)
-    answer = ask(workload, world)
-    made = [set_by(Mark(f"kueue {RELEASE}"), workload.as_object())] if workload.pod_sets else []
+    workloads = workloads_of(job, context, target, world)
+    made = [set_by(Mark(f"kueue {RELEASE}"), each.as_object()) for each in workloads if each.pod_sets]
+    if not workloads:
+        return job, []
+    answer = ask(workloads[0], world)
     starts = answer.verdict in ("fits", "borrows")
     return admitted(job, changes_of(answer, world)) if starts else job, made
 

@@ -9,12 +9,12 @@ from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
-from jobspec.operators.workloads import CONTAINERS
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
 from jobspec.session.delivery import deliver
@@ -104,7 +104,7 @@ def run(options: Options) -> int:
 
 
 def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Document:
-    jobs = [each for each in documents if each.group_kind in CONTAINERS]
+    jobs = [each for each in documents if each.group_kind in (PYTORCHJOB, TRAINJOB)]
     if len(jobs) != 1:
         names = ", ".join(f"{each.kind} {each.name}" for each in jobs) or "none" + unbuilt(found, "run")
         raise JobspecError(f"run takes one training job, and the files hold {names}")

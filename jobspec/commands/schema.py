@@ -11,8 +11,8 @@ from pathlib import Path
 
 from jobspec import models
 from jobspec.apis import shipped
-from jobspec.apis.kinds import COMPONENTS
-from jobspec.apis.releases import OPERATORS, Target, choose, release_of
+from jobspec.apis.kinds import with_model
+from jobspec.apis.releases import MODELLED, NEWEST, Target, choose, release_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.writer import write
 from jobspec.kubernetes import common_kinds
@@ -28,6 +28,7 @@ from jobspec.session.crds import read_crds
 from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas
 from jobspec.session.options import Options, declare, formatter, target_option
 from jobspec.session.schema_files import (
+    crds_of_operators,
     crds_of_projects,
     fetch_openapi,
     parse_openapi,
@@ -68,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     kubernetes.add_argument(
         "release_folders", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source"
     )
-    common = action("common", "write the schemas of common projects' kinds, `schemas/common`, from clones of their releases")
+    common = action("common", "write the schemas of kinds of common projects and operators from clones of their releases")
     common.add_argument("clones", metavar="CLONES", help="a folder with clones such as argoproj/argo-cd@3.5.1")
     common.add_argument("folder", metavar="DIR", help="where to")
 
@@ -89,8 +90,8 @@ def fields(options: Options) -> int:
     return 0
 
 
-#: Kind -> operator, of the operators' kinds; only these have a CRD.
-_OPERATORS = {kind: component for (_, kind), component in COMPONENTS.items() if component in OPERATORS}
+#: Kind -> operator, of the operators' kinds that have a model; only of these jobspec writes a CRD.
+_OPERATORS = {kind.name: kind.component for kind in with_model() if kind.component in MODELLED}
 
 
 def crd(options: Options) -> int:
@@ -177,5 +178,8 @@ def write_kubernetes_kinds(options: Options) -> int:
 
 
 def write_common_kinds(options: Options) -> int:
-    """Write the files of the kinds of all common projects. Raises JobspecError for a release without a clone."""
-    return write_schema_files(common_kinds.files(crds_of_projects(options.clones), load_metadata(choose([]))), options.folder)
+    """Write the files of the kinds of all common projects and operators of jobs. Raises JobspecError for a release without a clone."""
+    metadata = load_metadata(NEWEST)
+    common = common_kinds.files(crds_of_projects(options.clones), metadata)
+    operators = common_kinds.operator_files(crds_of_operators(options.clones), metadata)
+    return write_schema_files((*common, *operators), options.folder)

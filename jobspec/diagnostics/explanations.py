@@ -57,7 +57,7 @@ _RENDER = {
     "encrypted-manifest": "SOPS has encrypted it, and the engine that applies it decrypts nothing: Argo CD without a plugin, Flux without"
     " `decryption`.",
     "unset-variable": "A Kustomization of Flux substitutes `${NAME}` in every text, scripts included, and has no value for this one.",
-    "bad-substitution": "Flux cannot parse the `${`, so that it applies nothing of the whole Kustomization. `$${` stays as `${`.",
+    "bad-substitution": "Flux cannot read the `${`, or the YAML that it makes, and applies nothing of the Kustomization. `$${` stays `${`.",
     "selects-nothing": "A patch, a replacement or an image of a kustomization selects no object: kustomize goes on and changes nothing.",
     "hashed-name": "kustomize adds a hash to the name of what it generates, and follows it in the kinds of Kubernetes alone.",
     "number-as-text": "helm writes a number of the values, or `appVersion`, into a string in other characters: `1.10` as `1.1`.",
@@ -126,6 +126,8 @@ _OUTCOME = {
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so they never connect.",
     "jobset-not-updated": "An update of a TrainJob is accepted, and JobSet refuses it for the JobSet of the job; only an event says so.",
     "job-refused": "The server refuses the batch Job that JobSet creates for an accepted job, so no pod starts; at most an event says why.",
+    "stateful-set-not-updated": "An update of a LeaderWorkerSet is accepted, and the server refuses the StatefulSet that it becomes.",
+    "stateful-set-refused": "The server refuses a StatefulSet that LeaderWorkerSet creates, so its pods never start; an event says why.",
     "claim-refused": "The server refuses the claim that JobSet creates for an accepted job, so the pods wait forever.",
     "no-rendezvous": "torchrun gets no rendezvous address of the others: each pod waits at its own until a timeout, and exits with 1.",
     "trains-alone": "The pods do not train together: the program gets or reads no rank, or torchrun counts one node.",
@@ -135,7 +137,13 @@ _OUTCOME = {
     "unknown-flag": "The program of a container, or torchrun before it, has no such flag, and exits at once with 2.",
     "wrong-flag-value": "The program of a container, or torchrun before it, does not accept this value of a flag or variable, and exits.",
     "complete-without-training": "The job completes, and nothing was trained.",
+    "group-name-taken": "Two groups of a Ray cluster have one name: KubeRay takes pods of one for those of the other.",
+    "head-unreachable": "No Service leads to the head of a Ray cluster, or to the port that workers or clients need: they wait forever.",
+    "never-submitted": "KubeRay makes the cluster of a RayJob, and its program is never submitted to it.",
     "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
+}
+_CAPTURE = {
+    "captured-change": "A client library posts the job in another form than the program gave it; the manifest says what is meant.",
 }
 _MIGRATION = {
     "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it is left unchanged.",
@@ -170,7 +178,7 @@ RENAMED = {
     "shared-host-port": "host-port-conflict",
     "useless-rank": "hardcoded-rank",
 }
-RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_CAPTURE, **_MIGRATION, **_CHOICE}
 #: Rules whose cause is not in the file that is reported: an object or a kind that is missing, or a policy of the cluster.
 CAUSED_ELSEWHERE = frozenset(
     {
@@ -193,6 +201,7 @@ STAGES: dict[str, Stage] = {
     **dict.fromkeys(_SCHEMA, "schema"),
     **dict.fromkeys(_RENDER, "render"),
     **dict.fromkeys(_OUTCOME, "outcome"),
+    **dict.fromkeys(_CAPTURE, "lint"),
     **dict.fromkeys(_MIGRATION, "migration"),
     **dict.fromkeys(_CHOICE, "lint"),
 }

@@ -14,10 +14,23 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.places import Mark, Path
     from jobspec.diagnostics.problems import Change
 
-    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one that is or makes a JobSet, of a runtime
-    #: that is looked at alone, or of jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the `LintedJob` of a job or the
-    #: `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
-    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "JobSet", "runtime's pods", "queued", "document", "runtime"]
+    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one of training-operator's, of one that is or
+    #: makes a JobSet, of a runtime that is looked at alone, or of jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the
+    #: `LintedJob` of a job or the `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
+    Sees = Literal[
+        "pods",
+        "job",
+        "MPIJob",
+        "PyTorchJob",
+        "training-operator",
+        "TrainJob",
+        "JobSet",
+        "LeaderWorkerSet",
+        "runtime's pods",
+        "queued",
+        "document",
+        "runtime",
+    ]
 
     class HasPlace(Protocol):
         """A value that knows its place, such as a `MarkedTree`."""

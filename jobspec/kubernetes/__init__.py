@@ -21,10 +21,10 @@ DOORS: tuple[str, ...] = (
     "pods.resources",
     "policy_kinds",
     "problems",
-    "sibling_kinds",
     "strategic_merge",
     "structural",
     "verdict",
+    "workloads.cronjobs",
     "workloads.jobs",
     "workloads.selectors",
 )

@@ -1,8 +1,9 @@
-"""Kinds of common projects, such as Argo CD and Flux, by schemas that come with jobspec.
+"""Kinds of common projects, such as Argo CD and Flux, and of operators of jobs, by schemas compiled from their CRDs.
 
 A cluster may have another release of a project, with other fields and limits. So a problem by our schema is a warning; problems of metadata
-are errors, since the API server's own code finds them. The status is not checked, and CEL rules only of projects that run training jobs.
-CRDs of the cluster, from `--crd` or `.jobspec/schemas`, come first, and everything in them is checked.
+are errors, since the API server's own code finds them. Neither the status nor CEL rules are checked. Operators of jobs have a release in
+the target, and `verdict` judges their kinds as those with a model of ours, with CEL rules. CRDs of the cluster, from `--crd` or
+`.jobspec/schemas`, come first, and everything in them is checked.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 from jobspec.apis.shipped import load as load_json
 from jobspec.apis.shipped import path as data_path
 from jobspec.diagnostics.record import Record
-from jobspec.schemas.shapes import Shape, linked, load_metadata
+from jobspec.schemas.shapes import Shape, linked, load_metadata, schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,15 +34,16 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
     "fluxcd/kustomize-controller": [("1.9.4", "config/crd/bases"), ("1.5.1", "config/crd/bases")],
     "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
     "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
-    "kubeflow/mpi-operator": [("0.8.0", "manifests/base")],
-    "kubernetes-sigs/lws": [("0.9.0", "config/crd/bases")],
     "kyverno/kyverno": [("1.19.0", "config/crds/kyverno"), ("1.19.0", "config/crds/policies.kyverno.io")],
     "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],
-    "ray-project/kuberay": [("1.6.0", "ray-operator/config/crd/bases")],
     "volcano-sh/volcano": [("1.15.1", "config/crd/volcano/bases")],
 }
-#: The projects whose CEL rules are checked, too.
-WITH_RULES = ("kubeflow/mpi-operator", "kubernetes-sigs/lws", "ray-project/kuberay")
+#: Operators of jobs -> their project, and where their CRDs are in it; all have the licence Apache-2.0.
+OPERATORS = {
+    "mpi-operator": ("kubeflow/mpi-operator", "manifests/base"),
+    "kuberay": ("ray-project/kuberay", "ray-operator/config/crd/bases"),
+    "lws": ("kubernetes-sigs/lws", "config/crd/bases"),
+}
 
 
 class CommonKind(Record):
@@ -50,8 +52,6 @@ class CommonKind(Record):
     shape: Shape
     namespaced: bool
     release: str
-    has_rules: bool
-    """Whether its shape has the CEL rules of the CRD."""
 
 
 _loaded: dict[tuple[str, str], dict[str, CommonKind]] = {}
@@ -84,7 +84,6 @@ def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
             linked([metadata if row is None else row for row in rows])[0],
             is_namespaced,
             f"{project} {release}",
-            file["project"] in WITH_RULES,
         )
         for release, versions in file["releases"].items()
         for version, rows in versions.items()
@@ -95,7 +94,7 @@ def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
 
 
 def files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each kind's file, from CRDs of projects.
+    """Yield the path and the text of each common kind's file, from CRDs of projects.
 
     *crds*: name, release and CRD. If several releases have a version, the first one counts.
     """
@@ -111,49 +110,89 @@ def files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> I
         known = {version for versions in file["releases"].values() for version in versions}
         for version in spec["versions"]:
             if version.get("served") and version["name"] not in known:
-                rows = _rows(version, metadata, rules=project in WITH_RULES)
-                file["releases"].setdefault(release, {})[version["name"]] = rows
+                table = _RowTable(metadata, rows=[{}])
+                table.rows[0] = table.flattened(version, rules=False)
+                file["releases"].setdefault(release, {})[version["name"]] = table.rows
     for path, file in sorted(made.items()):
         yield path, json.dumps(file, separators=(",", ":")) + "\n"
 
 
-def _rows(version: dict[str, Any], metadata: Shape, *, rules: bool) -> list[dict[str, Any] | None]:
-    """The rows of a version's shapes, each once; None stands for the metadata of all objects. *rules*: with CEL rules."""
+def operator_files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of each file of the operators' kinds, for all releases.
+
+    *crds*: component, release and CRD, the oldest release first.
+    """
     import json
 
-    from jobspec.kubernetes.compiling import root_table
-    from jobspec.kubernetes.crds.structural import decoded
+    tables: dict[str, tuple[dict[str, Any], _RowTable]] = {}
+    for component, release, crd in crds:
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            api_version, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
+            if version.get("served"):
+                head = {"apiVersion": api_version, "kind": kind, "component": component, "releases": {}}
+                path = f"compiled/{schema_path(component, '', api_version, kind)}"
+                document, table = tables.setdefault(path, (head, _RowTable(metadata, rows=[], decoded=True)))
+                document["releases"][release] = table.place(version)
+    for path, (document, table) in sorted(tables.items()):
+        yield path, json.dumps({**document, "shapes": table.rows}, separators=(",", ":")) + "\n"
 
-    schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]), rules=rules)
-    schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}
-    if "status" in schema["properties"]:
-        schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    table = root_table(schema, metadata, subresources=version.get("subresources") or {})
-    rows: list[dict[str, Any] | None] = [{}]
-    known: dict[str, int] = {}
 
-    def placed(index: int) -> int:
-        if table[index] is metadata:
-            text, row = "", None
-        else:
-            row = flat(table[index])
-            text = json.dumps(row)
-        if text not in known:
-            known[text] = len(rows)
-            rows.append(row)
-        return known[text]
+class _RowTable:
+    """The rows of shapes of versions of CRDs, each once; None stands for the metadata of all objects."""
 
-    def flat(row: dict[str, Any]) -> dict[str, Any]:
+    def __init__(self, metadata: Shape, *, rows: list[dict[str, Any] | None], decoded: bool = False) -> None:
+        """*decoded*: mark the values that webhooks and operators parse in Go."""
+        self.rows = rows
+        self._decoded = decoded
+        self._metadata = metadata
+        self._known: dict[str, int] = {}
+
+    def place(self, version: dict[str, Any]) -> int:
+        """Return the index of the row of a version's objects, with CEL rules."""
+        return self._add(self.flattened(version, rules=True))
+
+    def flattened(self, version: dict[str, Any], *, rules: bool) -> dict[str, Any]:
+        """Return the row of a version's objects. *rules*: with CEL rules."""
+        from jobspec.kubernetes.compiling import root_table
+        from jobspec.kubernetes.crds.structural import decoded
+
+        schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]), rules=rules)
+        schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}
+        if "status" in schema["properties"]:
+            schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        table = root_table(schema, self._metadata, subresources=version.get("subresources") or {})
+        return self._flat(table[0], table)
+
+    def _flat(self, row: dict[str, Any], table: list[Any]) -> dict[str, Any]:
         """A row without what is absent, with the new indices of the rows inside it."""
+
+        def placed(index: int) -> int:
+            return self._add(None if table[index] is self._metadata else self._flat(table[index], table))
+
         kept = {key: value for key, value in row.items() if value or (value == 0 and value is not False)}
         if "fields" in row:
             kept["fields"] = {name: placed(index) for name, index in row["fields"].items()}
         if "branches" in kept:
             kept["branches"] = {word: [(placed(index), text) for index, text in inner] for word, inner in kept["branches"].items()}
-        return kept | {key: placed(row[key]) for key in ("values", "items") if key in row}
+        kept |= {key: placed(row[key]) for key in ("values", "items") if key in row}
+        return kept | ({"parsed": True} if self._decoded and self._is_parsed(kept) else {})
 
-    rows[0] = flat(table[0])
-    return rows
+    def _is_parsed(self, row: dict[str, Any]) -> bool:
+        """Whether a row, or one inside it, is of values that operators parse in Go."""
+        inside = [*row.get("fields", {}).values(), *(row[key] for key in ("values", "items") if key in row)]
+        own = row.get("type") == "int-or-string" or row.get("format") in ("quantity", "date-time")
+        return own or any((self.rows[index] or self._metadata.__dict__).get("parsed") for index in inside)
+
+    def _add(self, row: dict[str, Any] | None) -> int:
+        """Return the index of a row, which is added if the table lacks it."""
+        import json
+
+        text = json.dumps(row)
+        if text not in self._known:
+            self._known[text] = len(self.rows)
+            self.rows.append(row)
+        return self._known[text]
 
 
 _RULES = "x-kubernetes-validations"

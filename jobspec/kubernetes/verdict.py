@@ -70,10 +70,8 @@ def verdict(
         return _by_custom_kind(document, custom, old)
     kind = kinds.find(document.api_version, document.kind)
     if not kind:
-        from jobspec.kubernetes import common_kinds, sibling_kinds
+        from jobspec.kubernetes import common_kinds
 
-        if sibling_kinds.find(document):
-            return _by_sibling_kind(document, old.data if old else None, target)
         if common := common_kinds.find(document, target):
             return _by_common_kind(document, common)
         problem, is_near = unknown(document, target)
@@ -129,16 +127,6 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
     return _verdict(document, found, "valid")
 
 
-def _by_sibling_kind(document: Document, stored: Any, target: Target) -> Verdict:
-    """The verdict on an object of a kind of the training operator beside PyTorchJob."""
-    from jobspec.kubernetes import sibling_kinds
-
-    shape = sibling_kinds.shape_of(document, target)
-    if not shape:
-        return _verdict(document, [sibling_kinds.not_in_release(document, target)], "invalid")
-    return _verdict(document, _of_custom_resource(document, shape, stored, namespaced=True), "valid")
-
-
 def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
     """Return the verdict on an object of a common project.
 
@@ -149,8 +137,7 @@ def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
     reported = [each if _is_certain(document, each) else _as_warning(each, common.release) for each in diagnostics]
     if has_error(reported):
         return Verdict("invalid", reported, is_common=True)
-    what = f"schema of {common.release}" + ("" if common.has_rules else " without CEL rules")
-    return Verdict("partly", reported, is_common=True, reason=what)
+    return Verdict("partly", reported, is_common=True, reason=f"schema of {common.release} without CEL rules")
 
 
 def _is_certain(document: Document, found: Diagnostic) -> bool:
@@ -225,22 +212,28 @@ _FORMER_GROUPS = ("extensions",)
 
 
 def not_served(kind: Kind, api_version: str, target: Target) -> Problem:
-    """Return the problem of a built-in kind that the target's release does not serve.
+    """Return the problem of a kind that the target's release of its component does not serve.
 
-    Another known release of Kubernetes serves the kind.
+    Another known release serves the kind.
     """
-    known = list(RELEASES["kubernetes"])
-    serving, own = shapes.releases(api_version, kind.name), target["kubernetes"]
+    component, place = ("kubernetes", "apiVersion") if kind.is_builtin else (kind.component, "kind")
+    known = list(RELEASES[component])
+    serving, own = shapes.releases(api_version, kind.name), target[component]
     if known.index(serving[0]) > known.index(own):
-        message = f"Kubernetes {own} does not serve {kind.name} of {api_version} yet: it came with {serving[0]}"
-        return Problem("unknown-kind", ("apiVersion",), message, _say(serving[0]))
+        message = f"{_named(component, own)} does not serve {kind.name} of {api_version} yet: it came with {serving[0]}"
+        return Problem("unknown-kind", (place,), message, _say(component, serving[0]))
     newer = next((each for each in kind.api_versions if own in shapes.releases(each, kind.name)), "")
-    hint = f"write `apiVersion: {newer}`" if newer else _say(serving[-1])
-    return Problem("unknown-kind", ("apiVersion",), _not_any_more(kind.name, api_version, target, serving[-1]), hint)
+    hint = f"write `apiVersion: {newer}`" if newer else _say(component, serving[-1])
+    message = _not_any_more(kind.name, api_version, _named(component, own), serving[-1])
+    return Problem("unknown-kind", (place,), message, hint)
 
 
-def _not_any_more(kind: str, api_version: str, target: Target, last: str) -> str:
-    return f"Kubernetes {target['kubernetes']} no longer serves {kind} of {api_version}: {last} was the last to do so"
+def _named(component: str, release: str) -> str:
+    return f"{'Kubernetes' if component == 'kubernetes' else component} {release}"
+
+
+def _not_any_more(kind: str, api_version: str, server: str, last: str) -> str:
+    return f"{server} no longer serves {kind} of {api_version}: {last} was the last to do so"
 
 
 #: Built-in kinds that were gone before the first release whose structures we have: the last release that served them, by version.
@@ -281,8 +274,8 @@ _LAST_SERVED = {
 }
 
 
-def _say(release: str) -> str:
-    return f"if the cluster is of that release, pass `--target kubernetes={release}`"
+def _say(component: str, release: str) -> str:
+    return f"if the cluster is of that release, pass `--target {component}={release}`"
 
 
 def unknown(document: Document, target: Target) -> tuple[Problem, bool]:
@@ -298,7 +291,9 @@ def unknown(document: Document, target: Target) -> tuple[Problem, bool]:
         alike = sorted((kind for kind in kinds.built_in() if kind.name == name), key=lambda kind: kind.group != document.group_kind[0])
         stable = [each for each in alike[0].api_versions if "beta" not in each] if alike else []
         hint = f"write `apiVersion: {stable[-1]}`" if stable else "it has no replacement"
-        return Problem("unknown-kind", ("apiVersion",), _not_any_more(name, version, target, last), hint), True
+        return Problem(
+            "unknown-kind", ("apiVersion",), _not_any_more(name, version, _named("kubernetes", target["kubernetes"]), last), hint
+        ), True
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
     at_version = any(kind.name == document.kind for kind in kinds.every())
     hint, is_meant = _near_kind(document, target)
@@ -330,10 +325,6 @@ def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
     Without such a kind, the hint is empty. The group must be one of ours or a misspelling, since other groups can have kinds of the same
     name. A version of a built-in kind that is no stable one may be switched on in a cluster.
     """
-    from jobspec.kubernetes import sibling_kinds
-
-    if meant := sibling_kinds.near(document):
-        return f"write `apiVersion: {sibling_kinds.API_VERSION}` and `kind: {meant}`", document.api_version == sibling_kinds.API_VERSION
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
     ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
     for kind in ours:

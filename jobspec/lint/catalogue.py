@@ -10,6 +10,7 @@ from jobspec.lint.linting import RULES as LINT
 from jobspec.lint.pages import summary
 from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
+from jobspec.operators.lws.webhook import UPDATE_RULES as LWS_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES
 from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
 from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
@@ -32,6 +33,7 @@ ADMISSION = (
     RUNTIME_RULES,
     CREATE_RULES,
     UPDATE_RULES,
+    LWS_RULES,
     *(rules for both in KUEUE_RULES.values() for rules in both),
 )
 

@@ -92,10 +92,10 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
     """
     ranks = _RANKS if job.given.group_kind == TRAINJOB else _RANKS_OF_PODS
-    for container in job.training_containers if job.training_pods > 1 and not job.is_pytorchjob else ():
-        for name, each in container.variables if container.role.count > 1 else ():
+    for container in job.training_containers if job.training_pods > 1 and not job.framework else ():
+        for name, each in container.variables if container.role.meeting > 1 else ():
             if name in ranks and each.mark.line and each.get("value") and not references(text(each, "value")):
-                message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
+                message = f"all {container.role.meeting} pods have `{name}={text(each, 'value')}`"
                 yield Finding(each, message, "start the program with torchrun, which sets it")
 
 
@@ -123,6 +123,38 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
                 has = [each for each in (*TORCH, *RANKS, "MASTER_ADDR", "WORLD_SIZE") if each in known]
                 hint = f"the pod has {listed(has)}" if has else "set the variable, or remove it"
                 yield Finding(place, f"undefined: nothing sets {listed(missing)} in `{container.role.name}`", hint)
+
+
+def expanded_here_document(job: LintedJob) -> Iterator[Finding]:
+    """The shell replaces a variable in Python code: the here-document that holds it is not quoted.
+
+    Why: behind `<< EOM` a shell replaces `$NAME` and commands in backquotes before Python sees the code. A variable that the container does
+    not have becomes empty. The Kubeflow SDK writes the source of a training function so.
+    Instead: quote the delimiter; in a function of the SDK, read `os.environ`.
+    Before: |
+        python - << EOM
+        print("costs $PRICE")
+        EOM
+    After: |
+        python - << 'EOM'
+        print("costs $PRICE")
+        EOM
+    Evidence: 2.7.4 of the Shell Command Language of POSIX; `get_command_using_train_func` of kubeflow/sdk 0.5.0
+    """
+    for container in job.containers:
+        known = {name for name, _ in container.variables}
+        script = container.program.script
+        for document in script.here_documents if script and not items(container.tree.get("envFrom")) else ():
+            missing = [each for each in document.used if each not in known and each not in script.assigned] if script else []
+            place = next((word for word in container.program.words if script and str(word.value) == script.text), None)
+            if missing and place and place.mark.line and any(line.lstrip().startswith(_PYTHON) for line in document.text.split("\n")):
+                names = listed([f"${each}" for each in missing])
+                message = f"the shell replaces {names} in the Python code of an unquoted here-document"
+                yield Finding(place, message, "quote the delimiter: `<< 'EOM'`; in a function of the SDK, read `os.environ`")
+
+
+#: How lines begin that a program in Python has, and a shell's script has not.
+_PYTHON = ("import ", "from ", "def ", "print(")
 
 
 def variable_before_definition(job: LintedJob) -> Iterator[Finding]:
@@ -175,5 +207,6 @@ ENVIRONMENT_RULES = (
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),
     Rule(undefined_variable, "warning", reads=["$"]),
     Rule(variable_before_definition, "warning", reads=["$("]),
+    Rule(expanded_here_document, "warning", reads=["<<"]),
     Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -13,10 +13,11 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
+from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed
+from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed, roles_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
+#: The kinds with replica types, and where these are.
+_REPLICAS: dict[GroupKind, tuple[str, ...]] = {MPIJOB: mpi_operator.REPLICAS}
 
 
 class LintedDocument:
@@ -84,6 +87,8 @@ class LintedJob(LintedDocument):
         self.refused = refused
         """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
+        self.framework = expanded.framework if given.group_kind == expanded.job.group_kind else None
+        """What training-operator knows of the kind; None for a job of another operator."""
         self.is_job = given.group_kind in JOBS
         self.seen_as = _seen_as(given, expanded)
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
@@ -97,7 +102,7 @@ class LintedJob(LintedDocument):
         """A pod of each role."""
         self.training = [each for each in self.roles if each.training]
         """The roles that train."""
-        self.training_pods = sum([each.count for each in self.training if each.together])
+        self.training_pods = sum([each.meeting for each in self.training if each.together])
         """How many pods train together."""
         self.containers = [
             LintedContainer(each, role, is_init=field == "initContainers")
@@ -110,10 +115,18 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = self.tree.get("spec", "pytorchReplicaSpecs") if self.is_pytorchjob else None
-        found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
-        self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a PyTorchJob: its roles, each with what the job says of it."""
+        place = self.framework.replicas if self.framework else _REPLICAS.get(given.group_kind, ())
+        specs = dict(self.tree.entries(*place)) if place else {}
+        by_role = {self.framework.title(name.lower()) if self.framework else name: spec for name, spec in specs.items()}
+        found = [(role, by_role.get(role.name)) for role in self.roles]
+        self.role_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
+        """Of a job with replica types: its roles, each with what the job says of it."""
+        self.replica_specs = self.role_specs if self.framework else []
+        """The same of a job of training-operator alone."""
+
+    def replica_spec(self, role: ExpandedRole) -> MarkedTree | None:
+        """Return what a job with replica types says of a role; None for another job."""
+        return next((spec for each, spec in self.role_specs if each is role), None)
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""
@@ -127,7 +140,7 @@ class LintedJob(LintedDocument):
     @property
     def trains(self) -> bool:
         """Whether it is of a kind for training, or has a role that trains."""
-        return self.given.group_kind in CONTAINERS or bool(self.training)
+        return self.given.group_kind in CONTAINERS or self.framework is not None or bool(self.training)
 
     @property
     def policy(self) -> tuple[str, ...]:
@@ -171,8 +184,15 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
     if given.group_kind in kinds.RUNTIMES:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
-        own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
-        found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
+        own: dict[GroupKind, tuple[Sees, ...]] = {
+            PYTORCHJOB: ("PyTorchJob",),
+            TRAINJOB: ("TrainJob",),
+            LEADER_WORKER_SET: ("LeaderWorkerSet",),
+        }
+        if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
+            own[MPIJOB] = ("MPIJob",)
+        of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
+        found = ("pods", "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 
@@ -181,6 +201,8 @@ def _is_whole(given: Document) -> bool:
     jobs = structs(given.data, "spec", "replicatedJobs") if given.group_kind == JOBSET else []
     templates = [(given.data, kinds.POD_TEMPLATES[given.group_kind])] if given.group_kind in kinds.POD_TEMPLATES else []
     templates += [(each, ("template", "spec", "template")) for each in jobs]
+    if given.group_kind == LEADER_WORKER_SET:
+        templates += [(each.data, ()) for each in roles_in(given)]
     containers = [structs(data, *path, "spec", "containers") for data, path in templates]
     has_containers = all(several and all(each.get("name") for each in several) for several in containers)
     return has_containers and all(each.get("name") for each in jobs)

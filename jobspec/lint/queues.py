@@ -14,7 +14,7 @@ from jobspec.go.values import integer
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.kueue.versions import KINDS, QUEUED_KINDS
+from jobspec.operators.kueue.versions import QUEUED_KINDS, makes_workloads_of
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queued_object, suspend_of
 
@@ -68,9 +68,10 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-    kind = queued_object(job.given).group_kind
+    queued = queued_object(job.given)
+    kind = queued.group_kind
     is_named = job.get(*queue_path(job.given.group_kind)) is not None or next(misplaced_queue_name(job), None)
-    if is_named or not queues or kind not in KINDS or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
+    if is_named or not queues or not makes_workloads_of(queued) or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
     from jobspec.operators.kueue.children import children_in_queues
     from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
@@ -134,7 +135,7 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, said)), "")
     if elsewhere and not job.given.namespace:  # whoever applies the job says its namespace
         return
-    if job.documents.named(job.given, _LOCAL_QUEUE, said) is None:
+    if job.documents.named(job.given, _LOCAL_QUEUE, said) is None and not job.documents.may_get_name(_LOCAL_QUEUE, said):
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(said, known) or f"known: {listed(known)}"
         where = "in the job's namespace" if job.given.namespace else "among the files"
@@ -155,7 +156,7 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     if document.given.group_kind != _LOCAL_QUEUE or not isinstance(name, str) or document.documents.of_name(CLUSTER_QUEUE, name):
         return
     known = sorted({each.name for each in document.documents.of_kind(CLUSTER_QUEUE)})
-    if known:
+    if known and not document.documents.may_get_name(CLUSTER_QUEUE, name):
         yield Finding(
             ("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", closest(name, known) or f"known: {listed(known)}"
         )
@@ -227,7 +228,8 @@ def unknown_check_parameters(document: LintedDocument) -> Iterator[Finding]:
 
 def _unknown(document: LintedDocument, place: Path, name: object, kind: GroupKind, then: str) -> Iterator[Finding]:
     """The finding that an object of Kueue is named that is not among the files; none if it is."""
-    if isinstance(name, str) and name and not document.documents.of_name(kind, name):
+    documents = document.documents
+    if isinstance(name, str) and name and not documents.of_name(kind, name) and not documents.may_get_name(kind, name):
         known = sorted({each.name for each in document.documents.of_kind(kind)})
         hint = closest(name, known) or (f"known: {listed(known)}" if known else "pass its file, too")
         yield Finding(place, f"no {kind[1]} `{name}` among the files: {then}", hint)
@@ -303,7 +305,7 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):
             name = value_at(flavor, ("name",))
-            if known and isinstance(name, str) and name not in known:
+            if known and isinstance(name, str) and name not in known and not document.documents.may_get_name(RESOURCE_FLAVOR, name):
                 hint = closest(name, known) or f"known: {listed(known)}"
                 yield Finding((*path, *inner, "name"), f"no ResourceFlavor `{name}` among the files: the queue is inactive", hint)
 
@@ -445,7 +447,7 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
     label = queue_path(job.given.group_kind)
     place = (*label[:-1], Key(MAXIMUM_TIME))
     seconds = job.get(*place)
-    if queued_object(job.given).group_kind not in KINDS or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
+    if not makes_workloads_of(queued_object(job.given)) or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
         return
     if job.get(*label) or default_queue(job.given.namespace, job.documents.target, job.documents.queues):
         yield Finding(place, "after this time, Kueue suspends the job for good: it never fails", "limit the job by its own deadline")

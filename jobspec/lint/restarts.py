@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, GroupKind
+from jobspec.apis.kinds import (
+    APPLICATION,
+    FLUX,
+    JOB,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    QUEUE_GROUP,
+    RAY_CLUSTER,
+    RAY_SERVICE,
+    TFJOB,
+    TRAINING_JOBS,
+    TRAINJOB,
+    GroupKind,
+)
+from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -18,7 +33,7 @@ from jobspec.operators.workloads import CONTAINERS, REPLICATED_JOB
 
 #: Where a kind of job says how long it stays after its end.
 _TTL: dict[GroupKind, Path] = {
-    PYTORCHJOB: ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    **dict.fromkeys(TRAINING_JOBS, ("spec", "runPolicy", "ttlSecondsAfterFinished")),
     JOB: ("spec", "ttlSecondsAfterFinished"),
     JOBSET: ("spec", "ttlSecondsAfterFinished"),
 }
@@ -44,15 +59,16 @@ if TYPE_CHECKING:
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The pod template's `restartPolicy` has no effect: the replica type's policy replaces it.
 
-    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, the operator
-    takes OnFailure, although the API's own text says Never.
+    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, training-operator
+    takes OnFailure, although the API's own text says Never; mpi-operator takes OnFailure for the launcher and Never for workers.
     Instead: write it beside `replicas`.
     Fix: moves the policy to where it counts, which changes `restartPolicy` of the pods; an existing one is kept.
     Before: Worker: {replicas: 2, template: {spec: {restartPolicy: Never}}}
     After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
-    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
+    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common, and
+    of mpi-operator pkg/controller
     """
-    for role, spec in job.replica_specs:
+    for role, spec in job.role_specs:
         said = spec.get("template", "spec", "restartPolicy")
         counts = _restart_policy(role)
         if said and said.value and said.value != counts:
@@ -101,7 +117,7 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
         if said and said.value in ("OnFailure", "Always") and said.mark.line:
             yield Finding(said, "retries forever: no `backoffLimit`", "set `runPolicy.backoffLimit`")
             return
-    for limit, _ in () if job.is_pytorchjob else _retries_of_runtime(job):
+    for limit, _ in () if job.framework else _retries_of_runtime(job):
         if limit and limit.value == UNLIMITED:
             yield Finding(limit, f"retries forever: a `backoffLimit` of {UNLIMITED}", "set a smaller `backoffLimit`")
             return
@@ -109,7 +125,7 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
 
 def _is_limited(job: LintedJob) -> bool:
     """Whether something ends the restarts of a job."""
-    policy = (job.get("spec", "runPolicy") if job.is_pytorchjob else job.get("spec")) or {}
+    policy = job.get(*(job.policy if job.framework else ("spec",))) or {}
     return policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None
 
 
@@ -125,7 +141,7 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
     """
-    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy"):
+    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy") or (job.framework and not job.is_pytorchjob):
         return
     message = "a restarted rank cannot rejoin, the others hang in the collective"
     severity: Severity = "warning" if job.gpus else "info"
@@ -154,11 +170,14 @@ def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
     After: Worker: {replicas: 2, restartPolicy: OnFailure}
     Evidence: kubeflow/trainer#2127
     """
+    default = job.framework.restart_policy if job.framework else ""
+    if default == "Never":
+        return
     is_advised = not next(partial_restart(job), None) and _is_limited(job)
     for _, spec in job.replica_specs:
         if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
-            edits = [(spec, set_to(("restartPolicy",), "OnFailure"))] if is_advised else []
-            yield Finding(spec, "no `restartPolicy`: failed pods restart (OnFailure)", "set `restartPolicy`", edits=edits)
+            edits = [(spec, set_to(("restartPolicy",), default))] if is_advised else []
+            yield Finding(spec, f"no `restartPolicy`: failed pods restart ({default})", "set `restartPolicy`", edits=edits)
 
 
 def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
@@ -217,6 +236,8 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
 
 
 def _can_have_deadline(job: LintedJob) -> bool:
+    if job.given.group_kind in (LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
+        return False
     return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
 
 
@@ -232,7 +253,7 @@ def _has_deadline(job: LintedJob) -> bool:
 
 
 def zero_deadline(job: LintedJob) -> Iterator[Finding]:
-    """The deadline of a PyTorchJob is 0: it fails as soon as it starts.
+    """The deadline of a job of training-operator is 0: it fails as soon as it starts.
 
     Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
     Instead: a number of seconds, or no deadline.
@@ -260,7 +281,8 @@ def never_deleted(job: LintedJob) -> Iterator[Finding]:
     Evidence: `ReconcilePods` and `CleanupJob` of training-operator pkg/controller.v1/common
     """
     said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
-    if said and said.value is not None and "ExitCode" in _policies_written(job):
+    sets_time = job.given.group_kind in (TFJOB, MPIJOB)
+    if said and said.value is not None and "ExitCode" in _policies_written(job) and not sets_time:
         yield Finding(said, "never deleted: a job that fails under `ExitCode` gets no completion time", "use `Never`")
 
 
@@ -276,7 +298,7 @@ def leftover_pods(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     ends_at_once = {"Never", "ExitCode"} & {*_policies_written(job)}
-    if text(said) in ("", "None") and ends_at_once and job.training_pods > 1 and job.gpus:
+    if job.given.group_kind != MPIJOB and text(said) in ("", "None") and ends_at_once and job.training_pods > 1 and job.gpus:
         place = said or (("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name"))
         yield Finding(place, "when one pod fails, the others keep running and hold their GPUs", "set `cleanPodPolicy: Running`")
 
@@ -308,13 +330,14 @@ def ttl_in_git(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
     """
     kind = document.given.group_kind
-    path = _TTL.get(kind, ())
+    trains = kind in TRAINING_JOBS and document.given.api_version == API_VERSION
+    path = _TTL.get(kind, ()) if trains or kind not in TRAINING_JOBS else ()
     if not path or document.get(*path) is None or not document.can_be_synced:
         return
     is_synced = any(each in _ENGINES for each in document.documents.kinds())
-    if is_synced or kind == PYTORCHJOB:
+    if is_synced or trains:
         edits = [(path, remove())] if is_synced else []
-        message = f"{'trains' if kind == PYTORCHJOB else 'runs'} again: after its TTL the job is deleted, and a sync from Git recreates it"
+        message = f"{'trains' if trains else 'runs'} again: after its TTL the job is deleted, and a sync from Git recreates it"
         hint = "remove it from jobs that are synced from Git"
         yield Finding(path, message, hint, edits=edits, severity="warning" if is_synced else "info")
 
@@ -337,21 +360,23 @@ def _retries_of_runtime(job: LintedJob) -> Iterator[tuple[MarkedTree | None, Mar
 
 
 def _policies_written(job: LintedJob) -> list[str]:
-    return sorted({text(spec, "restartPolicy") for _, spec in job.replica_specs})
+    """The policies of the replica types; empty for one of a PyTorchJob that says none."""
+    default = job.framework.restart_policy if job.framework and not job.is_pytorchjob else ""
+    return sorted({text(spec, "restartPolicy") or default for _, spec in job.replica_specs})
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="PyTorchJob", reads=["restartPolicy"], has_unsafe_fix=True),
-    Rule(uncounted_backoff_limit, "warning", sees="PyTorchJob", reads=["backoffLimit"]),
+    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"], has_unsafe_fix=True),
+    Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
     Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
     Rule(partial_restart, "warning", sees="job"),
-    Rule(implicit_restart_policy, "info", sees="PyTorchJob"),
-    Rule(unknown_clean_pod_policy, "warning", sees="PyTorchJob", reads=["cleanPodPolicy"], has_unsafe_fix=True),
-    Rule(lost_logs, "info", sees="PyTorchJob", reads=["cleanPodPolicy"]),
+    Rule(implicit_restart_policy, "info", sees="training-operator"),
+    Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"], has_unsafe_fix=True),
+    Rule(lost_logs, "info", sees="training-operator", reads=["cleanPodPolicy"]),
     Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
-    Rule(zero_deadline, "error", sees="PyTorchJob", reads=["activeDeadlineSeconds"]),
-    Rule(never_deleted, "warning", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
-    Rule(leftover_pods, "info", sees="PyTorchJob", reads=["gpu"]),
+    Rule(zero_deadline, "error", sees="training-operator", reads=["activeDeadlineSeconds"]),
+    Rule(never_deleted, "warning", sees="training-operator", reads=["ttlSecondsAfterFinished"]),
+    Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
     Rule(ttl_in_git, "info", sees="document", has_unsafe_fix=True),
 )

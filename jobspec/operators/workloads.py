@@ -6,6 +6,7 @@ Only this module knows where manifests of each kind say it. `expansion` knows wh
 from __future__ import annotations
 
 from jobspec.apis import kinds
+from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Role(Record):
-    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+    """The pods of one role: of a replica type of a PyTorchJob or MPIJob, or of a replicated job of a JobSet or a runtime."""
 
     name: str
     """The key of the replica type, or the name of the replicated job."""
@@ -93,7 +94,11 @@ REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
 #: The label of a node with its own name: the lowest level of a topology.
 HOSTNAME = "kubernetes.io/hostname"
 #: The container that trains, which the operator requires, by the kind of the job.
-CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
+CONTAINERS: dict[GroupKind, str] = {
+    kinds.PYTORCHJOB: "pytorch",
+    **{kind: SIBLINGS[kind[1]].container for kind in kinds.TRAINING_JOBS if kind not in (kinds.PYTORCHJOB, kinds.MPIJOB)},
+    kinds.TRAINJOB: "node",
+}
 
 #: The container and the replicated job of a TrainJob that train.
 NODE = CONTAINERS[kinds.TRAINJOB]
@@ -117,18 +122,32 @@ class JobFields(Record):
 
 #: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
 JOBS: dict[GroupKind, JobFields] = {
-    kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
+    **dict.fromkeys(kinds.TRAINING_JOBS, JobFields(("spec", "runPolicy"))),
     kinds.TRAINJOB: JobFields(),
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
+    kinds.LEADER_WORKER_SET: JobFields(),
+    kinds.RAY_CLUSTER: JobFields(),
+    kinds.RAY_JOB: JobFields(),
+    kinds.RAY_SERVICE: JobFields(("spec", "rayClusterConfig")),
+    kinds.RAY_CRON_JOB: JobFields(("spec", "jobTemplate")),
 }
+
+#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, which is the one that Kueue knows.
+_OTHER_OPERATORS = (("kubeflow.org/v1", "MPIJob"),)
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
+    **{kind: (("spec", SIBLINGS[kind[1]].replicas), ("template",)) for kind in kinds.TRAINING_JOBS if kind != kinds.PYTORCHJOB},
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
+}
+
+#: Kind -> its roles, each with the path of its pod template, where that is no field of a role.
+_TEMPLATES: dict[GroupKind, tuple[tuple[str, Path], ...]] = {
+    kinds.LEADER_WORKER_SET: tuple((role, ("spec", "leaderWorkerTemplate", f"{role}Template")) for role in ("leader", "worker")),
 }
 
 #: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
@@ -143,24 +162,15 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
-    where = _ROLES.get(document.group_kind) or _roles_of_sibling(document.group_kind)
+    where = _ROLES.get(document.group_kind)
     if where is None:
-        return []
+        given = [(name, path, value_at(document.data, path)) for name, path in _TEMPLATES.get(document.group_kind, ())]
+        return [Role(name, path, template, ()) for name, path, template in given if template is not None]
     place, template = where
     found = value_at(document.data, place) or {}
     if isinstance(found, list):
         return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
     return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
-
-
-def _roles_of_sibling(kind: GroupKind) -> tuple[Path, Path] | None:
-    """Return as `_ROLES` where a kind beside PyTorchJob, such as TFJob, has its roles; None for another kind."""
-    if kind[0] != kinds.PYTORCHJOB[0]:
-        return None
-    from jobspec.kubernetes.sibling_kinds import SIBLINGS
-
-    sibling = SIBLINGS.get(kind[1])
-    return (("spec", sibling.replicas), ("template",)) if sibling else None
 
 
 def written_pod_specs(document: Document) -> list[tuple[Path, Data]]:
@@ -188,7 +198,13 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
-    return kinds.group_kind(document.api_version, document.kind) in JOBS and kinds.find(document.api_version, document.kind) is not None
+    known = kinds.find(document.api_version, document.kind)
+    return known is not None and (known.group, known.name) in JOBS
+
+
+def is_of_other_operator(document: Document | DocumentResult) -> bool:
+    """Whether another operator has this version of the kind than its other versions: MPIJob of v1 is training-operator's."""
+    return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:
@@ -266,5 +282,9 @@ def _held_without(job: Document, *fields: str) -> Document:
 
 #: The label of a JobSet's Job and its pods that names their replicated job.
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+#: The label of a LeaderWorkerSet's pod that holds its number in its group; that of the leader is 0.
+GROUP_MEMBER = "leaderworkerset.sigs.k8s.io/worker-index"
+LEADER, WORKER = "leader", "worker"
+"""The roles of a LeaderWorkerSet's pods: the first of each group, and all others."""
 #: The label and annotation of a pod of an indexed Job that holds its number.
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"

@@ -38,6 +38,8 @@ class AppliedFolder:
     """What engines fill in, as in `InBuild`."""
     is_recursive: bool = False
     """Whether the files in folders below are applied with it."""
+    engine: str = ""
+    """`Flux` or `Argo CD`; empty if neither is known to apply it, or both do."""
     forced_by: str = ""
     """What has Flux recreate each object that it cannot update."""
     is_replaced: bool = False

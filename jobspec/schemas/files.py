@@ -10,7 +10,8 @@ from typing import Any
 from jobspec.apis.cel_rules import is_transition
 from jobspec.apis.kinds import built_in, find
 from jobspec.apis.releases import RELEASES
-from jobspec.models import roots
+from jobspec.apis.sibling_kinds import API_VERSION, SIBLINGS, SiblingKind
+from jobspec.models import PyTorchJob, roots
 from jobspec.models.base import QUANTITY, Column, Model, Resource
 from jobspec.schemas import json_schema
 from jobspec.schemas.shapes import ATTRIBUTES, VALIDATIONS, is_plain, schema_path
@@ -33,6 +34,8 @@ def files() -> Iterator[tuple[str, str]]:
         for api_version in kind.api_versions:
             path = schema_path("kubernetes", "", api_version, kind.name)
             yield f"compiled/{path}", compiled_builtin(api_version, kind.name)
+    for name, sibling in SIBLINGS.items():
+        yield f"compiled/{schema_path(_PYTORCHJOB.component, '', API_VERSION, name)}", compiled_sibling(name, sibling)
 
 
 # Structures to compiled schemas, the small files that `shapes` loads.
@@ -65,6 +68,33 @@ def compiled_builtin(api_version: str, kind: str) -> str:
     roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
     document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
     return _file_text(document, table)
+
+
+_PYTORCHJOB: Resource = PyTorchJob.RESOURCE
+
+
+def compiled_sibling(kind: str, sibling: SiblingKind) -> str:
+    """Write the compiled file of a sibling of PyTorchJob, with one table for all releases."""
+    table = _ShapeTable([])
+    having = [release for release in RELEASES[_PYTORCHJOB.component] if sibling.is_in(release)]
+    roots = {release: table.place(_sibling(kind, sibling, structure_of(PyTorchJob, release))) for release in having}
+    document = {"apiVersion": API_VERSION, "kind": kind, "component": _PYTORCHJOB.component, "releases": roots}
+    return _file_text(document, table)
+
+
+def _sibling(kind: str, sibling: SiblingKind, pytorchjob: Structure) -> Structure:
+    """Return the structure of a sibling, made of PyTorchJob's."""
+    root = _root(pytorchjob, _PYTORCHJOB)
+    spec = root["fields"]["spec"]
+    given = spec["fields"]
+    fields = {**sibling.own, "runPolicy": given["runPolicy"], sibling.replicas: given["pytorchReplicaSpecs"]}
+    if sibling.elastic and "elasticPolicy" in given:
+        policy = given["elasticPolicy"]
+        fields["elasticPolicy"] = {**policy, "fields": {name: policy["fields"][name] for name in sibling.elastic}}
+    own = {**spec, "name": f"{kind}Spec", "fields": fields, "required": [*sibling.required, sibling.replicas]}
+    scale = {name: [sibling.replicas if step == "pytorchReplicaSpecs" else step for step in path] for name, path in root["scale"].items()}
+    without = {key: value for key, value in root.items() if key != "scale"}
+    return {**without, "name": kind, "fields": {**root["fields"], "spec": own}, **({"scale": scale} if sibling.is_scaled else {})}
 
 
 def _file_text(document: dict[str, Any], table: _ShapeTable) -> str:

@@ -1,14 +1,15 @@
 """Shapes: the structural schema of a kind, loaded from its compiled file.
 
 A compiled file is one JSON object: `apiVersion`, `kind`, `component`, `release`, and `shapes`, a table in which each distinct shape stands
-once, with the attributes that are not absent. Shapes refer to others by index; that of the kind is the first. The file of a built-in kind
-is for all releases of Kubernetes, and instead of `release` has `releases`, each with the index of the kind's shape in it.
+once, with the attributes that are not absent. Shapes refer to others by index; that of the kind is the first. The file of a kind without a
+model of ours is for all releases of its component, and instead of `release` has `releases`, each with the index of the kind's shape in it;
+null stands for the shape of an object's metadata.
 """
 
 from __future__ import annotations
 
 from jobspec.apis.kinds import find
-from jobspec.apis.releases import release_of
+from jobspec.apis.releases import NEWEST, release_of
 from jobspec.apis.shipped import load as load_json
 from jobspec.apis.shipped import path as data_path
 from jobspec.diagnostics.places import Path
@@ -195,7 +196,8 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
     if known.is_builtin:
         return _in_releases(schema_path("kubernetes", "", api_version, kind)).get(target["kubernetes"])
     release = target.get(known.component) or release_of(known.component, target)
-    return _in_releases(schema_path(known.component, release, api_version, kind))[release]
+    path = schema_path(known.component, release if known.has_model else "", api_version, kind)
+    return _in_releases(path).get(release)
 
 
 def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
@@ -207,15 +209,18 @@ def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
 
 
 def releases(api_version: str, kind: str) -> list[str]:
-    """Return the releases of Kubernetes that serve a built-in kind, oldest first."""
-    return list(_in_releases(schema_path("kubernetes", "", api_version, kind)))
+    """Return the releases that serve a kind without a model of ours, oldest first."""
+    known = find(api_version, kind)
+    component = "kubernetes" if not known or known.is_builtin else known.component
+    return list(_in_releases(schema_path(component, "", api_version, kind)))
 
 
 def _in_releases(path: str) -> dict[str, Shape]:
     """The shapes of the kind of a compiled file, by the releases that the file is for."""
     if path not in _loaded:
         file = load_json(data_path("schemas", "compiled", *path.split("/")))
-        table = linked(file["shapes"])
+        rows = file["shapes"]
+        table = linked([load_metadata(NEWEST) if row is None else row for row in rows] if None in rows else rows)
         roots = file.get("releases") or {file["release"]: 0}
         _loaded[path] = {release: table[index] for release, index in roots.items()}
     return _loaded[path]

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from jobspec.apis.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS, group_kind
-from jobspec.apis.releases import OPERATORS, QUEUES, Target, release_of
+from jobspec.apis.kinds import COMPONENTS, MODELS, TRAINJOB, WEBHOOK_LOOKUPS, group_kind
+from jobspec.apis.releases import MODELLED, QUEUES, Target, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Marks
@@ -145,7 +145,7 @@ def install_kinds(server: ApiServer, kinds: Iterable[tuple[str, str]], target: T
 
     *kinds*: pairs of API version and kind.
     """
-    ours = sorted({pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS})
+    ours = sorted({pair for pair in kinds if MODELS.get(pair) in MODELLED})
     if not ours:
         return
     from jobspec import models
@@ -251,9 +251,9 @@ def _missing_kind(question: Question, definitions: Iterable[Document], target: T
 
 
 def _how_to_install(gvk: tuple[str, str], target: Target) -> str:
-    component = COMPONENTS.get(gvk, "")
-    if component not in OPERATORS:
+    if MODELS.get(gvk) not in MODELLED:
         return ""
+    component = COMPONENTS[gvk]
     command = f"jobspec schema crd {gvk[1]} --target {component}={release_of(component, target)} | kubectl apply --server-side -f -"
     return f"install {component}, or its CRD alone: {command}"
 
@@ -300,7 +300,7 @@ def absent_webhooks(server: ApiServer, kinds: Iterable[tuple[str, str]]) -> dict
 
     *kinds*: pairs of API version and kind. If the caller may not list webhooks, all kinds of the operators are returned.
     """
-    reviewed = (pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS and pair[1] not in WITHOUT_WEBHOOK)
+    reviewed = (pair for pair in kinds if COMPONENTS.get(pair) in _NAMES and pair[1] not in WITHOUT_WEBHOOK)
     ours = {pair: resource for pair in reviewed if (resource := server.resource(*pair))}
     if not ours:
         return {}

@@ -87,7 +87,7 @@ def _steps(text: str) -> tuple[str, list[str]]:
     if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
         raise JobspecError(f"`{text}` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer")
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
-    by_lower = {each.lower(): each for each in sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})}
+    by_lower = {each.lower(): each for each in sorted({kind.name for kind in (*kinds.with_model(), *kinds.built_in())})}
     if kind.lower() not in by_lower:
         from jobspec.kubernetes.problems import closest
 

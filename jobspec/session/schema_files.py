@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jobspec.apis.releases import choose
+from jobspec.apis.releases import RELEASES, choose
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.kubernetes import common_kinds
 from jobspec.session.crds import read_crds
@@ -62,7 +62,8 @@ def read_written(top: str) -> list[str]:
     """The schemas in a folder that are made of models, as paths below it."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) if folder != top for name in names]
     stored = sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)
-    return [each for each in stored if not each.startswith(f"{common_kinds.FOLDER}/")]
+    of_crds = tuple(f"{each}/" for each in (common_kinds.FOLDER, *(f"compiled/{each}" for each in common_kinds.OPERATORS)))
+    return [each for each in stored if not each.startswith(of_crds)]
 
 
 def parse_release_folder(text: str) -> tuple[str, str]:
@@ -87,9 +88,21 @@ def crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the CRDs of common projects in a folder of clones, with project and release."""
     for project, releases in common_kinds.PROJECTS.items():
         for release, place in releases:
-            clone = os.path.join(clones, *f"{project}@{release}".split("/"))
-            if not os.path.isdir(os.path.join(clone, place)):
-                command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
-                raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
-            found, _ = read_crds([os.path.join(clone, place)], choose([]))
-            yield from ((project, release, each.data) for each in sorted(found, key=lambda crd: crd.name))
+            yield from ((project, release, each) for each in _crds_in_clone(clones, project, release, place))
+
+
+def crds_of_operators(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the CRDs of operators of jobs in a folder of clones, with component and release."""
+    for component, (project, place) in common_kinds.OPERATORS.items():
+        for release in RELEASES[component]:
+            yield from ((component, release, each) for each in _crds_in_clone(clones, project, release, place))
+
+
+def _crds_in_clone(clones: str, project: str, release: str, place: str) -> Iterator[dict[str, Any]]:
+    """Yield the CRDs of a project's release by name. Raises JobspecError if it is not among the clones."""
+    clone = os.path.join(clones, *f"{project}@{release}".split("/"))
+    if not os.path.isdir(os.path.join(clone, place)):
+        command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
+        raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
+    found, _ = read_crds([os.path.join(clone, place)], choose([]))
+    yield from (each.data for each in sorted(found, key=lambda crd: crd.name))

@@ -6,7 +6,6 @@ import jobspec.apis.kinds as kinds
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.documents.document import Document
-from jobspec.kubernetes import sibling_kinds
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
 from jobspec.world.judged import Judged
@@ -110,7 +109,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
         return Judged(document, unknown, old=old)
     seen = document
     found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
-    if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind in (kinds.JOBSET, kinds.LEADER_WORKER_SET)):
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
@@ -130,7 +129,7 @@ def _of_configuration(document: Document) -> Judged:
 def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
     """The verdict on a kind of an operator's release that came after all known ones, where no CRD defines it; None for other kinds."""
     kind = kinds.find(document.api_version, document.kind)
-    component = kind.component if kind else sibling_kinds.OPERATOR if sibling_kinds.find(document) else ""
+    component = kind.component if kind else ""
     if component not in cluster.later or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
         return None
     release = f"{component} {cluster.later[component]}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import jobspec.apis.kinds as kinds
+from jobspec.apis import sibling_kinds
 from jobspec.apis.releases import QUEUES, Target
 from jobspec.diagnostics.rules import Rule
 from jobspec.documents.document import Document
-from jobspec.kubernetes import sibling_kinds
 from jobspec.kubernetes.verdict import AdmissionAnswer, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, undecodable
 from jobspec.operators.workloads import Workload
@@ -63,7 +63,11 @@ def _of_own_operator(document: Document, target: Target, objects: Objects, *, ol
         from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 
         RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806
-    elif sibling_kinds.find(document):
+    elif document.group_kind == kinds.LEADER_WORKER_SET:
+        from jobspec.operators.lws import webhook as lws
+
+        RULES = lws.UPDATE_RULES if old else lws.CREATE_RULES  # noqa: N806
+    elif sibling_kinds.find(document.api_version, document.kind):
         from jobspec.operators.training_operator.webhook import SIBLING_RULES
 
         RULES = SIBLING_RULES.get(document.kind, ())  # noqa: N806

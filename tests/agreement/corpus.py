@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.schemas import shapes
 from tests.support.mutants import Change, can_be_read
 from tests.support.reference import ROOT, folder
 from tests.support.server import PLURALS
 
-VERSIONS = {kind: version for version, kind in COMPONENTS if kind in PLURALS}
+VERSIONS = {kind: version for version, kind in MODELS if kind in PLURALS}
 _KIND = re.compile(rf"^kind: *[\"']?({'|'.join(VERSIONS)})[\"']? *(?:#.*)?$", re.MULTILINE)
 _START = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
 _LONGEST = 6000  # characters of what is mutated

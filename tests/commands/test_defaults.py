@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.apis.releases import OPERATORS
 from jobspec.overlays.load import shipped
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import program, run_here
@@ -210,7 +211,7 @@ def test_what_there_is_is_listed(tmp_path: Path) -> None:
     listed = json.loads(done.stdout)
     assert listed["variants"] == [{"name": f"a-{n}", "base": "job.yaml", "overlays": ["gpu-nccl gpus=2", "istio-off"]} for n in (1, 2)]
     assert [each["name"] for each in listed["overlays"]] == shipped()
-    assert {each["name"] for each in listed["targets"]} == {"training-operator", "trainer", "jobset", "kueue", "kubernetes"}
+    assert {each["name"] for each in listed["targets"]} == {*OPERATORS, "kubernetes"}
     text = run_here("list", cwd=tmp_path).stdout
     assert "  a-1  job.yaml, gpu-nccl gpus=2, istio-off\n" in text
     assert "gpus <integer>  GPUs for each pod; default 1; minimum 1\n" in text

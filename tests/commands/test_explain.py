@@ -13,7 +13,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import RELEASES
 from jobspec.cli import main
 from jobspec.diagnostics.errors import JobspecError
@@ -234,8 +234,8 @@ def test_the_layout() -> None:
     assert narrow[narrow.index("fields:") :][:5] == NARROW.splitlines()
 
 
-EVERY = [(kind, release) for (_, kind), component in COMPONENTS.items() for release in RELEASES[component]]
-OF_NEWEST = {(kind, list(RELEASES[component])[-1]) for (_, kind), component in COMPONENTS.items()}
+EVERY = [(kind, release) for (_, kind), component in MODELS.items() for release in RELEASES[component]]
+OF_NEWEST = {(kind, list(RELEASES[component])[-1]) for (_, kind), component in MODELS.items()}
 
 
 _structure_of = cache(structure_of)

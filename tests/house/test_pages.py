@@ -19,6 +19,7 @@ from tests.support.reference import ROOT
 SESSIONS = {
     "../README.md": (),
     "tutorial-trainjob.md": (),
+    "guides/capture.md": (),
     "guides/expand.md": (),
     "guides/helm.md": ("helm",),
     "guides/kueue.md": (),

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import choose
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
@@ -52,7 +52,7 @@ def documents(files: Iterable[Path]) -> Iterator[tuple[Document, str]]:
                 documents, problems = read(part, file=path.name)
                 kinds = [(document.api_version, document.kind) for document in documents if not problems]
                 # The schemas in a CustomResourceDefinition have a decoder of their own.
-                if len(kinds) == 1 and kinds[0] in COMPONENTS and kinds[0][1] != "CustomResourceDefinition":
+                if len(kinds) == 1 and kinds[0] in MODELS and kinds[0][1] != "CustomResourceDefinition":
                     yield documents[0], part
 
 
@@ -68,13 +68,13 @@ def differences(document: Document) -> Iterator[str]:
     shape = shapes.load(*kind, _TARGET)
     assert shape
     data = {key: value for key, value in document.data.items() if key != "status"}  # what a create drops
-    walked = structural.schema_problems(data, shape, typed=COMPONENTS[kind] == "kubernetes")
+    walked = structural.schema_problems(data, shape, typed=MODELS[kind] == "kubernetes")
     refused = _refused(getattr(models, document.kind), data)
     if walked and not refused:
         yield from (f"{problem.rule} at {problem.path}" for problem in walked if problem.rule not in _WIDER)
     elif refused and not walked:
         for error in refused:
-            if COMPONENTS[kind] == "kubernetes" and error["type"] == "missing":
+            if MODELS[kind] == "kubernetes" and error["type"] == "missing":
                 continue  # Go code decides after decoding which fields of a built-in kind are required
             if not any(meant(error) for meant in _STRICTER.values()):
                 yield f"the model alone refuses {error['loc']}: {error['type']} {error['input']!r}"
@@ -103,5 +103,5 @@ def finds(random: Random, *, count: int = 1500) -> Iterator[Find]:
 def difference(text: str) -> str:
     """Where model and walk differ about a manifest; empty where they do not, or where there is no manifest to ask about."""
     found, problems = read(text, file="mutant.yaml")
-    known = [] if problems else [each for each in found if (each.api_version, each.kind) in COMPONENTS and isinstance(each.data, dict)]
+    known = [] if problems else [each for each in found if (each.api_version, each.kind) in MODELS and isinstance(each.data, dict)]
     return "; ".join(each for document in known for each in differences(document))

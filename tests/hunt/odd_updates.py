@@ -54,7 +54,7 @@ def _bases() -> dict[str, list[str]]:
     paths = sorted(path for part in _FOLDERS for path in (ROOT / "tests" / "cases" / part).glob("*.yaml"))
     texts = [text for path in paths for text in _START.split(path.read_text())]
     texts += [json.dumps(definition) for definition, _ in crd_documents.cases()]
-    known = {kind.name for kind in kinds.with_schema()} - {"Cluster", "Overlay", "Prices"}  # which are no objects of a server
+    known = {kind.name for kind in kinds.with_model()} - {"Cluster", "Overlay", "Prices"}  # which are no objects of a server
     found: dict[str, list[str]] = {kind: [] for kind in known}
     for text in texts:
         for document in _documents(text):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import RELEASES, choose
 from jobspec.diagnostics.places import Mark, marks_at
 from jobspec.documents.decoding import decode
@@ -40,7 +40,7 @@ _START = re.compile(r"^---(?:\s.*)?\n", re.MULTILINE)
 
 
 def _kinds_of(component: str) -> list[tuple[str, str]]:
-    return [kind for kind, owner in COMPONENTS.items() if owner == component]
+    return [kind for kind, owner in MODELS.items() if owner == component]
 
 
 @cache
@@ -125,7 +125,7 @@ def _recorded(golden: Path) -> Iterator[Document]:
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:
     """The objects of our kinds in a record."""
-    if isinstance(data, dict) and (data.get("apiVersion"), data.get("kind")) in COMPONENTS and "metadata" in data:
+    if isinstance(data, dict) and (data.get("apiVersion"), data.get("kind")) in MODELS and "metadata" in data:
         yield data
     elif isinstance(data, dict | list):
         for inner in data.values() if isinstance(data, dict) else data:
@@ -146,7 +146,7 @@ def test_public_manifests_and_stored_objects(wish: str) -> None:
     assert differences == [], "\n".join(differences)
 
 
-_OWN_KINDS = "|".join(kind for version, kind in COMPONENTS if "." in version)
+_OWN_KINDS = "|".join(kind for version, kind in MODELS if "." in version)
 _OWN_KIND = re.compile(rf"\A(?:#.*\n)*apiVersion:.*\nkind: ({_OWN_KINDS})$", re.MULTILINE)
 
 
@@ -162,7 +162,7 @@ def _mutated(random: Random) -> Iterator[tuple[Document, Target, str]]:
         wish = random.choice(_RELEASES)
         documents, problems = read(text, file=name)
         kind = (documents[0].api_version, documents[0].kind) if documents and not problems else ("", "")
-        if COMPONENTS.get(kind) == wish.partition("=")[0]:
+        if MODELS.get(kind) == wish.partition("=")[0]:
             target = choose([wish])
             shape = shapes.load(*kind, target)
             assert shape
@@ -184,7 +184,7 @@ def test_generated_updates() -> None:
     for _ in range(_PAIRS):
         maker = random.choice(MAKERS[:-1])
         old, new = (_document(maker(random)) for _ in range(2))
-        component = COMPONENTS[old.api_version, old.kind]
+        component = MODELS[old.api_version, old.kind]
         wish = random.choice([each for each in _RELEASES if each.startswith(f"{component}=")])
         differences += [reported for reported in [_difference(new, choose([wish]), _by_own_crds(wish), old)] if reported]
     assert differences == [], "\n".join(differences)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS
-from jobspec.apis.releases import OPERATORS, RELEASES, choose, release_of
+from jobspec.apis.kinds import MODELS
+from jobspec.apis.releases import MODELLED, RELEASES, choose, release_of
 from jobspec.cli import main
 from jobspec.schemas.json_schema import with_kinds
 from tests.support import quick_yaml
@@ -253,9 +253,7 @@ def test_a_namespace_is_given_to_what_has_one(tmp_path: Path) -> None:
 def test_merging_twice_changes_nothing() -> None:
     target = choose([])
     kinds = {
-        kind: (getattr(models, kind), release_of(component, target))
-        for (_, kind), component in COMPONENTS.items()
-        if component in OPERATORS
+        kind: (getattr(models, kind), release_of(component, target)) for (_, kind), component in MODELS.items() if component in MODELLED
     }.values()
     once = with_kinds(BASE, kinds)
     assert with_kinds(once, kinds) == once

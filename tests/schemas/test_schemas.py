@@ -17,12 +17,14 @@ import yaml
 from jsonschema import Draft7Validator
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS, built_in, find
-from jobspec.apis.releases import OPERATORS, RELEASES, choose, release_of
+from jobspec.apis.kinds import MODELS, built_in, find
+from jobspec.apis.releases import MODELLED, RELEASES, choose, release_of
+from jobspec.apis.sibling_kinds import API_VERSION, SIBLINGS
 from jobspec.cli import main
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
+from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes
 from jobspec.schemas.files import crd
@@ -41,10 +43,10 @@ from tests.support.server import Server
 CASES = ROOT / "tests" / "cases"
 EVERY = [
     (version, kind, component, release)
-    for (version, kind), component in COMPONENTS.items()
+    for (version, kind), component in MODELS.items()
     for release in list(RELEASES[component])[-1 if component == "kubernetes" else 0 :]
 ]
-CUSTOM = sorted({(kind, release) for _, kind, component, release in EVERY if component in OPERATORS})
+CUSTOM = sorted({(kind, release) for _, kind, component, release in EVERY if component in MODELLED})
 TARGET = choose([])
 GUIDES = [path for path in sorted((CASES / "guides").glob("*.yaml")) if "kind: Overlay" not in path.read_text()]
 
@@ -138,7 +140,7 @@ def test_every_place_has_a_description_and_every_shape_stands_once(version: str,
 
 
 def _errors(document: Document) -> list[Any]:
-    release = release_of(COMPONENTS[document.api_version, document.kind], TARGET)
+    release = release_of(MODELS[document.api_version, document.kind], TARGET)
     return list(Draft7Validator(_schema(document.api_version, document.kind, release)).iter_errors(document.data))
 
 
@@ -157,7 +159,7 @@ def _judged(documents: Iterable[Document]) -> tuple[list[str], set[str]]:
     stricter: list[str] = []
     looser: set[str] = set()
     for document in documents:
-        if (document.api_version, document.kind) in COMPONENTS:
+        if (document.api_version, document.kind) in MODELS:
             errors = _errors(document)
             problems = verdict(document, TARGET).diagnostics
             refused = {problem.rule for problem in problems if problem.severity == "error"}
@@ -234,7 +236,7 @@ def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
     if not found:
         pytest.skip("kubeconform is not installed")
     layout = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
-    locations = [f"{schemas}/{component}-{release_of(component, TARGET)}/{layout}" for component in OPERATORS]
+    locations = [f"{schemas}/{component}-{release_of(component, TARGET)}/{layout}" for component in MODELLED]
     options = [option for location in locations for option in ("-schema-location", location)]
     done = program(found, "-verbose", "-strict", "-output", "json", *options, *paths)
     assert done.stdout, done.stderr
@@ -257,7 +259,8 @@ def test_committed_schemas_are_what_the_models_give(exported: Path) -> None:
         {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()}
         for place in (exported, ROOT / "schemas")
     )
-    committed = {name: text for name, text in committed.items() if name not in others and not name.startswith("common/")}
+    of_crds = ("common/", *(f"compiled/{each}/" for each in common_kinds.OPERATORS))
+    committed = {name: text for name, text in committed.items() if name not in others and not name.startswith(of_crds)}
     assert written.keys() == committed.keys()
     assert [name for name, text in written.items() if text != committed[name]] == []
 
@@ -268,8 +271,9 @@ def test_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
     of_models = {f"compiled/{path}" for path, component in paths.items() if component != "kubernetes"}
     built_in_paths = (shapes.schema_path("kubernetes", "", version, kind.name) for kind in built_in() for version in kind.api_versions)
     of_built_in_kinds = {f"compiled/{path}" for path in built_in_paths}
+    of_siblings = {f"compiled/{shapes.schema_path('training-operator', '', API_VERSION, kind)}" for kind in SIBLINGS}
     assert len(of_built_in_kinds) > 60
-    assert written == paths.keys() | of_models | of_built_in_kinds
+    assert written == paths.keys() | of_models | of_built_in_kinds | of_siblings
     for name in sorted(paths):
         assert json.loads((exported / name).read_text())["$schema"]
 
@@ -350,7 +354,7 @@ def _printed(*arguments: str) -> str:
 
 @pytest.mark.parametrize(("kind", "release"), CUSTOM)
 def test_the_command_prints_the_crd_as_yaml_and_as_one_line_of_json(kind: str, release: str) -> None:
-    component = COMPONENTS[next(pair for pair in COMPONENTS if pair[1] == kind)]
+    component = MODELS[next(pair for pair in MODELS if pair[1] == kind)]
     expected = crd(getattr(models, kind), release)
 
     target = f"--target={component}={release}"
@@ -360,14 +364,14 @@ def test_the_command_prints_the_crd_as_yaml_and_as_one_line_of_json(kind: str, r
 
 
 def test_several_crds_are_a_stream_of_documents() -> None:
-    kinds = {kind: component for (_, kind), component in COMPONENTS.items() if component in OPERATORS}
+    kinds = {kind: component for (_, kind), component in MODELS.items() if component in MODELLED}
     expected = [crd(getattr(models, kind), release_of(component, TARGET)) for kind, component in kinds.items()]
     assert list(yaml.load_all(_printed("--all"), yaml.CSafeLoader)) == expected
     lines = _printed("trainjob", "PyTorchJob", "-o", "json").splitlines()
     assert [json.loads(line)["spec"]["names"]["kind"] for line in lines] == ["TrainJob", "PyTorchJob"]
 
 
-_KINDS = ", ".join(dict.fromkeys(kind for _, kind, component, _ in EVERY if component in OPERATORS))
+_KINDS = ", ".join(dict.fromkeys(kind for _, kind, component, _ in EVERY if component in MODELLED))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import choose
 from jobspec.server import asking
 from jobspec.server.api_server import ApiServer
@@ -36,7 +36,7 @@ spec:
 def own() -> Iterator[Client]:
     """A server that has the kinds of all operators."""
     with control_plane(assets()) as client:
-        asking.install_kinds(ApiServer(client), COMPONENTS, choose([]))
+        asking.install_kinds(ApiServer(client), MODELS, choose([]))
         yield client
 
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import choose
 from jobspec.server.api_server import ApiServer
 from jobspec.server.asking import install_kinds
@@ -40,7 +40,7 @@ def kubeconfig(client: Client) -> str:
 def main(command: list[str]) -> int:
     """Run the command; returns its exit code."""
     with control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) as client, tempfile.TemporaryDirectory() as folder:
-        install_kinds(ApiServer(client), COMPONENTS, choose([]))
+        install_kinds(ApiServer(client), MODELS, choose([]))
         file = Path(folder, "kubeconfig")
         file.write_text(kubeconfig(client))
         return subprocess.run(command, env={**os.environ, "JOBSPEC_TEST_KUBECONFIG": str(file)}).returncode

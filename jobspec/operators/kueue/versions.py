@@ -5,11 +5,25 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import (
+    CRON_JOB,
+    JOB,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    PYTORCHJOB,
+    QUEUED_TRAINING_JOBS,
+    RAY_CLUSTER,
+    RAY_JOB,
+    RAY_SERVICE,
+    TRAINJOB,
+    GroupKind,
+)
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
 from jobspec.operators.webhooks import queued_by_default
+from jobspec.operators.workloads import is_of_other_operator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.places import Data, Path
+    from jobspec.documents.document import Document
 
     #: Part of an object -> its fields that have other names -> the name, and the value.
     Changes = dict[str, dict[str, tuple[str, Any]]]
@@ -35,17 +50,20 @@ _PRIORITY_SOURCES = {
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""
 _FRAMEWORKS = {
-    PYTORCHJOB: "kubeflow.org/pytorchjob",
+    **{kind: f"kubeflow.org/{kind[1].lower()}" for kind in QUEUED_TRAINING_JOBS},
     TRAINJOB: "trainer.kubeflow.org/trainjob",
     JOBSET: "jobset.x-k8s.io/jobset",
+    MPIJOB: "kubeflow.org/mpijob",
     JOB: "batch/job",
+    LEADER_WORKER_SET: "leaderworkerset.x-k8s.io/leaderworkerset",
+    RAY_CLUSTER: "ray.io/raycluster",
+    RAY_JOB: "ray.io/rayjob",
+    RAY_SERVICE: "ray.io/rayservice",
 }
 """The kinds of jobs of which Workloads can be said, with their names among `integrations.frameworks` of Kueue's configuration."""
+FRAMEWORK_OF_GROUPS = _FRAMEWORKS[LEADER_WORKER_SET]
 KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
 FURTHER_FRAMEWORKS: dict[str, GroupKind] = {
-    **{f"kubeflow.org/{kind.lower()}": ("kubeflow.org", kind) for kind in ("JAXJob", "MPIJob", "PaddleJob", "TFJob", "XGBoostJob")},
-    **{f"ray.io/{kind.lower()}": ("ray.io", kind) for kind in ("RayCluster", "RayJob", "RayService")},
-    "leaderworkerset.x-k8s.io/leaderworkerset": ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     "sparkoperator.k8s.io/sparkapplication": ("sparkoperator.k8s.io", "SparkApplication"),
     "workload.codeflare.dev/appwrapper": ("workload.codeflare.dev", "AppWrapper"),
     "deployment": ("apps", "Deployment"),
@@ -59,6 +77,11 @@ FRAMEWORKS = (*_FRAMEWORKS.values(), *FURTHER_FRAMEWORKS)
 """The names of all frameworks."""
 QUEUED_KINDS = frozenset((*KINDS, CRON_JOB, *FURTHER_FRAMEWORKS.values()))
 """The kinds whose objects Kueue queues, and CronJobs, whose Jobs it queues."""
+
+
+def makes_workloads_of(job: Document) -> bool:
+    """Whether Kueue can make Workloads of jobs of this kind. Of MPIJobs, it sees those of mpi-operator alone."""
+    return job.group_kind in KINDS and not is_of_other_operator(job)
 
 
 def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str, str]:
