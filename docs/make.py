@@ -27,9 +27,9 @@ from jobspec.reports.text import SITE
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-#: The pictures of the README, by name: the commands that are typed, in a folder with the README's example.
+#: The pictures of the README, by name: the commands that are typed, in a folder with the README's job and quota.
 PICTURES = {
-    "lint": "jobspec lint bert.yaml",
+    "lint": "jobspec lint",
     "expand": "jobspec expand bert.yaml -o table",
 }
 _COLUMNS = 112
@@ -158,11 +158,12 @@ def pictures() -> dict[Path, str]:
     from rich.terminal_theme import DEFAULT_TERMINAL_THEME, DIMMED_MONOKAI
     from rich.text import Text
 
-    example = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert example
+    examples = re.findall(r"```yaml title=\"(.*?)\"\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     drawn = {}
     with tempfile.TemporaryDirectory() as temporary:
-        (Path(temporary) / "bert.yaml").write_text(example[1])
+        for name, text in examples:
+            if name != "jobspec.yaml":
+                (Path(temporary) / name).write_text(text)
         surroundings = {**os.environ, "FORCE_COLOR": "1", "PYTHONPATH": str(ROOT)}
         for name, command in PICTURES.items():
             words = [sys.executable, "-m", *command.split()]

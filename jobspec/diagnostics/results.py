@@ -118,7 +118,8 @@ def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[Fi
     """Reduce results to one diagnostic for each cause, and a repeated info to its first file.
 
     *for_people*: reduce to its first file, too, what one missing object, one policy or one Pod Security level causes in several files.
-    Documents of the other files may then be invalid without a diagnostic of their own. What was not judged is counted in each file.
+    Documents of the other files may then be invalid without a diagnostic of their own. For programs, what was
+    not judged stays in each file.
     """
     results = [each.by_cause() for each in files]
     shared = [one for each in results for one in each.diagnostics if _is_shared(one, for_people=for_people)]
@@ -135,8 +136,10 @@ def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[Fi
 
 def _is_shared(found: Diagnostic, *, for_people: bool) -> bool:
     """Whether a diagnostic in the same words in another file has the same cause."""
-    if found.severity == "info" or not for_people:
-        return found.severity == "info" and found.rule != "unjudged-template"
+    if found.severity == "info":
+        return for_people or found.rule != "unjudged-template"
+    if not for_people:
+        return False
     from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
 
     return found.rule in CAUSED_ELSEWHERE or isinstance(found.message, Reasons)

@@ -130,13 +130,15 @@ class Tools:
         }
 
     def queue(self, path: str = "", text: str = "", queues: Sequence[str] = (), cluster: str = "") -> dict[str, Any]:
-        """Whether Kueue admits the jobs in a file or text, or the variants of a project, with which flavors, and why not.
+        """Whether Kueue admits the jobs in a file, folder or text, or the variants of a project, with which flavors, and why not.
 
         *queues*: files or folders with ClusterQueues, LocalQueues and what they refer to; the whole folder by default. *cluster*: a pinned
         cluster's file. Without a status of what runs, only `never` is certain.
         """
-        name, manifest = self._manifest(path or ("" if text else "jobspec.yaml"), text)
-        given = Found(name, named=True, content=manifest.encode(errors="surrogatepass"), disk=Disk(None, self._root)) if text else None
+        name = self._name(path or (_NEW if text else "jobspec.yaml"))
+        if not text and not os.path.exists(name):
+            raise _error(f"{path or name}: no such file or folder")
+        given = Found(name, named=True, content=text.encode(errors="surrogatepass"), disk=Disk(None, self._root)) if text else None
         paths = [self._name(each) for each in queues or ([] if cluster else [os.curdir])]
         options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None, disk=Disk(None, self._root))
         made = _asked(lambda: answers(options, given))

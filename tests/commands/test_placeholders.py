@@ -1,5 +1,8 @@
 """Placeholders: the forms of variables that Flux knows, and the values that stand in for them."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +11,8 @@ from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.repository.source_files import NoFiles
 from jobspec.repository.substitution import Variables, filled_in, substituted
-from tests.support.manifests import JOB
+from tests.support.manifests import JOB, write
+from tests.support.processes import run_here
 
 _VALUES = {"name": "Mnist-1", "empty": "", "n": "3"}
 
@@ -55,3 +59,11 @@ def test_values_stay_where_they_were_written(values: dict[str, str]) -> None:
     assert problems == []
     assert made.marks.paths() == document.marks.paths()
     assert str(made.marks.nearest(("metadata", "name")).mark) == str(document.marks.nearest(("metadata", "name")).mark)
+
+
+def test_people_read_once_what_several_files_of_a_folder_have(tmp_path: Path) -> None:
+    write(tmp_path, {f"{name}.yaml": JOB.replace("replicas: 1", "replicas: ${N}") for name in ("a", "b", "c")})
+    lines = run_here("lint", ".", "-o", "concise", "--select", "unjudged-template", cwd=tmp_path).stdout.splitlines()
+    assert lines[0] == "a.yaml:8:17: info: placeholders: 1 value not checked (and 2 more places) [unjudged-template]"
+    found = json.loads(run_here("lint", ".", "-o", "json", "--select", "unjudged-template", cwd=tmp_path).stdout)
+    assert [len(each["diagnostics"]) for each in found["files"]] == [1, 1, 1]

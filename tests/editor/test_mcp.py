@@ -106,15 +106,17 @@ def test_queue(tmp_path: Path) -> None:
     free = QUEUED.replace(", labels: {kueue.x-k8s.io/queue-name: nlp}", "")
     write(tmp_path, {"jobs/train.yaml": QUEUED, "platform/queues.yaml": QUEUES, "jobspec.yaml": project})
     write(tmp_path, {"broken.yaml": QUEUED.replace("numNodes", "numNodez")})
-    of_file, of_text, of_project, of_free, of_broken, without = _calls(
+    of_file, of_folder, of_text, of_project, of_free, of_broken, without = _calls(
         tmp_path,
         ("queue", {"path": "jobs/train.yaml", "queues": ["platform"]}),
+        ("queue", {"path": "jobs", "queues": ["platform"]}),
         ("queue", {"text": large}),
         ("queue", {}),
         ("queue", {"text": free}),
         ("queue", {"path": "broken.yaml"}),
         ("queue", {"path": "jobs/train.yaml", "queues": ["jobs"]}),
     )
+    assert of_folder["workloads"] == of_file["workloads"]
     (fits,), (large_job,) = of_file["workloads"], of_text["workloads"]
     assert (fits["verdict"], fits["podSets"][0]["flavor"]) == ("fits", {"cpu": "a100"})
     assert (large_job["verdict"], large_job["podSets"][0]["tried"][0]["verdict"]) == ("never", "never")

@@ -17,6 +17,7 @@ from tests.support.reference import ROOT
 
 #: The pages, each with the programs that it needs besides jobspec and git.
 SESSIONS = {
+    "../README.md": (),
     "tutorial-trainjob.md": (),
     "guides/capture.md": (),
     "guides/expand.md": (),
