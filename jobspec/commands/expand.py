@@ -22,7 +22,7 @@ from jobspec.session.delivery import deliver
 from jobspec.session.finding import unbuilt
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import Option, Options, add_paths, declare, journey_options, repository_options
+from jobspec.session.options import Help, Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import is_terminal, takes_colour, width_of
 from jobspec.session.verdict import results_of
@@ -63,7 +63,16 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser), options())
+    shown = Help(
+        examples=(
+            ("jobspec expand job.yaml", "the pods, their environment and what else operators create"),
+            ("jobspec expand job.yaml -o yaml --defaults", "the objects as `kubectl get -o yaml` will show them"),
+            ("jobspec expand job.yaml --queued --queues queues/", "with the Workload that Kueue makes, and its flavors"),
+        ),
+        used_most="output defaults origin target cluster overlay set queues",
+        not_shown="skip-unknown closed-world no-admission",
+    )
+    declare(add_paths(parser), options(), shown=shown)
 
 
 def run(options: Options) -> int:

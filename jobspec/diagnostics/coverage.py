@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.diagnostics.results import DocumentResult, FileResult, Status
 
 
@@ -31,11 +32,9 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
 
 #: Answers that are not known: the name of their number -> the rule that reports each.
 _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
-#: Group, or apiVersion -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
+#: Group -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
-    "kubeflow.org/v1": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
-    "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
 }
 
@@ -47,7 +46,7 @@ def _is_object_alone(row: DocumentResult) -> bool:
 
 def is_job_of_others(api_version: str, kind: str) -> bool:
     """True if jobs are of a kind whose pods jobspec does not know."""
-    return any(kind in OBJECTS_ALONE.get(place, ()) for place in (api_version, api_version.partition("/")[0]))
+    return kind in OBJECTS_ALONE.get(api_version.partition("/")[0], ())
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
@@ -77,10 +76,19 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['admissionNotKnown']} not known to be admitted"] if "admissionNotKnown" in counts else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
-    number = sum(bool(each.changes) for each in found) if fixable else 0
-    parts += [f"{number} fixable with --fix"] if number else []
+    parts += _fixable(found) if fixable else []
     documents = counted(counts["documents"], "document")
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+def _fixable(found: Sequence[Diagnostic]) -> Iterator[str]:
+    """Yield how many findings `--fix` fixes, and how many only `--unsafe-fixes`."""
+    safe = sum(each.has_safe_fix for each in found)
+    unsafe = sum(bool(each.changes) for each in found) - safe
+    if safe:
+        yield f"{safe} fixable with --fix"
+    if unsafe:
+        yield f"{unsafe} {'more ' if safe else ''}fixable with --fix --unsafe-fixes"
 
 
 _WORDS = {"partly": "partly checked"}

@@ -57,9 +57,11 @@ _RENDER = {
     "encrypted-manifest": "SOPS has encrypted it, and the engine that applies it decrypts nothing: Argo CD without a plugin, Flux without"
     " `decryption`.",
     "unset-variable": "A Kustomization of Flux substitutes `${NAME}` in every text, scripts included, and has no value for this one.",
-    "bad-substitution": "Flux cannot parse the `${`, so that it applies nothing of the whole Kustomization. `$${` stays as `${`.",
+    "bad-substitution": "Flux cannot read the `${`, or the YAML that it makes, and applies nothing of the Kustomization. `$${` stays `${`.",
     "selects-nothing": "A patch, a replacement or an image of a kustomization selects no object: kustomize goes on and changes nothing.",
     "hashed-name": "kustomize adds a hash to the name of what it generates, and follows it in the kinds of Kubernetes alone.",
+    "renamed-reference": "`namePrefix` or `nameSuffix` renames an object, and a job, runtime or queue keeps its old name.",
+    "labels-not-on-pods": "Labels for pods do not reach those of a custom resource: kustomize knows the templates of built-in kinds alone.",
     "number-as-text": "helm writes a number of the values, or `appVersion`, into a string in other characters: `1.10` as `1.1`.",
     "image-not-reached": "An image of a kustomization has the name of a job's image, in a field that kustomize does not know as an image.",
     "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",
@@ -74,7 +76,8 @@ _RENDER = {
     "not-expressible": "The API of this kind and release has no field for what the overlay sets.",
     "volume-not-shared": "Pods on several nodes mount one volume, which needs `ReadWriteMany`.",
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
-    "list-replaced": "An overlay, or a merge patch of kustomize, replaces a whole list of the base, since its items have no merge key.",
+    "list-replaced": "An overlay replaces a whole list of the base, since its items have no merge key.",
+    "list-replaced-by-patch": "A merge patch of kustomize replaces a list of a custom resource: what it does not repeat is lost.",
     "volume-replaced": "The overlay gives a volume of the base another source, for every container that mounts it.",
     "invalid-project": "The project contradicts itself or uses something that it does not declare.",
     "unknown-release": "The project's target names an operator or a release that jobspec does not know.",
@@ -137,6 +140,9 @@ _OUTCOME = {
     "unknown-flag": "The program of a container, or torchrun before it, has no such flag, and exits at once with 2.",
     "wrong-flag-value": "The program of a container, or torchrun before it, does not accept this value of a flag or variable, and exits.",
     "complete-without-training": "The job completes, and nothing was trained.",
+    "group-name-taken": "Two groups of a Ray cluster have one name: KubeRay takes pods of one for those of the other.",
+    "head-unreachable": "No Service leads to the head of a Ray cluster, or to the port that workers or clients need: they wait forever.",
+    "never-submitted": "KubeRay makes the cluster of a RayJob, and its program is never submitted to it.",
     "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
 }
 _CAPTURE = {

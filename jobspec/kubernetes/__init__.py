@@ -25,6 +25,7 @@ DOORS: tuple[str, ...] = (
     "structural",
     "structures",
     "verdict",
+    "workloads.cronjobs",
     "workloads.jobs",
     "workloads.selectors",
 )

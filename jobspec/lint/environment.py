@@ -204,7 +204,7 @@ def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
 ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
-    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
+    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),
     Rule(undefined_variable, "warning", sees="any pods", reads=["$"]),
     Rule(variable_before_definition, "warning", sees="any pods", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),

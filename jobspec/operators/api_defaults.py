@@ -40,8 +40,8 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
         "JobSet": lambda made: stored_jobset(made, target),
         "PersistentVolumeClaim": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_CLAIMS, server)),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
-        "Service": lambda made: where_given(made, "spec", lambda spec: headless_service_defaults(spec, server)),
         "StatefulSet": lambda made: stateful_set_defaults(made, target),
+        "Service": lambda made: where_given(made, "spec", lambda spec: _of_made_service(spec, server)),
     }
     return [fillers[kind](each) if (kind := text(each, "kind")) in fillers else each for each in objects]
 
@@ -265,10 +265,15 @@ def _volume(server: Mark) -> MarkedTree:
     return set_by(server, {"name": TOKEN_VOLUME, "projected": {"defaultMode": _MODE, "sources": sources}})
 
 
-# The defaults of a headless service on a cluster with IPv4 addresses.
+# The defaults of a service on a cluster with IPv4 addresses; the addresses that the server chooses itself are left out.
 #
 # Follows `SetDefaults_Service`, k8s.io/kubernetes pkg/apis/core/v1, and `Alloc.initIPFamilyFields`, pkg/registry/core/service/storage,
 # 1.36.
+
+
+def _of_made_service(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """The spec of a service that an operator creates as the server stores it."""
+    return headless_service_defaults(spec, server) if text(spec, "clusterIP") == "None" else _service_defaults(spec, server)
 
 
 def headless_service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
@@ -280,7 +285,15 @@ def headless_service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
 def _service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
     """What the server fills into any service."""
     spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"]}, server))
-    return with_missing(spec, {"internalTrafficPolicy": "Cluster", "sessionAffinity": "None", "type": "ClusterIP"}, server)
+    spec = with_missing(spec, {"internalTrafficPolicy": "Cluster", "sessionAffinity": "None", "type": "ClusterIP"}, server)
+    return with_missing(spec, _OF_OPEN_SERVICES.get(text(spec, "type"), {}), server)
+
+
+#: Types of services that are reached from outside of the cluster -> their further defaults.
+_OF_OPEN_SERVICES: dict[str, dict[str, Any]] = {
+    "NodePort": {"externalTrafficPolicy": "Cluster"},
+    "LoadBalancer": {"externalTrafficPolicy": "Cluster", "allocateLoadBalancerNodePorts": True},
+}
 
 
 # The defaults of a HorizontalPodAutoscaler: one replica at the least, and 80 percent of the CPU where no metric is named.

@@ -118,6 +118,12 @@ def _expand_leader_worker_set(job: Document, target: Target, how: ExpansionOptio
     return expand_lws(job, target, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_ray_object(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.kuberay.objects import expand_ray_object
+
+    return expand_ray_object(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -127,6 +133,7 @@ class Maker(Record):
     expand: Callable[[Document, Target, ExpansionOptions], Expansion]
 
 
+_KUBERAY = Maker("kuberay", "kuberay", _expand_ray_object)
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
     **{("kubeflow.org/v1", kind): Maker("training-operator", "training-operator", _expand_training_job) for _, kind in kinds.TRAINING_JOBS},
@@ -136,6 +143,13 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
     ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): Maker("lws", "lws", _expand_leader_worker_set),
+    ("ray.io/v1", "RayCluster"): _KUBERAY,
+    ("ray.io/v1", "RayJob"): _KUBERAY,
+    ("ray.io/v1", "RayService"): _KUBERAY,
+    ("ray.io/v1", "RayCronJob"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayCluster"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayJob"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayService"): _KUBERAY,
 }
 
 
@@ -319,6 +333,7 @@ _ACCOUNTS = {
     "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
     "lws": "system:serviceaccount:lws-system:lws-controller-manager",
+    "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "Job": "system:serviceaccount:kube-system:job-controller",
     "Deployment": "system:serviceaccount:kube-system:replicaset-controller",
     "ReplicaSet": "system:serviceaccount:kube-system:replicaset-controller",
@@ -331,7 +346,7 @@ _ACCOUNTS = {
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role")
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role", "ray.io/group")
 
 
 class ExpandedPod(Record):

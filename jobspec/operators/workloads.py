@@ -132,6 +132,10 @@ JOBS: dict[GroupKind, JobFields] = {
     kinds.JOB: JobFields(),
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
     kinds.LEADER_WORKER_SET: JobFields(),
+    kinds.RAY_CLUSTER: JobFields(),
+    kinds.RAY_JOB: JobFields(),
+    kinds.RAY_SERVICE: JobFields(("spec", "rayClusterConfig")),
+    kinds.RAY_CRON_JOB: JobFields(("spec", "jobTemplate")),
 }
 
 #: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, which is the one that Kueue knows.

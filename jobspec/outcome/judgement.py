@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import TRAINJOB
+from jobspec.apis.kinds import RAY_JOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic, Reasons, has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -70,6 +70,10 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -
     begun = started(expanded)
     for rule in RENDEZVOUS_RULES:
         yield from rule(expanded, begun)
+    if expanded.job.group_kind[0] == RAY_JOB[0]:
+        from jobspec.outcome.ray_clusters import ray_outcomes
+
+        yield from ray_outcomes(expanded)
     if expanded.job.group_kind == TRAINJOB:
         yield from complete_without_training(expanded)
         yield from restarts_forever(expanded)

@@ -29,6 +29,7 @@ from jobspec.kubernetes.metadata import (
 )
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
+from jobspec.operators.kueue import ray
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
@@ -359,6 +360,8 @@ def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(name, "whether a job is elastic cannot be changed", "create a new job")
     if not is_elastic:
         return
+    if workload.document.group_kind in ray.KINDS:
+        return
     if workload.document.group_kind != JOB:
         yield Finding(name, f"a {workload.document.kind} cannot be elastic", "remove the annotation")
         return
@@ -492,6 +495,8 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = list(_pods_of_trainjob(workload))
     elif kind == LEADER_WORKER_SET:
         found = list(_pods_of_group(workload))
+    elif kind in ray.KINDS:
+        found = list(_pods_of_ray(workload))
     else:
         found = []
         for role in workload.roles:
@@ -526,6 +531,16 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
         of_role = _one_if_absent(role.data, "replicas") * pods_at_once(mapping(role.data, "template", "spec"))
         count = nodes_of(data, workload.runtime) if trains else of_role
         yield _Pods(without_nulls(annotations), path, count, field=f"job[{role.name}].annotations")
+
+
+def _pods_of_ray(workload: Workload) -> Iterator[_Pods]:
+    """The pods of the head and of each group of workers of a Ray object."""
+    path, cluster = ray.cluster_of(workload.document)
+    groups: list[tuple[Path, int]] = [(("headGroupSpec",), 1)]
+    groups += [(("workerGroupSpecs", n), ray.group_count(each)) for n, each in enumerate(structs(cluster, "workerGroupSpecs"))]
+    for group, count in groups:
+        at = (*path, *group, "template", "metadata", "annotations")
+        yield _Pods(without_nulls(mapping(value_at(workload.document.data, at))), at, count)
 
 
 def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -748,6 +763,10 @@ _OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLO
 _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
 _OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0.19.0"), _GATES, *_TOPOLOGY, Rule(topology_groups)]
+_OF_RAY = [
+    *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
+    *(*_NAMES, *_TOPOLOGY),
+]
 _OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
@@ -765,6 +784,7 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     MPIJOB: (_OF_MPIJOBS, [*_OF_MPIJOBS, *_FROZEN]),
     **dict.fromkeys(QUEUED_TRAINING_JOBS, (_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS)),
     LEADER_WORKER_SET: (_OF_GROUPS, [*_OF_GROUPS, Rule(queued_groups_frozen), Rule(queued_templates_frozen)]),
+    **dict.fromkeys(ray.KINDS, (_OF_RAY, [*_OF_RAY, *_FROZEN])),
 }
 
 

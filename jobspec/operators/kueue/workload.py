@@ -27,6 +27,8 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.operators import mpi_operator
 from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.management import default_queue, suspends_without_queue
+from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
+from jobspec.operators.kueue.ray import ray_pods, started
 from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
@@ -267,8 +269,11 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
     """
     if job.group_kind == kinds.LEADER_WORKER_SET:  # whose pods Kueue changes one by one
         return job
+    kueue = Mark(f"kueue {RELEASE}")
+    if job.group_kind in RAY_KINDS:
+        return as_document(started(job, changes, lambda tree, change: _with_changes(tree, change, kueue)), job)
     if job.group_kind in (kinds.JOB, kinds.JOBSET):
-        return as_document(_started(marked(job), changes, Mark(f"kueue {RELEASE}")), job)
+        return as_document(_started(marked(job), changes, kueue), job)
     if job.group_kind in _REPLICAS:
         place, _ = _REPLICAS[job.group_kind]
         roles = [role for role in mapping(job.data, "spec", place) if role.lower() in changes]
@@ -278,7 +283,7 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
         patches = [{"name": name, "template": {"spec": {"template": each}}} for name, each in changes.items()]
         own = {"manager": f"{GROUP}/manager", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patches}}}}
         change = {"suspend": False, "runtimePatches": [own]}
-    return as_document(_with_changes(marked(job), {"spec": change}, Mark(f"kueue {RELEASE}")), job)
+    return as_document(_with_changes(marked(job), {"spec": change}, kueue), job)
 
 
 def _started(job: MarkedTree, changes: Mapping[str, Data], kueue: Mark) -> MarkedTree:
@@ -330,6 +335,10 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
         )
     elif job.group_kind == kinds.LEADER_WORKER_SET:
         yield from _of_group(job)
+    elif job.group_kind in RAY_KINDS:
+        if job.group_kind == kinds.RAY_JOB and spec.get("clusterSelector"):
+            raise _NoPodSets("the RayJob uses a cluster of others: Kueue makes no Workload of it")
+        yield from (_with_topology(QueuedPodSet(*each)) for each in ray_pods(job))
     else:
         jobset = _jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec
         yield from map(_of_replicated_job, structs(jobset, "replicatedJobs"))
