@@ -13,7 +13,6 @@ from jobspec.journey.reading import read
 from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
 from jobspec.journey.updates import judge_file
-from jobspec.operators.training_roles import overlaid_jobs
 from jobspec.world.judging import objects_for
 from jobspec.world.policies import parameters_in
 
@@ -89,6 +88,8 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
         return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
     if has_error(applied.diagnostics):
+        from jobspec.operators.training_roles import overlaid_jobs
+
         jobs = {document_key(each) for each in overlaid_jobs(base.documents)}
         rows = base.result.documents
         settled = [result_of(row, "invalid").stopped_before("admission") if document_key(row) in jobs else row for row in rows]

@@ -16,7 +16,6 @@ from jobspec.lint.container import LintedContainer
 from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
-from jobspec.operators.templates import expanded_templates
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import (
     CONTAINERS,
@@ -29,6 +28,7 @@ from jobspec.operators.workloads import (
     resumed,
     roles_in,
 )
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
     if given.group_kind in kinds.RUNTIMES:
         job = _stand_in(given)
         referred = [given]
-    elif is_workload(given) and _is_whole(given):
+    elif is_workload(given) and _is_whole(given) and shapes.load(given.api_version, given.kind, target):
         job = released(given)
         referred = documents.referred(given)
     else:
@@ -267,6 +267,8 @@ def linted_templates(given: Document, documents: Documents) -> LintedJob | None:
     templates = documents.cluster.templates_in(given)
     if not templates:
         return None
+    from jobspec.operators.templates import expanded_templates
+
     return LintedJob(given, documents, expanded_templates(given, templates, documents.target), None, ())
 
 

@@ -6,7 +6,6 @@ A Job may be a backup or a migration of a database. Only where one of these sign
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.kubernetes.pods.defaults import PROBES
 from jobspec.operators.accelerators import is_accelerator
 from jobspec.programs.command_lines import LAUNCHERS, RANKS_OF_LAUNCHERS, TORCH, file_name
 
@@ -46,6 +45,8 @@ def training_container_of_template(pod: MarkedTree, *, is_job: bool) -> str:
     *is_job*: the kind is one of jobs by its name. Accelerators alone are no sign elsewhere: servers of models have them, too. A container
     with a probe serves.
     """
+    from jobspec.kubernetes.pods.defaults import PROBES
+
     containers = [each for each in items(pod.get("spec", "containers")) if not any(each.get(probe) for probe in PROBES)]
     signs = (_starts_launcher, *((_asks_for_accelerators,) if is_job else ()), _has_meeting_place, _is_named_so)
     return text(next((each for sign in signs for each in containers if sign(each)), None), "name")
