@@ -33,7 +33,6 @@ _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown
 #: Group, or apiVersion -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
-    "kubeflow.org/v1": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
     "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
     "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),

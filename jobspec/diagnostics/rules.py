@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.places import Mark, Path
     from jobspec.diagnostics.problems import Change
 
-    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one of training-operator's, of one that is or
-    #: makes a JobSet, of a runtime that is looked at alone, or of jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the
-    #: `LintedJob` of a job or the `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
+    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one (`MPIJob` is mpi-operator's, `any MPIJob` that of
+    #: training-operator, too), of one of training-operator's, of one that is or makes a JobSet, of a runtime that is looked at alone, or of
+    #: jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the `LintedJob` of a job or the `LintedDocument` of another kind;
+    #: the `LintedDocument` of any document, or of a runtime.
     Sees = Literal[
         "pods",
         "job",
         "MPIJob",
+        "any MPIJob",
         "PyTorchJob",
         "training-operator",
         "TrainJob",

@@ -186,7 +186,9 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
         if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
-            own[MPIJOB] = ("MPIJob",)
+            own[MPIJOB] = ("MPIJob", "any MPIJob")
+        elif given.group_kind == MPIJOB:
+            own[MPIJOB] = ("any MPIJob",)
         of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
         found = ("pods", "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found

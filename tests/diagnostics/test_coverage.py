@@ -11,13 +11,13 @@ def _file(*documents: DocumentResult) -> FileResult:
 
 
 def test_jobs_whose_pods_are_not_known_are_counted() -> None:
-    mpi = DocumentResult(0, "partly", api_version="kubeflow.org/v1", kind="MPIJob", name="a")
+    cluster = DocumentResult(0, "partly", api_version="ray.io/v1", kind="RayCluster", name="a")
     ray = DocumentResult(1, "valid", api_version="ray.io/v1", kind="RayJob", name="a")
     refused = DocumentResult(2, "invalid", api_version="ray.io/v1", kind="RayJob", name="b")
     job = DocumentResult(3, "valid", api_version="batch/v1", kind="Job", name="a")
-    assert coverage([_file(mpi, job)], {}).startswith("2 documents: 1 valid, 1 partly checked, 1 judged as an object alone")
-    assert "2 judged as objects alone" in coverage([_file(mpi, ray, refused)], {})
-    assert count([_file(mpi, ray, refused)])["objectAlone"] == 2
+    assert coverage([_file(cluster, job)], {}).startswith("2 documents: 1 valid, 1 partly checked, 1 judged as an object alone")
+    assert "2 judged as objects alone" in coverage([_file(cluster, ray, refused)], {})
+    assert count([_file(cluster, ray, refused)])["objectAlone"] == 2
     assert "objectAlone" not in count([_file(job)])
 
 
