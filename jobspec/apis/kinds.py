@@ -31,6 +31,7 @@ RAY_JOB: GroupKind = ("ray.io", "RayJob")
 RAY_SERVICE: GroupKind = ("ray.io", "RayService")
 RAY_CRON_JOB: GroupKind = ("ray.io", "RayCronJob")
 LEADER_WORKER_SET: GroupKind = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+STATEFUL_SET: GroupKind = ("apps", "StatefulSet")
 JOB: GroupKind = ("batch", "Job")
 CRON_JOB: GroupKind = ("batch", "CronJob")
 QUEUE_GROUP = "kueue.x-k8s.io"

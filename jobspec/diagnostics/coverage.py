@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.diagnostics.results import DocumentResult, FileResult, Status
 
 
@@ -33,7 +34,6 @@ _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown
 #: Group, or apiVersion -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
-    "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
     "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
 }
@@ -70,10 +70,19 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['admissionNotKnown']} not known to be admitted"] if "admissionNotKnown" in counts else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
-    number = sum(bool(each.changes) for each in found) if fixable else 0
-    parts += [f"{number} fixable with --fix"] if number else []
+    parts += _fixable(found) if fixable else []
     documents = counted(counts["documents"], "document")
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+def _fixable(found: Sequence[Diagnostic]) -> Iterator[str]:
+    """Yield how many findings `--fix` fixes, and how many only `--unsafe-fixes`."""
+    safe = sum(each.has_safe_fix for each in found)
+    unsafe = sum(bool(each.changes) for each in found) - safe
+    if safe:
+        yield f"{safe} fixable with --fix"
+    if unsafe:
+        yield f"{unsafe} {'more ' if safe else ''}fixable with --fix --unsafe-fixes"
 
 
 _WORDS = {"partly": "partly checked"}

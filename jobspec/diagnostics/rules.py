@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         "training-operator",
         "TrainJob",
         "JobSet",
+        "LeaderWorkerSet",
         "runtime's pods",
         "queued",
         "document",
@@ -54,7 +55,7 @@ Edit: TypeAlias = "tuple[Place, Change]"
 class Finding(Record):
     """A finding of a rule: its place, a sentence, a hint, and the edits that fix the problem.
 
-    There are edits only if they are safe, and if there is only one way.
+    There are edits only if there is only one way.
     """
 
     at: Place
@@ -86,6 +87,7 @@ class Rule:
         since: str = "",
         until: str = "",
         by_default: bool = True,
+        has_unsafe_fix: bool = False,
     ) -> None:
         self.check = check
         self.name = check.__name__.replace("_", "-")
@@ -100,3 +102,5 @@ class Rule:
         self.until = until
         self.by_default = by_default
         """Whether it is looked at where nobody chooses it by name."""
+        self.has_unsafe_fix = has_unsafe_fix
+        """Whether its fix changes what runs, so that only `--unsafe-fixes` makes it."""

@@ -24,6 +24,7 @@ DOORS: tuple[str, ...] = (
     "strategic_merge",
     "structural",
     "verdict",
+    "workloads.cronjobs",
     "workloads.jobs",
     "workloads.selectors",
 )

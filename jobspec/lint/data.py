@@ -116,7 +116,9 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
             for kind, path in _VOLUMES.items():
                 said = volume.get(*path)
                 known = _known(job, kind)
-                if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
+                if not said or not known or text(said) in (*known, *_made(job, kind)) or job.documents.may_get_name(kind, text(said)):
+                    continue
+                if text(volume, path[0], "optional") != "True":
                     hint = _hash_hint(text(said), known) or closest(text(said), known) or f"known: {listed(known[:3])}"
                     yield Finding(said, f"no {kind[1]} `{text(said)}` in the job's namespace among the files", hint)
 

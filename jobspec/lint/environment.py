@@ -93,9 +93,9 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     """
     ranks = _RANKS if job.given.group_kind == TRAINJOB else _RANKS_OF_PODS
     for container in job.training_containers if job.training_pods > 1 and not job.framework else ():
-        for name, each in container.variables if container.role.count > 1 else ():
+        for name, each in container.variables if container.role.meeting > 1 else ():
             if name in ranks and each.mark.line and each.get("value") and not references(text(each, "value")):
-                message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
+                message = f"all {container.role.meeting} pods have `{name}={text(each, 'value')}`"
                 yield Finding(each, message, "start the program with torchrun, which sets it")
 
 
@@ -204,7 +204,7 @@ def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
 ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
-    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
+    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),
     Rule(undefined_variable, "warning", reads=["$"]),
     Rule(variable_before_definition, "warning", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),

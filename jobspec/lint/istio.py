@@ -81,6 +81,6 @@ def _sidecar_key(role: ExpandedRole, value: str) -> MarkedTree | None:
 
 
 ISTIO_RULES = (
-    Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE]),
+    Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE], has_unsafe_fix=True),
     Rule(ineffective_istio_key, "warning", sees="job", reads=[_KEY]),
 )

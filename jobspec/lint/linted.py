@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -17,7 +17,7 @@ from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed
+from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed, roles_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class LintedJob(LintedDocument):
         """A pod of each role."""
         self.training = [each for each in self.roles if each.training]
         """The roles that train."""
-        self.training_pods = sum([each.count for each in self.training if each.together])
+        self.training_pods = sum([each.meeting for each in self.training if each.together])
         """How many pods train together."""
         self.containers = [
             LintedContainer(each, role, is_init=field == "initContainers")
@@ -184,7 +184,11 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
     if given.group_kind in kinds.RUNTIMES:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
-        own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        own: dict[GroupKind, tuple[Sees, ...]] = {
+            PYTORCHJOB: ("PyTorchJob",),
+            TRAINJOB: ("TrainJob",),
+            LEADER_WORKER_SET: ("LeaderWorkerSet",),
+        }
         if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
             own[MPIJOB] = ("MPIJob", "any MPIJob")
         elif given.group_kind == MPIJOB:
@@ -199,6 +203,8 @@ def _is_whole(given: Document) -> bool:
     jobs = structs(given.data, "spec", "replicatedJobs") if given.group_kind == JOBSET else []
     templates = [(given.data, kinds.POD_TEMPLATES[given.group_kind])] if given.group_kind in kinds.POD_TEMPLATES else []
     templates += [(each, ("template", "spec", "template")) for each in jobs]
+    if given.group_kind == LEADER_WORKER_SET:
+        templates += [(each.data, ()) for each in roles_in(given)]
     containers = [structs(data, *path, "spec", "containers") for data, path in templates]
     has_containers = all(several and all(each.get("name") for each in several) for several in containers)
     return has_containers and all(each.get("name") for each in jobs)

@@ -23,9 +23,11 @@ from jobspec.lint import (
     jobset_claims,
     jobset_failures,
     jobset_placement,
+    leader_worker_sets,
     mpi,
     queued_children,
     queues,
+    ray,
     restarts,
     runtimes,
     scheduling,
@@ -44,7 +46,7 @@ from jobspec.lint.istio import ISTIO_RULES
 from jobspec.lint.linted import LintedDocument, linted_job
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
-from jobspec.lint.stand_ins import found_with_both, with_other_numbers
+from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
 from jobspec.lint.topology import TOPOLOGY_RULES
 
 TYPE_CHECKING = False
@@ -77,7 +79,9 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "jobsets": (*jobset_failures.RULES, *jobset_placement.RULES, *jobset_claims.RULES),
     "kueue": (*queues.RULES, *queued_children.RULES, *flavors.RULES),
     "mpi": mpi.RULES,
+    "leader-worker-sets": leader_worker_sets.RULES,
     "names": (*NAME_RULES, *taken_names.RULES),
+    "ray": ray.RULES,
     "releases": RELEASE_RULES,
     "restarts": (*restarts.RULES, *exit_codes.RULES),
     "runtimes": runtimes.RULES,
@@ -117,10 +121,17 @@ def lint(
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
     by_server = {each.result.path.partition(PART)[0] for each in once if each.by_server}
     by_engine = {each.result.path.partition(PART)[0] for each in once if each.filled_in_by_engine}
-    kinds = list(further)
+    kinds, to_fill_in = list(further), [each for file in once for each in names_to_fill_in(file)]
     written = [each for file, sent in zip(given, once, strict=True) if file is not sent for each in seen(file)]
     around = partial(
-        Documents, cluster=cluster, further=kinds, syncs=syncs, by_server=by_server, filled_in_by_engine=by_engine, written=written
+        Documents,
+        cluster=cluster,
+        further=kinds,
+        syncs=syncs,
+        by_server=by_server,
+        filled_in_by_engine=by_engine,
+        written=written,
+        to_fill_in=to_fill_in,
     )
     documents = around([each for file in once for each in seen(file)])
     others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
@@ -215,7 +226,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
         severity=finding.severity or rule.severity,
         hint=finding.hint,
         stage="lint",
-        changes=_changes(finding.edits, document, linted, paths),
+        changes=[each.changed(is_unsafe=rule.has_unsafe_fix) for each in _changes(finding.edits, document, linted, paths)],
     )
 
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, MPIJOB, QUEUE_GROUP, TFJOB, TRAINING_JOBS, TRAINJOB, GroupKind
+from jobspec.apis.kinds import (
+    APPLICATION,
+    FLUX,
+    JOB,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    QUEUE_GROUP,
+    RAY_CLUSTER,
+    RAY_SERVICE,
+    TFJOB,
+    TRAINING_JOBS,
+    TRAINJOB,
+    GroupKind,
+)
 from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
@@ -222,6 +236,8 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
 
 
 def _can_have_deadline(job: LintedJob) -> bool:
+    if job.given.group_kind in (LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
+        return False
     return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
 
 
@@ -350,17 +366,17 @@ def _policies_written(job: LintedJob) -> list[str]:
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"]),
+    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"], has_unsafe_fix=True),
     Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
     Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
     Rule(partial_restart, "warning", sees="job"),
     Rule(implicit_restart_policy, "info", sees="training-operator"),
-    Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"]),
+    Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"], has_unsafe_fix=True),
     Rule(lost_logs, "info", sees="training-operator", reads=["cleanPodPolicy"]),
     Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
     Rule(zero_deadline, "error", sees="training-operator", reads=["activeDeadlineSeconds"]),
     Rule(never_deleted, "warning", sees="training-operator", reads=["ttlSecondsAfterFinished"]),
     Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
-    Rule(ttl_in_git, "info", sees="document"),
+    Rule(ttl_in_git, "info", sees="document", has_unsafe_fix=True),
 )

@@ -100,7 +100,7 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
         if not said or text(said) in ("", "default", *made) or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
-        if known:
+        if known and not job.documents.may_get_name(SERVICE_ACCOUNT, text(said)):
             hint = closest(text(said), known) or f"known: {listed(known)}"
             yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", hint)
 

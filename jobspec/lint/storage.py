@@ -10,7 +10,7 @@ from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.lint.container import LintedContainer, amount, bytes_of, volumes_of, written
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
@@ -44,7 +44,7 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
     """
     for container in job.training_containers:
-        if text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
+        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
             continue
         hint = f"mount an `emptyDir` with `medium: Memory` at {_SHM}"
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
@@ -208,7 +208,9 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
 
 
 def _memory_volumes(job: LintedJob) -> list[tuple[ExpandedRole, MarkedTree]]:
-    return [(role, each) for role in job.roles for each in volumes_of(role) if text(each, "emptyDir", "medium") == "Memory"]
+    """The memory volumes that the user writes, each with its role: one that an operator adds has the size that the operator wants."""
+    found = [(role, each) for role in job.roles for each in volumes_of(role) if text(each, "emptyDir", "medium") == "Memory"]
+    return [(role, each) for role, each in found if place_of(each)]
 
 
 def _mounts_of(container: LintedContainer, volume: MarkedTree) -> list[MarkedTree]:
@@ -255,6 +257,6 @@ RULES = (
     Rule(unsized_container, "info", by_default=False),
     Rule(claim_of_one_node, "warning", sees="job", reads=["claim"]),
     Rule(claim_of_one_pod, "error", sees="job", reads=["claim"]),
-    Rule(read_only_claim, "warning", sees="job", reads=["claim"]),
+    Rule(read_only_claim, "warning", sees="job", reads=["claim"], has_unsafe_fix=True),
     Rule(host_path, "warning", reads=["hostPath"]),
 )

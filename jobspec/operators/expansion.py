@@ -18,7 +18,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.go.values import structs
 from jobspec.operators.made import RANDOM, Expansion
 from jobspec.operators.training_signs import meet, training_containers
-from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB, queue_of
+from jobspec.operators.workloads import CONTAINERS, GROUP_MEMBER, JOB_INDEX, LEADER, REPLICATED_JOB, WORKER, queue_of
 from jobspec.programs.command_lines import RANKS
 
 TYPE_CHECKING = False
@@ -111,6 +111,18 @@ def _expand_mpijob(job: Document, target: Target, how: ExpansionOptions) -> Expa
     return expand_mpijob(job, target, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_leader_worker_set(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.lws.pods import expand_lws
+
+    return expand_lws(job, target, first_and_last_only=how.first_and_last_only)
+
+
+def _expand_ray_object(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.kuberay.objects import expand_ray_object
+
+    return expand_ray_object(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -120,6 +132,7 @@ class Maker(Record):
     expand: Callable[[Document, Target, ExpansionOptions], Expansion]
 
 
+_KUBERAY = Maker("kuberay", "kuberay", _expand_ray_object)
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
     **{("kubeflow.org/v1", kind): Maker("training-operator", "training-operator", _expand_training_job) for _, kind in kinds.TRAINING_JOBS},
@@ -128,16 +141,32 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
     ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): Maker("lws", "lws", _expand_leader_worker_set),
+    ("ray.io/v1", "RayCluster"): _KUBERAY,
+    ("ray.io/v1", "RayJob"): _KUBERAY,
+    ("ray.io/v1", "RayService"): _KUBERAY,
+    ("ray.io/v1", "RayCronJob"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayCluster"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayJob"): _KUBERAY,
+    ("ray.io/v1alpha1", "RayService"): _KUBERAY,
 }
 
 
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "name", "pod_tree", "pods", "starts_later", "together", "training")
+    __slots__ = ("count", "meeting", "name", "pod_tree", "pods", "starts_later", "together", "training")
 
     def __init__(
-        self, name: str, pods: Sequence[ExpandedPod], training: str, count: int, *, together: bool = True, starts_later: bool = False
+        self,
+        name: str,
+        pods: Sequence[ExpandedPod],
+        training: str,
+        count: int,
+        *,
+        groups: int = 1,
+        together: bool = True,
+        starts_later: bool = False,
     ) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job; of a Job, its own name."""
@@ -147,6 +176,8 @@ class ExpandedRole:
         """The first one, which stands for all where names, ranks and values of variables do not matter."""
         self.count = count
         """How many pods the role has."""
+        self.meeting = count // groups
+        """How many of these pods meet each other: those of one group of a LeaderWorkerSet, else all."""
         self.training = training
         """The name of the container that trains; empty where the role does not train, such as an initializer."""
         self.together = together
@@ -197,6 +228,8 @@ class ExpandedJob:
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
         kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
+        if operator == "lws" and kind in ("Pod", "PersistentVolumeClaim"):
+            return _ACCOUNTS["StatefulSet"]
         if kind == "Pod" and _controller_of(made) == "Job":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
@@ -205,14 +238,17 @@ class ExpandedJob:
         """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
         training, following = self._training_containers(by_role), self._following()
-        is_for_training = self.job.group_kind in CONTAINERS or self.framework is not None
+        serves = self.job.group_kind == kinds.LEADER_WORKER_SET
+        groups = self.counts.get(LEADER, 1) if serves else 1
+        meets = serves or self.job.group_kind in CONTAINERS or self.framework is not None
         return [
             ExpandedRole(
                 self._title(name),
                 pods,
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
-                together=is_for_training or (name in training and name not in following and meet(pods[0].tree)),
+                groups=groups,
+                together=meets or (name in training and name not in following and meet(pods[0].tree)),
                 starts_later=name in following,
             )
             for name, pods in by_role.items()
@@ -235,8 +271,9 @@ class ExpandedJob:
         if self.framework and self.job.group_kind == kinds.MPIJOB:
             return {role: self._container_with_mpi(role, pods[0]) for role, pods in by_role.items()}
         if self.job.group_kind not in CONTAINERS:
-            trees = {name: (pods[0].tree, self.counts.get(name, len(pods))) for name, pods in by_role.items()}
-            return training_containers(trees, is_queued=bool(queue_of(self.job)))
+            serves = self.job.group_kind == kinds.LEADER_WORKER_SET  # pods of any program have host names, and wait in queues
+            trees = {name: (pods[0].tree, 1 if serves else self.counts.get(name, len(pods))) for name, pods in by_role.items()}
+            return training_containers(trees, is_queued=bool(queue_of(self.job)) and not serves)
         container = CONTAINERS[self.job.group_kind]
         is_trainjob = self.job.group_kind == kinds.TRAINJOB
         return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
@@ -277,14 +314,17 @@ _ACCOUNTS = {
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
     "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
+    "lws": "system:serviceaccount:lws-system:lws-controller-manager",
+    "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "Job": "system:serviceaccount:kube-system:job-controller",
+    "StatefulSet": "system:serviceaccount:kube-system:statefulset-controller",
 }
 
 
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role")
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role", "ray.io/group")
 
 
 class ExpandedPod(Record):
@@ -293,7 +333,10 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob or MPIJob in small letters, or the name of the replicated job; empty for a Job, of one role."""
+    """The replica type in small letters, the name of the replicated job, or `leader` or `worker` of a LeaderWorkerSet.
+
+    Empty for a Job, which has one role.
+    """
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]
@@ -334,10 +377,19 @@ def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
     services = {text(each, "metadata", "name"): each for each in of_kind(objects, "Service")}
     ranks = list(map(_rank, pods))
     if not any(ranks):
-        ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in pods]
+        members = [text(each, "metadata", "labels", GROUP_MEMBER) for each in pods]
+        ranks = [number or text(each, "metadata", "annotations", JOB_INDEX) for number, each in zip(members, pods, strict=True)]
     names = [text(each, "metadata", "name") for each in pods]
-    roles = [next(filter(None, (text(each, "metadata", "labels", label) for label in _ROLES)), "") for each in pods]
+    roles = list(map(_role, pods))
     return [ExpandedPod(*pod, services) for pod in zip(pods, names, roles, ranks, strict=True)]
+
+
+def _role(pod: MarkedTree) -> str:
+    """The role of a pod by its labels; empty for a pod of a Job."""
+    labels = dict(pod.entries("metadata", "labels"))
+    if GROUP_MEMBER in labels:
+        return LEADER if text(labels[GROUP_MEMBER]) == "0" else WORKER
+    return next(filter(None, (text(labels.get(label)) for label in _ROLES)), "")
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:

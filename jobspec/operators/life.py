@@ -1,6 +1,6 @@
 """How jobs live and end: which pods are restarted, when a job has succeeded or failed, what stays, and what a changed field does.
 
-First what holds for the jobs of several operators, then those of training-operator, then MPIJobs of mpi-operator, then TrainJobs.
+First what holds for the jobs of several operators, then those of training-operator, MPIJobs of mpi-operator, TrainJobs, LeaderWorkerSets.
 """
 
 from __future__ import annotations
@@ -277,3 +277,26 @@ def effect_on_trainjob(path: Path, old: Document, new: Document) -> Effect:
     if path[1] in PATCH_FIELDS:  # the webhook takes them from suspended jobs only
         return Effect()
     return Effect("the trainer does not change an existing JobSet", heeded=False)
+
+
+# What LeaderWorkerSet does with a changed field of a LeaderWorkerSet, whose groups serve for good.
+#
+# Follows `getPatch`, sigs.k8s.io/lws pkg/utils/revision, and `rollingUpdateParameters`, pkg/controllers, 0.7.0 to 0.9.0: a revision holds
+# the templates, the size and the policies of groups, and the network. A new one is rolled out from the last group to the first.
+
+
+_GROUPS, _NETWORK = ("spec", "leaderWorkerTemplate"), ("spec", "networkConfig")
+
+
+def effect_on_leader_worker_set(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a LeaderWorkerSet, at a path in its spec."""
+    if path[:3] == (*_GROUPS, "volumeClaimTemplates"):
+        return Effect("its StatefulSets keep their claims: the update of both is refused", heeded=False)
+    if path[:2] not in (_GROUPS, _NETWORK):
+        return Effect()
+    place = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition")
+    first = value_at(new.data, place) or 0
+    replicas = value_at(new.data, ("spec", "replicas"))
+    if isinstance(first, int) and first >= (1 if replicas is None else replicas):
+        return Effect(f"no group gets the change: `partition` is {first}", heeded=False)
+    return Effect(f"all groups{f' from {first} on' if first else ''} are recreated, one after the other")

@@ -127,6 +127,11 @@ JOBS: dict[GroupKind, JobFields] = {
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
+    kinds.LEADER_WORKER_SET: JobFields(),
+    kinds.RAY_CLUSTER: JobFields(),
+    kinds.RAY_JOB: JobFields(),
+    kinds.RAY_SERVICE: JobFields(("spec", "rayClusterConfig")),
+    kinds.RAY_CRON_JOB: JobFields(("spec", "jobTemplate")),
 }
 
 #: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, which is the one that Kueue knows.
@@ -138,6 +143,11 @@ _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     **{kind: (("spec", SIBLINGS[kind[1]].replicas), ("template",)) for kind in kinds.TRAINING_JOBS if kind != kinds.PYTORCHJOB},
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
+}
+
+#: Kind -> its roles, each with the path of its pod template, where that is no field of a role.
+_TEMPLATES: dict[GroupKind, tuple[tuple[str, Path], ...]] = {
+    kinds.LEADER_WORKER_SET: tuple((role, ("spec", "leaderWorkerTemplate", f"{role}Template")) for role in ("leader", "worker")),
 }
 
 #: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
@@ -154,7 +164,8 @@ def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
     where = _ROLES.get(document.group_kind)
     if where is None:
-        return []
+        given = [(name, path, value_at(document.data, path)) for name, path in _TEMPLATES.get(document.group_kind, ())]
+        return [Role(name, path, template, ()) for name, path, template in given if template is not None]
     place, template = where
     found = value_at(document.data, place) or {}
     if isinstance(found, list):
@@ -271,5 +282,9 @@ def _held_without(job: Document, *fields: str) -> Document:
 
 #: The label of a JobSet's Job and its pods that names their replicated job.
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+#: The label of a LeaderWorkerSet's pod that holds its number in its group; that of the leader is 0.
+GROUP_MEMBER = "leaderworkerset.sigs.k8s.io/worker-index"
+LEADER, WORKER = "leader", "worker"
+"""The roles of a LeaderWorkerSet's pods: the first of each group, and all others."""
 #: The label and annotation of a pod of an indexed Job that holds its number.
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"

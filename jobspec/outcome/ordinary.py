@@ -14,7 +14,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, TRAINING_JOBS, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, RAY_CRON_JOB, RAY_JOB, TRAINING_JOBS, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import QUEUES, RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
@@ -83,9 +83,13 @@ def foresee(
         index = policies or Index()
         in_queue = is_queued(job, cluster.target, index)
         found += map(job.diagnostic, queue_outcomes(job, context, cluster, index)) if in_queue else ()
+    if job.group_kind in (RAY_JOB, RAY_CRON_JOB):
+        from jobspec.operators.kuberay.refusals import suspension_refusals
+
+        found += suspension_refusals(job, cluster.target, in_queue=in_queue)
     is_resumed = in_queue and job.group_kind not in TRAINING_JOBS  # Kueue resumes what it admits; these it does not queue by default
     rules = {each.rule for each in found}
-    if "no-pods-created" not in rules and (not is_resumed or "kind-not-queued" in rules):
+    if not rules & {"no-pods-created", "refused-by-operator"} and (not is_resumed or "kind-not-queued" in rules):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))
 

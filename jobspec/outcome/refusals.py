@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import MPIJOB, POD, SERVICE, SERVICE_ACCOUNT, TRAINING_JOBS, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
+from jobspec.apis.kinds import (
+    LEADER_WORKER_SET,
+    MPIJOB,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+    TRAINING_JOBS,
+    VALIDATING_POLICY,
+    CompleteKinds,
+    group_kind,
+    plural_of,
+)
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
 from jobspec.diagnostics.places import Mark, Path
@@ -16,7 +29,7 @@ from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.training_operator import WAITING_CONTAINER
-from jobspec.operators.workloads import JOB_INDEX, queued_object
+from jobspec.operators.workloads import JOB_INDEX, LEADER, WORKER, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +79,18 @@ def _too_many_objects(job: ExpandedJob, policies: Index) -> Iterator[Finding]:
     made = numbers_of(job.objects)
     if SERVICE in made and job.framework:  # one for each pod, of which the first and last are expanded
         made[SERVICE] = sum(role.count for role in job.roles)
+    if job.job.group_kind == LEADER_WORKER_SET:  # of which the first and last group are expanded
+        made = _numbers_of_groups(job, made)
     yield from too_many(made, job.job.namespace, policies)
+
+
+def _numbers_of_groups(job: ExpandedJob, made: Mapping[GroupKind, int]) -> dict[GroupKind, int]:
+    """The numbers of objects of a LeaderWorkerSet, by what the first and last group have."""
+    groups, per_pod = job.counts.get(LEADER, 0), len(items(job.of_kind("StatefulSet")[0].get("spec", "volumeClaimTemplates")))
+    found = {**made, STATEFUL_SET: 1 + (groups if WORKER in job.counts else 0)}
+    if made.get(SERVICE, 0) > 1:
+        found[SERVICE] = groups
+    return {**found, **({PERSISTENT_VOLUME_CLAIM: per_pod * sum(job.counts.values())} if per_pod else {})}
 
 
 def numbers_of(objects: Sequence[MarkedTree]) -> dict[GroupKind, int]:
@@ -119,6 +143,7 @@ REFUSED = {
     "PersistentVolumeClaim": "claim-refused",
     "Pod": "pods-refused",
     "Service": "service-refused",
+    "StatefulSet": "stateful-set-refused",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import LEADER_WORKER_SET, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: What has an operator give the pods of its kind an address.
 _HINTS = {PYTORCHJOB: "add a `Master`, or an `elasticPolicy`", TRAINJOB: "label the replicated job as the trainer's"}
+_RANK_HINTS = {LEADER_WORKER_SET: "write `--node-rank=$(LWS_WORKER_INDEX)`"}
 #: The kinds of jobs for programs of PyTorch.
 _FOR_PYTORCH = (PYTORCHJOB, TRAINJOB)
 _RANK_HINT = "use `--rdzv-backend=c10d`, which needs no rank, or give each pod its own `PET_NODE_RANK`"
@@ -34,9 +35,11 @@ def no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
         if settings is None or settings.nodes is None or settings.nodes[0] < 2:
             continue
         if not settings.meets_itself:
-            if role.count > 1 and settings.backend == STATIC and program.has_one_rank:
-                message = f"torchrun in {role.name} never starts: all {role.count} pods have node rank {settings.value('node_rank')}"
-                yield Finding(program.place_of("node_rank"), message, _RANK_HINT, rule="no-rendezvous")
+            alike = _pods_of_one_rank(job, role, started)
+            if alike > 1 and settings.backend == STATIC and program.has_one_rank:
+                message = f"torchrun in {role.name} never starts: all {alike} pods have node rank {settings.value('node_rank')}"
+                hint = _RANK_HINTS.get(job.job.group_kind, _RANK_HINT)
+                yield Finding(program.place_of("node_rank"), message, hint, rule="no-rendezvous")
             continue
         where = "at its own address"
         if settings.is_standalone:
@@ -154,8 +157,19 @@ def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
 
 
 def _number_of_pods(job: ExpandedJob) -> int:
-    """How many pods train."""
-    return sum(role.count for role in job.roles if role.training)
+    """How many pods train together."""
+    return sum(role.meeting for role in job.roles if role.training)
+
+
+def _pods_of_one_rank(job: ExpandedJob, role: ExpandedRole, started: Sequence[Started]) -> int:
+    """How many pods meet that torchrun gives the node rank of a role; leaders and workers of one group meet."""
+    if job.job.group_kind != LEADER_WORKER_SET:
+        return role.meeting
+    rank = next(program.settings.value("node_rank") for each, program in started if each is role)
+    same = [
+        each for each, program in started if program.is_torchrun and program.has_one_rank and program.settings.value("node_rank") == rank
+    ]
+    return sum(each.meeting for each in same)
 
 
 RENDEZVOUS_RULES = (no_rendezvous, _trains_alone, _ranks_missing, _wrong_count, unknown_address)

@@ -203,6 +203,12 @@ class LoadedOverlay:
         self.given: Mapping[str, Mark] = given or {}
         """Where a file gives parameters their values."""
 
+    def source_of(self, parameter: str) -> Mark | None:
+        """Return the place that gives a parameter its value: in a file, or the default in the overlay. If unknown, return None."""
+        declared = dict(self.spec.entries("parameters")).get(parameter)
+        default = declared.get("default") if declared and isinstance(declared.value, dict) else None
+        return self.given.get(parameter) or (default.place() if default else None)
+
     def conflicts(self) -> list[MarkedTree]:
         """Return the names of overlays that cannot be applied together with this one."""
         return items(self.spec.get("conflicts"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import value_at
 from jobspec.documents.document import Document
@@ -81,7 +81,7 @@ def accelerators(resources: Amounts) -> int:
 
 
 def capacity_of(job: Document, context: Sequence[Document], target: Target) -> Capacity:
-    """Return the pods, resources and deadline of a running training job.
+    """Return the pods, resources and deadline of a running job.
 
     A server accepts the job. *context*: the documents that the job may refer to.
     """
@@ -89,6 +89,8 @@ def capacity_of(job: Document, context: Sequence[Document], target: Target) -> C
         deadline = value_at(job.data, ("spec", "runPolicy", "activeDeadlineSeconds"))
         return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
     deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
+    if job.group_kind != TRAINJOB:
+        return Capacity(list(_pods_of(job, context, target)), deadline if isinstance(deadline, int) else None)
     if runtime_of(job, context, target) is None:
         nodes, own = nodes_of(job.data, None), _limits_of({"resources": value_at(job.data, ("spec", "trainer", "resourcesPerNode"))})
         pods = AlikePods(nodes, nodes, {name: _as_decimal(each) for name, each in own.items()}, {})

@@ -100,6 +100,13 @@ class VariantChange:
     """What its job asked for; None of a new variant."""
     after: Capacity | None
     """What its job asks for; None of a removed variant."""
+    job: str = ""
+    """Of a build or file: kind and name of the changed job; empty for its other objects."""
+
+    @property
+    def label(self) -> str:
+        """Return the name of a variant, or the job and where it is built."""
+        return f"{self.job} in {self.name}" if self.job else self.name
 
     @property
     def meaning(self) -> effects.Meaning:
@@ -123,9 +130,18 @@ class Comparison:
     _: KW_ONLY
     differs: bool
     """Whether any file would be another one, or in another place."""
+    noun: Literal["variant", "object"] = "variant"
+    """What is compared: the variants of a project, or the objects of a repository, each build or file being a variant."""
+
+    @property
+    def meanings(self) -> list[effects.Meaning]:
+        """Return what each change means: of a variant, or of an object."""
+        if self.noun == "variant":
+            return [each.meaning for each in self.variants]
+        return [one.meaning for each in self.variants for one in each.objects]
 
     def __repr__(self) -> str:
-        changed = ", ".join(f"{each.name} ({each.meaning})" for each in self.variants)
+        changed = ", ".join(f"{each.label} ({each.meaning})" for each in self.variants)
         return f"<Comparison: {changed or 'no changes'}; {self.unchanged} unchanged>"
 
 
@@ -310,16 +326,17 @@ class ChangedLines:
         return replace(change, place=place) if place else change
 
     def _parameter(self, overlay: LoadedOverlay, mark: Mark) -> Mark | None:
-        """Return where the project gives the value that changed the overlay's text at a place.
+        """Return where the project gives the value that changed the overlay's text at a place, or the default in the overlay.
 
-        If the overlay itself changed, return None.
+        If the text itself changed, return None.
         """
         before = self._old.get(overlay.name)
         text = next((tree.value for _, tree in walk(overlay.tree) if str(tree.mark) == str(mark)), None)
         if before is None or not isinstance(text, str):
             return None
-        names = [name for name, is_name in pieces(text) if is_name and name in overlay.given]
-        return next((overlay.given[name] for name in names if before.values.get(name) != overlay.values.get(name)), None)
+        names = [name for name, is_name in pieces(text) if is_name]
+        changed = next((name for name in names if before.values.get(name) != overlay.values.get(name)), None)
+        return overlay.source_of(changed) if changed else None
 
     def _removal(self, path: Path) -> Mark | None:
         for overlay in reversed(self._new.overlays):

@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "applied",
     "builds",
+    "built_blame",
     "capturing",
     "changes",
     "chosen_rules",
@@ -23,8 +24,10 @@ DOORS: tuple[str, ...] = (
     "found_file",
     "imports",
     "inputs",
+    "installation",
     "judging",
     "krm_config",
+    "kustomize_schema",
     "local_pods",
     "migrating",
     "options",

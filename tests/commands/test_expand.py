@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from jobspec.documents.marked_tree import set_by
 from jobspec.documents.writer import write
 from jobspec.operators.made import operator_mark
+from jobspec.operators.workloads import JOBS
 from jobspec.reports.expansion import with_origin
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, RUNTIME
@@ -317,7 +318,7 @@ def test_what_cannot_be_done(folder: Path) -> None:
         (("vast.yaml",), "jobspec: 2000000001 pods of PyTorchJob `train` are too many to expand: the limit is 100000\n"),
         (("nodes.yaml",), "jobspec: 2000000000 pods of Job `bert-node-0` are too many to expand: the limit is 100000\n"),
         (("mpi.yaml",), "jobspec: 1999999999 nodes of TrainJob `bert` are too many to expand: the limit is 100000\n"),
-        (("settings.yaml",), "jobspec: nothing to expand: the files hold no PyTorchJob, TrainJob, JobSet, Job, CronJob\n"),
+        (("settings.yaml",), f"jobspec: nothing to expand: the files hold no {', '.join(kind for _, kind in JOBS)}\n"),
         (("job.yaml", "--origin", "-o", "json"), "jobspec: --origin is for YAML: remove `-o`, or write `-o yaml`\n"),
         (("nowhere.yaml",), "jobspec: nowhere.yaml: no such file or folder\n"),
     ):

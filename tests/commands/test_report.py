@@ -66,7 +66,7 @@ def test_a_row_has_its_topology_its_pods_and_the_origin_of_each_value(tmp_path: 
     places, text, notes = (about.one("pre", class_=name).text[1:].split("\n") for name in ("at", "text", "notes"))
     assert len(places) == len(text) == len(notes)
     line = next(number for number, each in enumerate(text) if "nvidia.com/gpu: 4" in each)
-    assert places[line] == "overlay gpu-nccl:25"
+    assert places[line] == "overlay gpu-nccl:29"
     assert notes[line] == "${gpus} = 4 (jobspec.yaml:7)"
     name = next(number for number, each in enumerate(text) if each.startswith("  name: one-"))
     assert re.fullmatch(r'hash of spec = "[0-9a-f]{8}" \(base/job\.yaml:\d+\); was train \(base/job\.yaml:4\)', notes[name])
@@ -197,7 +197,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     assert "No comparison with HEAD: HEAD:base/job.yaml:" in _page(tmp_path, "HEAD").one("section", id="changes").text
     for arguments, why in (
         (("nowhere",), "nowhere: no such file or folder; `nowhere` names no commit"),
-        (("HEAD", "base"), "HEAD: no such file or folder, and no commit can be compared with"),
+        (("mian", "base"), "mian: no such file or folder; `mian` names no commit"),
         (("no.yaml", "HEAD"), "no.yaml: no such file or folder\nHEAD: no such file or folder"),
     ):
         done = run_here("report", *arguments, cwd=tmp_path)

@@ -88,7 +88,12 @@ def test_folders_with_mistakes_end_in_reports(tmp_path: Path) -> None:
 
 
 #: Lines at which an outcome and advice are reported of different things.
-_BESIDE = {("restarts-forever", "ttl-in-git"), ("never-fits", "no-deadline"), ("pods-refused", "host-namespaces")}
+_BESIDE = {
+    ("restarts-forever", "ttl-in-git"),
+    ("never-fits", "no-deadline"),
+    ("pods-refused", "host-namespaces"),
+    ("never-submitted", "cluster-outlives-job"),
+}
 
 
 def test_what_becomes_of_a_job_is_reported_once() -> None:

@@ -26,6 +26,10 @@ PLURALS = {
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
     "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
+    "LeaderWorkerSet": "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets",
+    "RayCluster": "/apis/ray.io/v1/namespaces/{}/rayclusters",
+    "RayJob": "/apis/ray.io/v1/namespaces/{}/rayjobs",
+    "RayService": "/apis/ray.io/v1/namespaces/{}/rayservices",
 }
 #: Kinds of training-operator beside PyTorchJob.
 SIBLINGS = {

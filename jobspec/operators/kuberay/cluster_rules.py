@@ -1,0 +1,248 @@
+"""What KubeRay's validation refuses of a cluster that the API server accepts: an event says so, and no pod comes.
+
+Follows `ValidateRayClusterSpec`, `ValidateRayClusterUpgradeOptions`, `validateRayGroupResources`, `validateRayGroupLabels` and
+`validateWorkerGroupIdleTimeout`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Key
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.rules import Finding
+from jobspec.go.values import mapping, structs
+from jobspec.kubernetes.metadata import bad_label_value, bad_qualified_name
+from jobspec.operators.kuberay import FAULT_TOLERANT, STORAGE_NAMESPACE
+from jobspec.operators.kuberay.start import ray_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from jobspec.diagnostics.places import Data, Path
+
+_SECOND_VERSION = "RAY_enable_autoscaler_v2"
+_OF_RESOURCES = ("num-cpus", "num-gpus", "memory", "resources")
+_TOKENS_SINCE, _OWN_TOKENS_SINCE = (2, 52, 0), (2, 55, 0)
+
+
+class GroupSpec(Record):
+    """The head or a group of workers, as its object has it."""
+
+    path: Path
+    data: Data
+    name: str
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """The parameters of `ray start`."""
+        return self.data.get("rayStartParams") or {}
+
+    @property
+    def pod(self) -> Data:
+        """The spec of its pods."""
+        return mapping(self.data, "template", "spec")
+
+    def variable(self, name: str) -> tuple[Path, Data] | None:
+        """The last variable of a name of the container in which Ray runs, and its path; None without one."""
+        first = next(iter(structs(self.pod, "containers")), {})
+        env = (*self.path, "template", "spec", "containers", 0, "env")
+        return next((((*env, number), each) for number, each in enumerate(structs(first, "env")) if each.get("name") == name), None)
+
+
+class ClusterSpec(Record):
+    """The spec of a cluster in its object, with the defaults of the CRD."""
+
+    path: Path
+    data: Data
+    annotations: Mapping[str, str]
+    release: str
+    """Of KubeRay."""
+
+    def since(self, release: str) -> bool:
+        """Whether KubeRay's release is this one or a later one."""
+        return is_at_least(self.release, release)
+
+    @property
+    def head(self) -> GroupSpec:
+        """The group of the head."""
+        return GroupSpec((*self.path, "headGroupSpec"), mapping(self.data, "headGroupSpec"), "Head")
+
+    @property
+    def workers(self) -> list[GroupSpec]:
+        """The groups of workers."""
+        at, found = (*self.path, "workerGroupSpecs"), structs(self.data, "workerGroupSpecs")
+        return [GroupSpec((*at, number), each, str(each.get("groupName"))) for number, each in enumerate(found)]
+
+    @property
+    def groups(self) -> list[GroupSpec]:
+        """All groups, the head first."""
+        return [self.head, *self.workers]
+
+    @property
+    def scales(self) -> bool:
+        """Whether it has an autoscaler."""
+        return self.data.get("enableInTreeAutoscaling") is True
+
+    @property
+    def options(self) -> Data:
+        """The options of the autoscaler."""
+        return mapping(self.data, "autoscalerOptions")
+
+    @property
+    def storage(self) -> Data | None:
+        """The options of fault tolerance; None where it has none."""
+        found: Data | None = self.data.get("gcsFaultToleranceOptions")
+        return found
+
+
+def cluster_refusals(cluster: ClusterSpec) -> Iterator[Finding]:
+    """What KubeRay refuses of the spec of a cluster."""
+    without = [group for group in cluster.groups if not structs(group.pod, "containers")]
+    for group in without:
+        who = "the head" if group.name == "Head" and group is without[0] else f"the group `{group.name}`"
+        yield Finding((*group.path, "template", "spec", "containers"), f"{who} has no container", "add the container in which Ray runs")
+    if not without:
+        for rule in _RULES:
+            yield from rule(cluster)
+
+
+def _replicas(cluster: ClusterSpec) -> Iterator[Finding]:
+    for group in cluster.workers if cluster.since("1.6.0") else ():
+        least, most = (group.data.get(name) for name in ("minReplicas", "maxReplicas"))
+        for name, value in (("minReplicas", least), ("maxReplicas", most)):
+            if isinstance(value, int) and value < 0:
+                yield Finding((*group.path, name), f"`{name}` of the group `{group.name}` is negative: {value}")
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            message = f"`minReplicas` ({least}) of the group `{group.name}` is above `maxReplicas` ({most})"
+            yield Finding((*group.path, "minReplicas"), message, "raise `maxReplicas`, or lower `minReplicas`")
+
+
+def _resources(cluster: ClusterSpec) -> Iterator[Finding]:
+    for group in cluster.groups:
+        twice = [name for name in _OF_RESOURCES if group.parameters.get(name)]
+        if group.data.get("resources") and twice:
+            message = f"`resources` of a group cannot be combined with `{twice[0]}` in `rayStartParams`"
+            yield Finding((*group.path, "rayStartParams", Key(twice[0])), message, "keep one of them")
+
+
+def _labels(cluster: ClusterSpec) -> Iterator[Finding]:
+    for group in cluster.groups:
+        if "labels" in group.parameters:
+            hint = "write them in `labels` of the group"
+            yield Finding((*group.path, "rayStartParams", Key("labels")), "KubeRay refuses `labels` in `rayStartParams`", hint)
+        for name, value in (group.data.get("labels") or {}).items():
+            why = bad_qualified_name(name) or bad_label_value(value)
+            if why:
+                yield Finding((*group.path, "labels", Key(name)), f"`{name}: {value}` cannot be a label: {why}")
+
+
+def _idle_time(cluster: ClusterSpec) -> Iterator[Finding]:
+    if not cluster.since("1.6.0"):
+        return
+    own = cluster.options.get("idleTimeoutSeconds")
+    if isinstance(own, int) and own < 0:
+        yield Finding((*cluster.path, "autoscalerOptions", "idleTimeoutSeconds"), f"`idleTimeoutSeconds` is negative: {own}")
+    found = cluster.head.variable(_SECOND_VERSION)
+    is_second = cluster.options.get("version") == "v2" or bool(found and found[1].get("value") in ("1", "true"))
+    for group in cluster.workers:
+        seconds, at = group.data.get("idleTimeoutSeconds"), (*group.path, "idleTimeoutSeconds")
+        if isinstance(seconds, int) and seconds < 0:
+            yield Finding(at, f"`idleTimeoutSeconds` of the group `{group.name}` is negative: {seconds}")
+        elif seconds is not None and not is_second:
+            message = "`idleTimeoutSeconds` of a group needs the second version of the autoscaler"
+            yield Finding(at, message, "write `version: v2` in `autoscalerOptions`")
+
+
+def _storage(cluster: ClusterSpec) -> Iterator[Finding]:
+    head, at = cluster.head, ("metadata", "annotations")
+    address, password = head.variable("RAY_REDIS_ADDRESS"), head.variable("REDIS_PASSWORD")
+    enabled = cluster.annotations.get(FAULT_TOLERANT, "")
+    if cluster.storage is None:
+        if address and enabled.lower() != "true":
+            message = "`RAY_REDIS_ADDRESS` needs `gcsFaultToleranceOptions`"
+            yield Finding(address[0], message, "write `redisAddress` in `gcsFaultToleranceOptions`, and remove the variable")
+    else:
+        if enabled:
+            message = f"`{FAULT_TOLERANT}` cannot be combined with `gcsFaultToleranceOptions`"
+            yield Finding((*at, Key(FAULT_TOLERANT)), message, "remove the annotation")
+        if head.parameters.get("redis-password"):
+            place = (*head.path, "rayStartParams", Key("redis-password"))
+            yield Finding(place, "`redis-password` cannot be combined with `gcsFaultToleranceOptions`", "write `redisPassword` there")
+        for found, name, field in ((password, "REDIS_PASSWORD", "redisPassword"), (address, "RAY_REDIS_ADDRESS", "redisAddress")):
+            if found:
+                yield Finding(found[0], f"`{name}` cannot be combined with `gcsFaultToleranceOptions`", f"write `{field}` there")
+        if cluster.annotations.get(STORAGE_NAMESPACE):
+            message = f"`{STORAGE_NAMESPACE}` cannot be combined with `gcsFaultToleranceOptions`"
+            yield Finding((*at, Key(STORAGE_NAMESPACE)), message, "write `externalStorageNamespace` there")
+    yield from _user_of_storage(head)
+
+
+def _user_of_storage(head: GroupSpec) -> Iterator[Finding]:
+    hint = "write `redisUsername` in `gcsFaultToleranceOptions`"
+    if head.parameters.get("redis-username"):
+        yield Finding((*head.path, "rayStartParams", Key("redis-username")), "KubeRay refuses `redis-username` in `rayStartParams`", hint)
+    if found := head.variable("REDIS_USERNAME"):
+        yield Finding(found[0], "KubeRay refuses the variable `REDIS_USERNAME`", hint)
+
+
+def _suspended_groups(cluster: ClusterSpec) -> Iterator[Finding]:
+    why = "the cluster has an autoscaler" if cluster.scales else "" if cluster.since("1.6.0") else "RayJobDeletionPolicy is off by default"
+    for group in cluster.workers if why else ():
+        if group.data.get("suspend") is True:
+            yield Finding((*group.path, "suspend"), f"the group `{group.name}` cannot be suspended: {why}")
+
+
+def _autoscaler(cluster: ClusterSpec) -> Iterator[Finding]:
+    found = cluster.head.variable(_SECOND_VERSION)
+    if not cluster.scales:
+        if cluster.since("1.5.0") and found and found[1].get("value") in ("1", "true"):
+            message = f"`{_SECOND_VERSION}` needs an autoscaler"
+            yield Finding(found[0], message, "write `enableInTreeAutoscaling: true`, or remove the variable")
+        return
+    version = cluster.options.get("version")
+    if version is not None and found:
+        message = f"`{_SECOND_VERSION}` cannot be combined with `version` of the autoscaler"
+        yield Finding(found[0], message, "remove the variable")
+    for group in cluster.groups if version == "v2" else ():
+        policy = group.pod.get("restartPolicy")
+        if policy not in (None, "", "Never"):
+            message = f"`restartPolicy: {policy}` cannot be combined with version v2 of the autoscaler"
+            yield Finding((*group.path, "template", "spec", "restartPolicy"), message, "write `Never`, or remove it")
+
+
+def _tokens(cluster: ClusterSpec) -> Iterator[Finding]:
+    options, at = mapping(cluster.data, "authOptions"), (*cluster.path, "authOptions")
+    uses_own = options.get("enableK8sTokenAuth") is True
+    if options.get("mode") != "token":
+        if uses_own:
+            yield Finding((*at, "enableK8sTokenAuth"), "`enableK8sTokenAuth` needs `mode: token`", "write `mode: token`")
+        return
+    needed = _OWN_TOKENS_SINCE if uses_own else _TOKENS_SINCE
+    written, release = str(cluster.data.get("rayVersion") or ""), ".".join(map(str, needed))
+    found = ray_version(written)
+    if found is None or found < needed:
+        what = "`enableK8sTokenAuth`" if uses_own else "`mode: token`"
+        why = f"`{written}` is too old" if found else f"`{written}` is no version" if written else "there is no `rayVersion`"
+        yield Finding((*cluster.path, "rayVersion"), f"{what} needs Ray {release} or newer: {why}", f'write `rayVersion: "{release}"`')
+    if uses_own and options.get("secretName"):
+        yield Finding((*at, "secretName"), "`secretName` cannot be combined with `enableK8sTokenAuth`", "remove one of them")
+
+
+_RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
+    _replicas,
+    _resources,
+    _labels,
+    _idle_time,
+    _storage,
+    _suspended_groups,
+    _autoscaler,
+    _tokens,
+)
+
+
+def upgrade_refusals(cluster: ClusterSpec, maker: str) -> Iterator[Finding]:
+    """What KubeRay refuses of the upgrades of a cluster that a RayJob or RayService makes."""
+    if mapping(cluster.data, "upgradeStrategy").get("type") is not None:
+        message = f"`upgradeStrategy` cannot be set in a cluster that a {maker} makes"
+        yield Finding((*cluster.path, "upgradeStrategy"), message, "remove it")
