@@ -110,7 +110,7 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800
     """
-    for container in job.containers:
+    for container in job.containers if not job.has_unknown_operator else ():
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
             continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}
@@ -205,8 +205,8 @@ ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),
-    Rule(undefined_variable, "warning", reads=["$"]),
-    Rule(variable_before_definition, "warning", reads=["$("]),
+    Rule(undefined_variable, "warning", sees="any pods", reads=["$"]),
+    Rule(variable_before_definition, "warning", sees="any pods", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),
     Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),
 )

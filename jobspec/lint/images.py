@@ -28,6 +28,8 @@ _REPLACED = frozenset(("replace", "replaced", "overridden", "overwritten", "patc
 _BY = frozenset(("by", "with", "in", "me", "via"))
 _OF_PROGRAMS = "${_"
 """What placeholders begin with that programs fill in; a person fills in `<name>`."""
+_OF_KO = "ko://"
+"""What the import path of a Go program begins with that `ko` builds, and replaces by its image."""
 
 
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
@@ -149,7 +151,7 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     for container in job.containers:
         image = container.image
         is_valid = image is not None and _is_image(image.value)
-        if image and image.value and (is_valid or not _placeholder_in(image.value)):
+        if image and image.value and (is_valid or not (image.value.startswith(_OF_KO) or _placeholder_in(image.value))):
             yield image, container, is_valid
 
 
@@ -192,10 +194,10 @@ def _tag(image: str) -> str:
 
 
 IMAGE_RULES = (
-    Rule(unpinned_image, "warning"),
-    Rule(invalid_image, "warning"),
+    Rule(unpinned_image, "warning", sees="any pods"),
+    Rule(invalid_image, "warning", sees="any pods"),
     Rule(unfilled_placeholder, "info", sees="document"),
-    Rule(image_without_digest, "info", by_default=False),
-    Rule(needless_pull, "info", reads=["@sha256:"], has_unsafe_fix=True),
-    Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
+    Rule(image_without_digest, "info", sees="any pods", by_default=False),
+    Rule(needless_pull, "info", sees="any pods", reads=["@sha256:"], has_unsafe_fix=True),
+    Rule(cpu_image_with_gpus, "warning", sees="any pods", reads=["gpu"]),
 )

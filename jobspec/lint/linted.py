@@ -16,8 +16,19 @@ from jobspec.lint.container import LintedContainer
 from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
+from jobspec.operators.templates import expanded_templates
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed, roles_in
+from jobspec.operators.workloads import (
+    CONTAINERS,
+    JOBS,
+    JobFields,
+    is_known_controller,
+    is_workload,
+    may_have_templates,
+    released,
+    resumed,
+    roles_in,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +43,8 @@ if TYPE_CHECKING:
 _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 
+#: The name of the kinds of which each node has a pod, in whatever group.
+_OF_NODES = "DaemonSet"
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
 #: The kinds with replica types, and where these are.
@@ -76,7 +89,7 @@ class LintedDocument:
 
 
 class LintedJob(LintedDocument):
-    """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
+    """A job and its pods, or a runtime and the pods of a job that says nothing but its name, or an object and the pods of its templates."""
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
@@ -89,7 +102,7 @@ class LintedJob(LintedDocument):
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
         self.framework = expanded.framework if given.group_kind == expanded.job.group_kind else None
         """What training-operator knows of the kind; None for a job of another operator."""
-        self.is_job = given.group_kind in JOBS
+        self.is_job = is_workload(given)
         self.seen_as = _seen_as(given, expanded)
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
         self.tree = with_marks(given.data, given.marks)
@@ -143,6 +156,21 @@ class LintedJob(LintedDocument):
         return self.given.group_kind in CONTAINERS or self.framework is not None or bool(self.training)
 
     @property
+    def called(self) -> str:
+        """What messages call it: the job, or by its kind what is no job."""
+        return "the job" if self.is_job or self.given.group_kind in kinds.RUNTIMES else f"the {self.given.kind}"
+
+    @property
+    def has_unknown_operator(self) -> bool:
+        """Whether its operator is not known, which may add variables to its pods, or make another number of them."""
+        return not (self.is_job or self.given.group_kind in kinds.RUNTIMES or is_known_controller(self.given.group_kind))
+
+    @property
+    def serves_nodes(self) -> bool:
+        """Whether its pods work for the nodes that they run on, as those of a DaemonSet do."""
+        return self.given.kind == _OF_NODES
+
+    @property
     def policy(self) -> tuple[str, ...]:
         """The path of the mapping that says when the job is suspended, and how long it may take."""
         return JOBS[self.given.group_kind].policy
@@ -180,9 +208,11 @@ class LintedJob(LintedDocument):
 
 
 def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
-    """What a job or runtime is to rules: by its kind, and as a JobSet if it is one or makes one."""
+    """What a job, a runtime or another object with pods is to rules: by its kind, and as a JobSet if it is one or makes one."""
     if given.group_kind in kinds.RUNTIMES:
-        found: tuple[Sees, ...] = ("pods", "runtime's pods")
+        found: tuple[Sees, ...] = ("pods", "any pods", "runtime's pods")
+    elif not is_workload(given):
+        return ("any pods", "any pods in a namespace")
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {
             PYTORCHJOB: ("PyTorchJob",),
@@ -194,7 +224,8 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
         elif given.group_kind == MPIJOB:
             own[MPIJOB] = ("any MPIJob",)
         of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
-        found = ("pods", "job", "queued", *own.get(given.group_kind, ()), *of_operator)
+        own_pods: tuple[Sees, ...] = ("pods", "any pods", "any pods in a namespace")
+        found = (*own_pods, "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 
@@ -229,6 +260,16 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
     return LintedJob(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+
+
+def linted_templates(given: Document, documents: Documents) -> LintedJob | None:
+    """An object of a kind that no room knows as rules look at the pods of its templates; None if it has none."""
+    if not may_have_templates(given):
+        return None
+    templates = documents.cluster.templates_in(given)
+    if not templates:
+        return None
+    return LintedJob(given, documents, expanded_templates(given, templates, documents.target), None, ())
 
 
 def _keys_and_texts(*values: Any) -> str:

@@ -43,7 +43,7 @@ from jobspec.lint.documents import Documents
 from jobspec.lint.environment import ENVIRONMENT_RULES
 from jobspec.lint.images import IMAGE_RULES
 from jobspec.lint.istio import ISTIO_RULES
-from jobspec.lint.linted import LintedDocument, linted_job
+from jobspec.lint.linted import LintedDocument, linted_job, linted_templates
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
 from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
@@ -187,7 +187,8 @@ def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
     """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
     for document in seen(file):
         yield LintedDocument(document, documents)
-        job = linted_job(document, documents) if find(document.api_version, document.kind) else None
+        is_known = find(document.api_version, document.kind) is not None
+        job = (linted_job(document, documents) if is_known else None) or linted_templates(document, documents)
         if job:
             yield job
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import (
     APPLICATION,
+    CRON_JOB,
     FLUX,
     JOB,
     JOBSET,
@@ -30,6 +31,8 @@ from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
 from jobspec.operators.workloads import CONTAINERS, REPLICATED_JOB
+from jobspec.outcome.training_program import TrainingProgram
+from jobspec.programs.torchrun import STATIC
 
 #: Where a kind of job says how long it stays after its end.
 _TTL: dict[GroupKind, Path] = {
@@ -37,6 +40,8 @@ _TTL: dict[GroupKind, Path] = {
     JOB: ("spec", "ttlSecondsAfterFinished"),
     JOBSET: ("spec", "ttlSecondsAfterFinished"),
 }
+#: The kinds of jobs that are Jobs, or are made of them, without a runtime.
+_OF_BATCH = (JOB, CRON_JOB, JOBSET)
 _REPLICATED_JOBS = ("replicatedJobs[]",)
 #: Of a Job that JobSet makes: the label with the name of its replicated job, which is that of the role.
 _OF_ROLE = ("metadata", "labels", REPLICATED_JOB)
@@ -132,9 +137,9 @@ def _is_limited(job: LintedJob) -> bool:
 def partial_restart(job: LintedJob) -> Iterator[Finding]:
     """A restarted rank cannot rejoin, and the others hang in the collective.
 
-    Why: with OnFailure, the kubelet starts the failed container again in its place; the Jobs of a TrainJob make a new pod, too, as often as
-    their `backoffLimit` says. The other pods are in the middle of a collective
-    operation with the old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
+    Why: with OnFailure, the kubelet starts the failed container again in its place; a Job makes a new pod, too, also those of a TrainJob or
+    JobSet, as often as its `backoffLimit` says, which is 6 by default. The other pods are in the middle of a collective operation with the
+    old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
     Instead: let the whole job restart. With elastic training, torchrun's agents agree on a new round; else use `Never`, and let what
     created the job recreate it; a JobSet does so with `failurePolicy.maxRestarts`.
     Before: Worker: {replicas: 4, restartPolicy: OnFailure}
@@ -152,12 +157,41 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
             return
     if job.is_pytorchjob or job.in_runtime("spec", "mlPolicy", "torch", "elasticPolicy"):
         return
+    if job.given.group_kind in _OF_BATCH:
+        yield from _partial_restart_of_jobs(job, message, severity)
+        return
     for limit, policy in _retries_of_runtime(job):
         place = policy or limit
         if place and (limit is None or limit.value):
             hint = "set `backoffLimit: 0`, and `failurePolicy.maxRestarts` of the runtime's JobSet: then all ranks restart"
             yield Finding(place, message, hint, severity=severity)
             return
+
+
+def _partial_restart_of_jobs(job: LintedJob, message: str, severity: Severity) -> Iterator[Finding]:
+    """The first Job that restarts pods of a role whose pods train together, or makes them again."""
+    together = {each.name for each in job.training if each.together and not _agrees_again(each)}
+    for each in job.batch_jobs:
+        role = text(each, *_OF_ROLE) or next((one.name for one in job.training), "")
+        spec = each.get("spec")
+        if role not in together or spec is None or spec.get("podFailurePolicy"):
+            continue
+        limit, policy = spec.get("backoffLimit"), spec.get("template", "spec", "restartPolicy")
+        is_written = limit is not None and bool(limit.mark.line)
+        place = policy if text(policy) == "OnFailure" else limit if is_written else None
+        if place and not (is_written and limit is not None and not limit.value):
+            is_jobset = job.given.group_kind == JOBSET
+            where = "in the Job templates, and `failurePolicy.maxRestarts`" if is_jobset else "in a JobSet with `maxRestarts`"
+            yield Finding(place, message, f"set `backoffLimit: 0` {where}: then all ranks restart", severity=severity)
+            return
+
+
+def _agrees_again(role: ExpandedRole) -> bool:
+    """Whether torchrun's agents agree on a new round when one of them comes back: they have restarts left, and no static rendezvous."""
+    container = role.training_container()
+    program = TrainingProgram(container) if container else None
+    settings = program.settings if program and program.is_torchrun else None
+    return settings is not None and settings.backend != STATIC and settings.value("max_restarts") != "0"
 
 
 def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:

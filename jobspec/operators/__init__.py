@@ -31,6 +31,7 @@ DOORS: tuple[str, ...] = (
     "made",
     "mpi_operator",
     "policies",
+    "templates",
     "trainer.frameworks",
     "trainer.objects",
     "trainer.pod_sets",
@@ -46,6 +47,7 @@ DOORS: tuple[str, ...] = (
     "training_operator.mpi_job",
     "training_operator.objects",
     "training_operator.webhook",
+    "training_roles",
     "webhooks",
     "workloads",
 )

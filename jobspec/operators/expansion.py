@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobspec.apis import kinds
+from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -155,7 +156,7 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "meeting", "name", "pod_tree", "pods", "starts_later", "together", "training")
+    __slots__ = ("count", "may_be_apart", "meeting", "name", "pod_tree", "pods", "starts_later", "together", "training")
 
     def __init__(
         self,
@@ -167,6 +168,7 @@ class ExpandedRole:
         groups: int = 1,
         together: bool = True,
         starts_later: bool = False,
+        may_be_apart: bool = False,
     ) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job; of a Job, its own name."""
@@ -184,6 +186,8 @@ class ExpandedRole:
         """Whether its pods wait for each other, and for those of other such roles; else one may run after the other."""
         self.starts_later = starts_later
         """Whether its pods come when those of other roles have ended."""
+        self.may_be_apart = may_be_apart
+        """Whether nothing is known of when its pods run beside those of other roles; those of the role run at the same time."""
 
     def training_container(self) -> MarkedTree | None:
         """The container that trains, in the first pod; None where there is none."""
@@ -205,20 +209,31 @@ class ExpandedJob:
 
     __slots__ = ("_by_kind", "counts", "framework", "job", "objects", "operator", "roles", "target")
 
-    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int]) -> None:
-        """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects."""
+    def __init__(
+        self,
+        job: Document,
+        objects: Sequence[MarkedTree],
+        target: Target,
+        counts: Mapping[str, int],
+        *,
+        roles: Sequence[ExpandedRole] | None = None,
+    ) -> None:
+        """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects.
+
+        *roles*: those of a kind that no operator's room knows; None if they are found among the objects.
+        """
         self.job = job
         self.objects = objects
         """Whole objects, in the order in which they come."""
         self.target = target
-        maker = MAKERS[job.api_version, job.kind]
-        self.operator = f"{maker.operator} {target[maker.component]}"
-        """Name and release, such as `training-operator 1.9.4`."""
+        maker = MAKERS.get((job.api_version, job.kind))
+        self.operator = f"{maker.operator} {target[maker.component]}" if maker else ""
+        """Name and release, such as `training-operator 1.9.4`; empty for a kind that no room knows."""
         self.counts = counts
         self.framework = _framework_of(job)
         """What training-operator knows of the kind; None for a job of another operator."""
         self._by_kind = grouped(objects, lambda each: text(each, "kind"))
-        self.roles = self._found_roles()
+        self.roles = self._found_roles() if roles is None else list(roles)
         """The roles that have pods, in the order of these."""
 
     def of_kind(self, kind: str) -> list[MarkedTree]:
@@ -226,8 +241,11 @@ class ExpandedJob:
         return self._by_kind.get(kind, [])
 
     def creator_of(self, made: MarkedTree) -> str:
-        """The account that creates an object of the job, as the operators' own manifests name it."""
-        kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
+        """The account that creates an object of the job, as the operators' own manifests name it; empty if it is not known."""
+        maker = MAKERS.get((self.job.api_version, self.job.kind))
+        if maker is None:
+            return _ACCOUNTS.get(self.job.kind, "") if self.job.group_kind in POD_TEMPLATES else ""
+        kind, operator = made.value["kind"].value, maker.operator
         if operator == "lws" and kind in ("Pod", "PersistentVolumeClaim"):
             return _ACCOUNTS["StatefulSet"]
         if kind == "Pod" and _controller_of(made) == "Job":
@@ -317,7 +335,11 @@ _ACCOUNTS = {
     "lws": "system:serviceaccount:lws-system:lws-controller-manager",
     "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "Job": "system:serviceaccount:kube-system:job-controller",
+    "Deployment": "system:serviceaccount:kube-system:replicaset-controller",
+    "ReplicaSet": "system:serviceaccount:kube-system:replicaset-controller",
     "StatefulSet": "system:serviceaccount:kube-system:statefulset-controller",
+    "DaemonSet": "system:serviceaccount:kube-system:daemon-set-controller",
+    "ReplicationController": "system:serviceaccount:kube-system:replication-controller",
 }
 
 

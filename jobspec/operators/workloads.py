@@ -54,11 +54,15 @@ class TrainingRole(Record):
     path: Path
     """The path of the pod template in the manifest; empty where the template is in a runtime."""
     container: str
-    """The name of the container that the operator requires."""
+    """The name of the container that the operator requires, or else of the one that trains."""
+    also: tuple[str, ...] = ()
+    """Other names of the role: `master`, `worker` or both."""
+    count: int = 1
+    """The number of its pods, where each of them is master and worker."""
 
     def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
-        return not wanted or self.name in wanted or not self.path
+        return not wanted or self.name in wanted or not self.path or any(each in wanted for each in self.also)
 
 
 class Workload:
@@ -160,6 +164,10 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 }
 
 
+#: (apiVersion, kind) of all kinds that overlays can be applied to.
+OVERLAID_KINDS = (*KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+
+
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
     where = _ROLES.get(document.group_kind)
@@ -207,8 +215,36 @@ def is_of_other_operator(document: Document | DocumentResult) -> bool:
     return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
+#: The groups of kinds that hold patterns and values of objects, or what installs other objects.
+_OF_PATTERNS = (
+    *("constraints.gatekeeper.sh", "templates.gatekeeper.sh", "kyverno.io", "policies.kyverno.io"),
+    *("helm.toolkit.fluxcd.io", "operators.coreos.com", "jobspec.dev"),
+)
+
+
+def may_have_templates(document: Document) -> bool:
+    """True if a document may have pod templates, and no room of an operator knows its pods."""
+    kind = document.group_kind
+    if kind in kinds.POD_TEMPLATES or kind == kinds.POD:
+        return kind not in JOBS
+    known = kinds.of_name(kind)
+    if not kind[1] or (known and (known.is_builtin or known.component == "jobspec")):
+        return False
+    return not is_workload(document) and kind not in kinds.RUNTIMES and kind[0] not in _OF_PATTERNS and isinstance(document.data, dict)
+
+
+def is_known_controller(kind: GroupKind) -> bool:
+    """True if the pods of a kind are known from its template: it is a Pod, or a workload of Kubernetes itself."""
+    return kind == kinds.POD or kind in kinds.POD_TEMPLATES
+
+
+def may_take_overlays(document: Document | DocumentResult) -> bool:
+    """Whether overlays can be applied to a document of its kind."""
+    return (document.api_version, document.kind) in OVERLAID_KINDS
+
+
 def takes_overlays(document: Document | DocumentResult) -> bool:
-    """Whether overlays can be applied to the document."""
+    """Whether overlays are applied to the document whatever else is there: it is of a kind for training."""
     return (document.api_version, document.kind) in KINDS
 
 

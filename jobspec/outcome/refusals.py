@@ -29,7 +29,7 @@ from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.training_operator import WAITING_CONTAINER
-from jobspec.operators.workloads import JOB_INDEX, LEADER, WORKER, queued_object
+from jobspec.operators.workloads import JOB_INDEX, JOBS, LEADER, WORKER, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,12 +64,13 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
         if role.together:
             together.append((review.pod, role.count))
         elif role.count:
-            alone.append([(review.pod, 1)])
+            alone.append([(review.pod, role.count if role.may_be_apart else 1)])
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _findings_by_line("pods-refused", "pods refused", refused, role)
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
+    whose = "the job's pods" if job.job.group_kind in JOBS else f"the pods of the {job.job.kind}"
     for pods in (together, *alone):
-        for problem in job_quota_problems(pods, namespace, policies):
+        for problem in job_quota_problems(pods, namespace, policies, whose):
             yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
     yield from _too_many_objects(job, policies)
 
@@ -79,7 +80,7 @@ def _too_many_objects(job: ExpandedJob, policies: Index) -> Iterator[Finding]:
     made = numbers_of(job.objects)
     if SERVICE in made and job.framework:  # one for each pod, of which the first and last are expanded
         made[SERVICE] = sum(role.count for role in job.roles)
-    if job.job.group_kind == LEADER_WORKER_SET:  # of which the first and last group are expanded
+    if job.job.group_kind == LEADER_WORKER_SET and job.of_kind("StatefulSet"):  # of which the first and last group are expanded
         made = _numbers_of_groups(job, made)
     yield from too_many(made, job.job.namespace, policies)
 

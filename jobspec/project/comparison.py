@@ -14,7 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, walk
 from jobspec.kubernetes.index import Index
 from jobspec.operators.kueue.requeueing import is_requeued
 from jobspec.operators.kueue.world import World, queues_in
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload, takes_overlays
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
@@ -37,7 +37,6 @@ Presence = Literal["changed", "new", "removed"]
 
 
 SECRET_PARTS = ("data", "stringData")
-_JOBS = ("PyTorchJob", "TrainJob")
 _CONFIGURATION = ("ConfigMap", "Secret")
 _DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # these follow from the rest of the object
 _NO_NEW_RUN = "no new run: the hash in a job's name covers the job alone"
@@ -178,6 +177,12 @@ def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
         yield f"the target changes from {said[0]} to {said[1]}: update the cluster's operators as well"
 
 
+def _jobs_first(change: ObjectChange) -> tuple[bool, bool, str, str]:
+    """The order of objects: the job of the variant, other jobs, the rest."""
+    document = change.document
+    return not takes_overlays(document), not is_workload(document), document.kind, document.name
+
+
 class _Between:
     """Compares the variants of two states, whose objects can be those of other variants, too."""
 
@@ -202,7 +207,7 @@ class _Between:
         return VariantChange(
             name,
             "changed" if old and new else "new" if new else "removed",
-            sorted(_with_note(objects), key=lambda each: (each.document.kind not in _JOBS, each.document.kind, each.document.name)),
+            sorted(_with_note(objects), key=_jobs_first),
             _capacity(old_job, old, self._before.cluster(name)) if old_job else None,
             _capacity(new_job, new, self._after.cluster(name)) if new_job else None,
         )

@@ -33,6 +33,7 @@ DOORS: tuple[str, ...] = (
     "options",
     "overlay_pages",
     "page_rows",
+    "pods_settings",
     "policies",
     "processes",
     "project",

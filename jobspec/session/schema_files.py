@@ -87,4 +87,5 @@ def _crds_in_clone(clones: str, project: str, release: str, place: str) -> Itera
         command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
         raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
     found, _ = read_crds([os.path.join(clone, place)], choose([]))
-    yield from (each.data for each in sorted(found, key=lambda crd: crd.name))
+    whole = [each for each in found if each.data["spec"].get("group")]  # no patches of CRDs
+    yield from (each.data for each in sorted(whole, key=lambda crd: crd.name))

@@ -88,15 +88,16 @@ def _is_of(found: Diagnostic, fix: BuildFix) -> bool:
 
 
 def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
-    """Load what files are checked with: the world, the objects that they update, and contracts of images."""
+    """Load what files are checked with: the world, the objects that they update, and what settings say of images and kinds."""
     context = load_run_context(options)
     if options.stored is not None or options.stored_ref is not None:
         context = _with_stored(context, options)
     if not settings:
         return context
     from jobspec.session.contracts import with_contracts
+    from jobspec.session.pods_settings import with_pods
 
-    return context.with_cluster(with_contracts(context.cluster, settings))
+    return context.with_cluster(with_pods(with_contracts(context.cluster, settings), settings))
 
 
 def _with_stored(context: RunContext, options: Options) -> RunContext:

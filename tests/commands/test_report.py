@@ -113,6 +113,21 @@ def test_jobs_in_files_are_rows_with_their_lines(tmp_path: Path) -> None:
     assert "a/job.yaml:13" in page.one("div", id="about-train").one("pre", class_="at").text
 
 
+def test_jobs_of_all_kinds_are_rows_with_pods_gpus_and_cost(tmp_path: Path) -> None:
+    container = "{name: main, image: 'registry.example/train:1', resources: {limits: {amd.com/gpu: 2}}}"
+    pods = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
+    jobs = {
+        "Job": ("batch/v1", f"{{parallelism: 3, completions: 3, activeDeadlineSeconds: 3600, template: {pods}}}"),
+        "CronJob": ("batch/v1", f"{{schedule: '0 0 * * *', suspend: true, jobTemplate: {{spec: {{template: {pods}}}}}}}"),
+        "JobSet": ("jobset.x-k8s.io/v1alpha2", f"{{replicatedJobs: [{{name: a, replicas: 2, template: {{spec: {{template: {pods}}}}}}}]}}"),
+    }
+    texts = [f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n" for kind, (version, spec) in jobs.items()]
+    prices = "apiVersion: jobspec.dev/v1alpha1\nkind: Prices\nspec: {currency: EUR, resources: {amd.com/gpu: 1.5}}\n"
+    write(tmp_path, {"jobs.yaml": "---\n".join(texts), "prices.yaml": prices})
+    rows = [_cells(each)[1:5] for each in _page(tmp_path, "jobs.yaml", "--prices", "prices.yaml").one("table", class_="rows").all("tbody")]
+    assert rows == [["3", "6", "1h", "9.00"], ["1", "2", "none", "-"], ["2", "4", "none", "-"]]
+
+
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 def test_what_a_base_has_wrong_is_found_in_each_job_that_is_built_of_it(tmp_path: Path) -> None:
     files = {f"{each}/kustomization.yaml": f"nameSuffix: -{each}\nresources: [../base]\n" for each in ("dev", "prod")}

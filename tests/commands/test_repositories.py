@@ -689,7 +689,10 @@ def test_a_manifest_whose_build_is_not_made_is_not_valid(tmp_path: Path, monkeyp
         monkeypatch.setenv("PATH", "")
         line = _last_line(tmp_path)
         assert f": 1 partly checked (1 PyTorchJob: unbuilt kustomization: {why}), 4 skipped (" in line
-        assert "2 Helm chart files: not rendered, use --helm" in line and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
+        assert (
+            "2 Helm chart files: not rendered, use --helm CHART" in line
+            and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
+        )
         summary = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["summary"]
         assert summary["valid"] == 0
         assert summary["notBuilt"] == [{"build": "kustomization", "reason": why, "builds": 1}, chart]
