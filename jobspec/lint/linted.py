@@ -220,7 +220,9 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
             LEADER_WORKER_SET: ("LeaderWorkerSet",),
         }
         if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
-            own[MPIJOB] = ("MPIJob",)
+            own[MPIJOB] = ("MPIJob", "any MPIJob")
+        elif given.group_kind == MPIJOB:
+            own[MPIJOB] = ("any MPIJob",)
         of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
         own_pods: tuple[Sees, ...] = ("pods", "any pods", "any pods in a namespace")
         found = (*own_pods, "job", "queued", *own.get(given.group_kind, ()), *of_operator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
+from jobspec.apis.kinds import CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, QUEUED_TRAINING_JOBS, SERVICE
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
@@ -68,24 +68,34 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
 
 
 def legacy_operator(job: LintedJob) -> Iterator[Finding]:
-    """The job is a PyTorchJob, whose operator is legacy: a TrainJob replaces it.
+    """The job is one of training-operator, which is legacy: a TrainJob replaces PyTorchJobs.
 
-    Why: TrainJob, of Kubeflow Trainer, has replaced it, and distributions remove training-operator: then the server does not
-    know the kind. Kueue ships with its integration switched off from 0.19 on: such a job bypasses Kueue.
-    It is a warning where the pinned cluster, or `--target kueue=0.19`, says that this is so.
+    Why: TrainJob, of Kubeflow Trainer, has replaced them, and distributions remove training-operator: then the server does not
+    know the kind. Kueue ships with its integrations switched off from 0.19 on: such a job bypasses Kueue.
+    It is a warning where the pinned cluster, or `--target kueue=0.19`, says that this is so; of kinds beside PyTorchJob nothing else is
+    said.
     Instead: a TrainJob. `jobspec migrate` writes it, and reports what its pods lose.
     Before: kind: PyTorchJob
     After: kind: TrainJob
     Evidence: https://www.kubeflow.org/docs/components/trainer/operator-guides/migration/, the release notes of Kueue 0.19
     """
     kueue = job.documents.cluster.installed.get("kueue")
-    hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it"
+    hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it" if job.is_pytorchjob else ""
+    bypasses, way = _bypasses_queue(job, kueue) if kueue and job.get("metadata", "labels", QUEUE) else ("", "")
     if "training-operator" not in job.documents.cluster.installed:
-        yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
-    elif kueue and job.get("metadata", "labels", QUEUE) and (bypasses := not_queued(job.given.group_kind, kueue, _configuration(job))[0]):
-        yield Finding(("kind",), bypasses, hint, severity="warning")
-    else:
+        message = f"the cluster has no training-operator: its server knows no {job.given.kind}"
+        yield Finding(("kind",), message, hint, severity="warning")
+    elif bypasses:
+        yield Finding(("kind",), bypasses, hint or way, severity="warning")
+    elif job.is_pytorchjob:
         yield Finding(("kind",), "PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it", hint)
+
+
+def _bypasses_queue(job: LintedJob, kueue: str) -> tuple[str, str]:
+    """Why a release of Kueue does not queue a job of training-operator, and the hint; both empty for one that it queues."""
+    if job.given.group_kind not in QUEUED_TRAINING_JOBS:
+        return f"bypasses Kueue: it does not queue {job.given.kind}s of {job.given.api_version}", ""
+    return not_queued(job.given.group_kind, kueue, _configuration(job))
 
 
 def _configuration(job: LintedJob) -> Data:
@@ -162,4 +172,4 @@ NAME_RULES = (
 )
 
 
-RELEASE_RULES = (Rule(legacy_operator, "info", sees="PyTorchJob"),)
+RELEASE_RULES = (Rule(legacy_operator, "info", sees="training-operator"),)

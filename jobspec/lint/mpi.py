@@ -9,6 +9,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, text
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, SSHD, WORKER
+from jobspec.operators.training_operator.mpi_job import HOSTS
 from jobspec.programs.command_lines import NAMES, file_name
 from jobspec.programs.mpirun import MpirunCommand, mentions_mpirun, mpirun_in
 from jobspec.programs.shells import read_script, script_at
@@ -52,7 +53,10 @@ def _workers(job: LintedJob) -> int:
 
 
 def _launcher_works(job: LintedJob) -> bool:
-    """Whether the launcher is a host of processes, too."""
+    """Whether the launcher is a host of processes, too: to training-operator, one with a limit of GPUs is."""
+    if job.framework:
+        hosts = [text(each, "data", HOSTS) for each in job.expanded.of_kind("ConfigMap")]
+        return any(each.startswith(f"{job.given.name}-launcher ") for each in hosts)
     return is_true(job.tree, "spec", "runLauncherAsWorker")
 
 
@@ -86,7 +90,8 @@ def more_processes_than_slots(job: LintedJob) -> Iterator[Finding]:
     """The launcher of an MPIJob starts more processes than its hosts have slots.
 
     Why: the operator writes `slotsPerWorker` slots for each worker into the list of the hosts, and for the launcher only with
-    `runLauncherAsWorker`. Open MPI refuses to start more processes than there are slots, and the launcher fails until its `backoffLimit`.
+    `runLauncherAsWorker`, with training-operator for one with GPUs. Open MPI refuses to start more processes than there are slots, and the
+    launcher fails until its `backoffLimit`.
     Intel MPI and MPICH begin again at the first host, whose processes then share its CPUs and GPUs.
     Instead: leave out `-np`, which starts a process in each slot, or write the number of slots.
     Before: "slotsPerWorker: 1, command: [mpirun, -np, '4', train], Worker: {replicas: 2}"
@@ -420,9 +425,9 @@ def ttl_of_launcher(job: LintedJob) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(more_processes_than_slots, "warning", sees="MPIJob", reads=["mpi"]),
-    Rule(idle_hosts, "warning", sees="MPIJob", reads=["mpi"]),
-    Rule(slots_beside_gpus, "warning", sees="MPIJob", reads=["gpu"]),
+    Rule(more_processes_than_slots, "warning", sees="any MPIJob", reads=["mpi"]),
+    Rule(idle_hosts, "warning", sees="any MPIJob", reads=["mpi"]),
+    Rule(slots_beside_gpus, "warning", sees="any MPIJob", reads=["gpu"]),
     Rule(gpus_of_launcher, "warning", sees="MPIJob", reads=["gpu"]),
     Rule(mpi_container_not_first, "warning", sees="MPIJob"),
     Rule(worker_without_ssh_server, "warning", sees="MPIJob"),

@@ -229,3 +229,16 @@ def test_many_files_are_reported_as_one_by_one(tmp_path: Path) -> None:
     assert [len(each["diagnostics"]) for each in json.loads(reported.stdout)["files"]] == [2] + [
         1
     ] * 59  # that PyTorchJobs are legacy, once
+
+
+def test_jobs_of_training_operator_that_kueue_does_not_queue(tmp_path: Path) -> None:
+    about = "metadata: {name: a, labels: {kueue.x-k8s.io/queue-name: team}}"
+    containers = 'template: {spec: {containers: [{name: tensorflow, image: "a:1"}]}}'
+    text = f"apiVersion: kubeflow.org/v1\nkind: TFJob\n{about}\nspec: {{tfReplicaSpecs: {{Worker: {{{containers}}}}}}}\n---\n"
+    workers = f"runPolicy: {{cleanPodPolicy: All}}, mpiReplicaSpecs: {{Launcher: {{{containers}}}, Worker: {{{containers}}}}}"
+    text += f"apiVersion: kubeflow.org/v1\nkind: MPIJob\n{about}\nspec: {{{workers}}}\n"
+    write(tmp_path, {"jobs.yaml": text})
+    for release, said in (("0.18", ["MPIJobs of kubeflow.org/v1"]), ("0.19", ["TFJobs by default", "MPIJobs of kubeflow.org/v1"])):
+        done = run_here("lint", "jobs.yaml", "--target", f"kueue={release}", cwd=tmp_path)
+        found = [line for line in done.stdout.splitlines() if "bypasses Kueue" in line]
+        assert [one in line and "[legacy-operator]" in line for one, line in zip(said, found, strict=True)] == [True] * len(said)

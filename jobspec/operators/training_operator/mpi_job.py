@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCRIPTS, SCRIPTS_PATH = "mpi-job-config", "/etc/mpi"
 _KUBECTL, _KUBECTL_PATH = "mpi-job-kubectl", "/opt/kube"
-_RSH, _HOSTS, _DISCOVERY = "kubexec.sh", "hostfile", "discover_hosts.sh"
+_RSH, HOSTS, _DISCOVERY = "kubexec.sh", "hostfile", "discover_hosts.sh"
 _EXECUTABLE, _READABLE = 0o555, 0o444
 #: The release since which -> the image that brings kubectl into the launcher.
 _IMAGES = {
@@ -99,7 +99,7 @@ def _scripts(job: TrainingJob, names: Sequence[str]) -> dict[str, str]:
     rsh = f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n{_KUBECTL_PATH}/kubectl exec ${{POD_NAME}}{of_container} -- /bin/sh -c "$*"'
     own = [_launcher_name(job)] if _has_gpus(job.replicas[LAUNCHER]) else []
     discovery = "#!/bin/sh" + "".join(f"\necho {name}:{slots}\n" for name in own)
-    return {_DISCOVERY: discovery, _HOSTS: "".join(f"{name} slots={slots}\n" for name in (*own, *names)), _RSH: rsh}
+    return {_DISCOVERY: discovery, HOSTS: "".join(f"{name} slots={slots}\n" for name in (*own, *names)), _RSH: rsh}
 
 
 def _slots(job: TrainingJob) -> int:
@@ -151,7 +151,7 @@ def _launcher(job: TrainingJob, replicas: Replicas) -> MarkedTree:
     first = with_appended(first, "env", _items(job, list(_variables(replicas, given))), job.operator)
     first = with_appended(first, "volumeMounts", _items(job, _LAUNCHER_MOUNTS), job.operator)
     spec = with_appended(_with_containers(replicas, [first, *others]), "initContainers", _items(job, [_delivery(job)]), job.operator)
-    scripts = {_RSH: _EXECUTABLE, _HOSTS: _READABLE, _DISCOVERY: _EXECUTABLE}
+    scripts = {_RSH: _EXECUTABLE, HOSTS: _READABLE, _DISCOVERY: _EXECUTABLE}
     volumes = [{"name": _KUBECTL, "emptyDir": {}}, _config_volume(job, scripts)]
     spec = with_appended(spec, "volumes", _items(job, volumes), job.operator)
     account = _account(job, replicas)
@@ -181,7 +181,7 @@ def _config_volume(job: TrainingJob, modes: Mapping[str, int]) -> dict[str, Any]
 def _variables(launcher: Replicas, given: set[str]) -> Iterator[dict[str, str]]:
     """The variables for Open MPI, which hide GPUs of the node from a launcher that asks for none, and for Intel MPI where not given."""
     yield {"name": "OMPI_MCA_plm_rsh_agent", "value": f"{SCRIPTS_PATH}/{_RSH}"}
-    yield {"name": "OMPI_MCA_orte_default_hostfile", "value": f"{SCRIPTS_PATH}/{_HOSTS}"}
+    yield {"name": "OMPI_MCA_orte_default_hostfile", "value": f"{SCRIPTS_PATH}/{HOSTS}"}
     if not _has_gpus(launcher):
         yield {"name": "NVIDIA_VISIBLE_DEVICES"}
         yield {"name": "NVIDIA_DRIVER_CAPABILITIES"}
