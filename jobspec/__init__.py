@@ -6,6 +6,7 @@ The public names are loaded when they are first asked for; `import jobspec` itse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.api import Rendered as Rendered
+    from jobspec.api import capture as capture
     from jobspec.api import check as check
     from jobspec.api import render as render
     from jobspec.diagnostics.diagnostic import Diagnostic
@@ -28,6 +29,7 @@ _HOMES = {
     "JobspecError": "jobspec.diagnostics.errors",
     "Mark": "jobspec.diagnostics.places",
     "Rendered": "jobspec.api",
+    "capture": "jobspec.api",
     "check": "jobspec.api",
     "read": "jobspec.documents.reader",
     "render": "jobspec.api",
@@ -43,6 +45,7 @@ __all__ = [
     "JobspecError",
     "Mark",
     "Rendered",
+    "capture",
     "check",
     "read",
     "render",

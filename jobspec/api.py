@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
+from jobspec.apis.kinds import MODELS
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error, lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
@@ -22,7 +24,9 @@ from jobspec.world.world import Cluster
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.apis.releases import Target
+    from jobspec.capture.server import CaptureServer
     from jobspec.documents.manifest import Manifest
+    from jobspec.models.base import Model
     from jobspec.overlays.load import LoadedOverlay, OverlayFile
     from jobspec.project.comparison import Comparison
     from jobspec.session.options import Options
@@ -286,6 +290,69 @@ def render(
     (result,) = rendered.results
     text = rendering.text_of(rendered.documents, cluster.target) if result.valid else ""
     return Rendered(text, rendered.documents, result.diagnostics)
+
+
+class CapturedJobs(Sequence["Model | dict[str, Any]"]):
+    """What Kubernetes clients posted, in that order: a model of ours for kinds that have one, else the data."""
+
+    def __init__(self, server: CaptureServer, cluster: Cluster) -> None:
+        self._server = server
+        self._cluster = cluster
+
+    def __len__(self) -> int:
+        return len(self.manifests)
+
+    @overload
+    def __getitem__(self, index: int) -> Model | dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Model | dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> Model | dict[str, Any] | list[Model | dict[str, Any]]:
+        from jobspec import models
+
+        def model_of(data: dict[str, Any]) -> Model | dict[str, Any]:
+            has_model = (data.get("apiVersion"), data.get("kind")) in MODELS
+            made: Model | dict[str, Any] = getattr(models, data["kind"]).model_validate(data) if has_model else data
+            return made
+
+        found = self.manifests[index]
+        return [model_of(each) for each in found] if isinstance(found, list) else model_of(found)
+
+    @property
+    def manifests(self) -> list[dict[str, Any]]:
+        """The accepted objects as manifests: numbers are whole, and fields that a server sets are absent."""
+        from jobspec.session.capturing import accepted
+
+        return [each.data for each in accepted(self._server.posted)]
+
+    @property
+    def diagnostics(self) -> Sequence[Diagnostic]:
+        """The findings of `jobspec lint` on all that was posted, at the lines that posted it."""
+        from jobspec.session.capturing import results_of_captured
+
+        return [each for result in results_of_captured(self._server.posted, self._cluster) for each in result.diagnostics]
+
+    def __repr__(self) -> str:
+        names = [f"{each['kind']} {each['metadata'].get('name')}" for each in self.manifests]
+        return f"<CapturedJobs: {', '.join(names) or 'none'}>"
+
+
+@contextmanager
+def capture(*, cluster: Cluster | None = None, namespace: str = "default") -> Iterator[CapturedJobs]:
+    """Capture what Kubernetes clients of this process post, as `jobspec capture` does, in place of sending it to a cluster.
+
+    A server on loopback serves the runtimes of *cluster*, refuses what that refuses, and answers reads as if jobs were created and
+    complete. Until the end, connections to any other host or port raise ConnectionError. *namespace* is the clients' own.
+    """
+    from jobspec.capture.redirection import redirected
+    from jobspec.capture.server import served
+    from jobspec.session.capturing import server_for
+
+    cluster = cluster or Cluster()
+    server = server_for(cluster, namespace=namespace)
+    with served(server, namespace=namespace) as (port, kubeconfig), redirected(port, kubeconfig):
+        yield CapturedJobs(server, cluster)
 
 
 def _require_file(path: str, argument: str) -> None:

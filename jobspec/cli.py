@@ -92,8 +92,12 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
         return line.run, options
     parser = parser_for(f"jobspec {command}", COMMANDS[command])
     line.add_arguments(parser)
-    mixed = command != "schema" and "--" not in arguments  # argparse cannot mix paths and options beside these
-    return line.run, Options(**vars((parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:])))
+    given, of_program = arguments[1:], {}
+    if command == "capture" and "--" in given:
+        end = given.index("--")
+        given, of_program = given[:end], {"arguments": given[end + 1 :]}
+    mixed = command != "schema" and "--" not in given  # argparse cannot mix paths and options beside these
+    return line.run, Options(**{**vars((parser.parse_intermixed_args if mixed else parser.parse_args)(given)), **of_program})
 
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:

@@ -36,6 +36,7 @@ COMMANDS = {
     "expand": "show the pods, Services and other objects that operators will create for jobs",
     "queue": "show whether Kueue ever admits jobs: the flavors that it tries, quotas, cohorts, topologies",
     "run": "run a job on this machine, one process for each pod",
+    "capture": "write the jobs that a Python program sends to Kubernetes as manifests, without a cluster",
     "migrate": "convert PyTorchJobs to TrainJobs, or TrainJobs to another release, and report what changes",
     "upgrade": "show what an upgrade of Kubernetes or of an operator changes for jobs",
     "pin": "record a cluster for offline checks: releases, quotas, runtimes, queues, nodes",
@@ -97,6 +98,10 @@ def module_of(command: str) -> "Command":  # noqa: C901 (a case for each command
             from jobspec.commands import run
 
             return run
+        case "capture":
+            from jobspec.commands import capture
+
+            return capture
         case "migrate":
             from jobspec.commands import migrate
 

@@ -30,10 +30,10 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
 
 #: Answers that are not known: the name of their number -> the rule that reports each.
 _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
-#: Group -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
+#: Group, or apiVersion -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
-    "kubeflow.org": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
+    "kubeflow.org/v1": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
     "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
     "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
@@ -42,7 +42,8 @@ OBJECTS_ALONE = {
 
 def _is_object_alone(row: DocumentResult) -> bool:
     """Whether a job was judged, and no rule has looked at its pods."""
-    return row.status in ("valid", "partly") and row.kind in OBJECTS_ALONE.get(row.api_version.partition("/")[0], ())
+    alone = (name for place in (row.api_version, row.api_version.partition("/")[0]) for name in OBJECTS_ALONE.get(place, ()))
+    return row.status in ("valid", "partly") and row.kind in alone
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:

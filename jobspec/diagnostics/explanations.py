@@ -140,6 +140,9 @@ _OUTCOME = {
     "never-submitted": "KubeRay makes the cluster of a RayJob, and its program is never submitted to it.",
     "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
 }
+_CAPTURE = {
+    "captured-change": "A client library posts the job in another form than the program gave it; the manifest says what is meant.",
+}
 _MIGRATION = {
     "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it is left unchanged.",
     "migration-loss": "A setting of the job has no counterpart, so its pods or its life cycle change.",
@@ -173,7 +176,7 @@ RENAMED = {
     "shared-host-port": "host-port-conflict",
     "useless-rank": "hardcoded-rank",
 }
-RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_CAPTURE, **_MIGRATION, **_CHOICE}
 #: Rules whose cause is not in the file that is reported: an object or a kind that is missing, or a policy of the cluster.
 CAUSED_ELSEWHERE = frozenset(
     {
@@ -196,6 +199,7 @@ STAGES: dict[str, Stage] = {
     **dict.fromkeys(_SCHEMA, "schema"),
     **dict.fromkeys(_RENDER, "render"),
     **dict.fromkeys(_OUTCOME, "outcome"),
+    **dict.fromkeys(_CAPTURE, "lint"),
     **dict.fromkeys(_MIGRATION, "migration"),
     **dict.fromkeys(_CHOICE, "lint"),
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one that is or makes a JobSet, of a runtime
     #: that is looked at alone, or of jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the `LintedJob` of a job or the
     #: `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
-    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "JobSet", "runtime's pods", "queued", "document", "runtime"]
+    Sees = Literal["pods", "job", "MPIJob", "PyTorchJob", "TrainJob", "JobSet", "runtime's pods", "queued", "document", "runtime"]
 
     class HasPlace(Protocol):
         """A value that knows its place, such as a `MarkedTree`."""

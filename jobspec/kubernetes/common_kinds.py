@@ -132,7 +132,7 @@ def operator_files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Sh
             if version.get("served"):
                 head = {"apiVersion": api_version, "kind": kind, "component": component, "releases": {}}
                 path = f"compiled/{schema_path(component, '', api_version, kind)}"
-                document, table = tables.setdefault(path, (head, _RowTable(metadata, rows=[])))
+                document, table = tables.setdefault(path, (head, _RowTable(metadata, rows=[], decoded=True)))
                 document["releases"][release] = table.place(version)
     for path, (document, table) in sorted(tables.items()):
         yield path, json.dumps({**document, "shapes": table.rows}, separators=(",", ":")) + "\n"
@@ -141,8 +141,10 @@ def operator_files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Sh
 class _RowTable:
     """The rows of shapes of versions of CRDs, each once; None stands for the metadata of all objects."""
 
-    def __init__(self, metadata: Shape, *, rows: list[dict[str, Any] | None]) -> None:
+    def __init__(self, metadata: Shape, *, rows: list[dict[str, Any] | None], decoded: bool = False) -> None:
+        """*decoded*: mark the values that webhooks and operators parse in Go."""
         self.rows = rows
+        self._decoded = decoded
         self._metadata = metadata
         self._known: dict[str, int] = {}
 
@@ -173,7 +175,14 @@ class _RowTable:
             kept["fields"] = {name: placed(index) for name, index in row["fields"].items()}
         if "branches" in kept:
             kept["branches"] = {word: [(placed(index), text) for index, text in inner] for word, inner in kept["branches"].items()}
-        return kept | {key: placed(row[key]) for key in ("values", "items") if key in row}
+        kept |= {key: placed(row[key]) for key in ("values", "items") if key in row}
+        return kept | ({"parsed": True} if self._decoded and self._is_parsed(kept) else {})
+
+    def _is_parsed(self, row: dict[str, Any]) -> bool:
+        """Whether a row, or one inside it, is of values that operators parse in Go."""
+        inside = [*row.get("fields", {}).values(), *(row[key] for key in ("values", "items") if key in row)]
+        own = row.get("type") == "int-or-string" or row.get("format") in ("quantity", "date-time")
+        return own or any((self.rows[index] or self._metadata.__dict__).get("parsed") for index in inside)
 
     def _add(self, row: dict[str, Any] | None) -> int:
         """Return the index of a row, which is added if the table lacks it."""

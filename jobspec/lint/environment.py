@@ -125,6 +125,38 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(place, f"undefined: nothing sets {listed(missing)} in `{container.role.name}`", hint)
 
 
+def expanded_here_document(job: LintedJob) -> Iterator[Finding]:
+    """The shell replaces a variable in Python code: the here-document that holds it is not quoted.
+
+    Why: behind `<< EOM` a shell replaces `$NAME` and commands in backquotes before Python sees the code. A variable that the container does
+    not have becomes empty. The Kubeflow SDK writes the source of a training function so.
+    Instead: quote the delimiter; in a function of the SDK, read `os.environ`.
+    Before: |
+        python - << EOM
+        print("costs $PRICE")
+        EOM
+    After: |
+        python - << 'EOM'
+        print("costs $PRICE")
+        EOM
+    Evidence: 2.7.4 of the Shell Command Language of POSIX; `get_command_using_train_func` of kubeflow/sdk 0.5.0
+    """
+    for container in job.containers:
+        known = {name for name, _ in container.variables}
+        script = container.program.script
+        for document in script.here_documents if script and not items(container.tree.get("envFrom")) else ():
+            missing = [each for each in document.used if each not in known and each not in script.assigned] if script else []
+            place = next((word for word in container.program.words if script and str(word.value) == script.text), None)
+            if missing and place and place.mark.line and any(line.lstrip().startswith(_PYTHON) for line in document.text.split("\n")):
+                names = listed([f"${each}" for each in missing])
+                message = f"the shell replaces {names} in the Python code of an unquoted here-document"
+                yield Finding(place, message, "quote the delimiter: `<< 'EOM'`; in a function of the SDK, read `os.environ`")
+
+
+#: How lines begin that a program in Python has, and a shell's script has not.
+_PYTHON = ("import ", "from ", "def ", "print(")
+
+
 def variable_before_definition(job: LintedJob) -> Iterator[Finding]:
     """A variable refers to one that comes later in the list.
 
@@ -175,5 +207,6 @@ ENVIRONMENT_RULES = (
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
     Rule(undefined_variable, "warning", reads=["$"]),
     Rule(variable_before_definition, "warning", reads=["$("]),
+    Rule(expanded_here_document, "warning", reads=["<<"]),
     Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -13,6 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
+from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.trainer.runtimes import runtime_of
@@ -33,6 +34,8 @@ _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
+#: The kinds with replica types, and where these are.
+_REPLICAS: dict[GroupKind, tuple[str, ...]] = {PYTORCHJOB: ("spec", "pytorchReplicaSpecs"), MPIJOB: mpi_operator.REPLICAS}
 
 
 class LintedDocument:
@@ -110,10 +113,12 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = self.tree.get("spec", "pytorchReplicaSpecs") if self.is_pytorchjob else None
+        specs = self.tree.get(*_REPLICAS[given.group_kind]) if given.group_kind in _REPLICAS else None
         found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
-        self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a PyTorchJob: its roles, each with what the job says of it."""
+        self.role_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
+        """Of a PyTorchJob or MPIJob: its roles, each with what the job says of it."""
+        self.replica_specs = self.role_specs if self.is_pytorchjob else []
+        """The same of a PyTorchJob alone."""
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""
@@ -172,6 +177,8 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
         found: tuple[Sees, ...] = ("pods", "runtime's pods")
     else:
         own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
+            own[MPIJOB] = ("MPIJob",)
         found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 

@@ -14,7 +14,7 @@ from jobspec.go.values import integer
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.kueue.versions import KINDS, QUEUED_KINDS
+from jobspec.operators.kueue.versions import QUEUED_KINDS, makes_workloads_of
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queued_object, suspend_of
 
@@ -68,9 +68,10 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-    kind = queued_object(job.given).group_kind
+    queued = queued_object(job.given)
+    kind = queued.group_kind
     is_named = job.get(*queue_path(job.given.group_kind)) is not None or next(misplaced_queue_name(job), None)
-    if is_named or not queues or kind not in KINDS or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
+    if is_named or not queues or not makes_workloads_of(queued) or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
     from jobspec.operators.kueue.children import children_in_queues
     from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
@@ -445,7 +446,7 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
     label = queue_path(job.given.group_kind)
     place = (*label[:-1], Key(MAXIMUM_TIME))
     seconds = job.get(*place)
-    if queued_object(job.given).group_kind not in KINDS or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
+    if not makes_workloads_of(queued_object(job.given)) or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
         return
     if job.get(*label) or default_queue(job.given.namespace, job.documents.target, job.documents.queues):
         yield Finding(place, "after this time, Kueue suspends the job for good: it never fails", "limit the job by its own deadline")

@@ -44,15 +44,16 @@ if TYPE_CHECKING:
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The pod template's `restartPolicy` has no effect: the replica type's policy replaces it.
 
-    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, the operator
-    takes OnFailure, although the API's own text says Never.
+    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, training-operator
+    takes OnFailure, although the API's own text says Never; mpi-operator takes OnFailure for the launcher and Never for workers.
     Instead: write it beside `replicas`.
     Fix: moves the policy to where it counts, which changes `restartPolicy` of the pods; an existing one is kept.
     Before: Worker: {replicas: 2, template: {spec: {restartPolicy: Never}}}
     After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
-    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
+    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common, and
+    of mpi-operator pkg/controller
     """
-    for role, spec in job.replica_specs:
+    for role, spec in job.role_specs:
         said = spec.get("template", "spec", "restartPolicy")
         counts = _restart_policy(role)
         if said and said.value and said.value != counts:
@@ -343,7 +344,7 @@ def _policies_written(job: LintedJob) -> list[str]:
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="PyTorchJob", reads=["restartPolicy"]),
+    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"]),
     Rule(uncounted_backoff_limit, "warning", sees="PyTorchJob", reads=["backoffLimit"]),
     Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
     Rule(partial_restart, "warning", sees="job"),

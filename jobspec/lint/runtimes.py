@@ -10,6 +10,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
+from jobspec.operators.life import runs_until_deleted
 from jobspec.operators.trainer.pod_sets import LAUNCHER
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, group_counts_runtime_only, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
@@ -467,7 +468,7 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
         containers: [{name: pytorch}]
     Evidence: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
     """
-    trained = [each.role for each in job.training_containers]
+    trained = [each.role for each in job.training_containers if not runs_until_deleted(job.given, each.role.name)]
     for container in job.containers:
         works = container.trains or container.is_init or container.gpus or container.other_accelerators
         if not works and container.role in trained and text(container.image) and container.tree.mark.line:

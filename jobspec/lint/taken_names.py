@@ -1,15 +1,16 @@
 """Names of objects that operators create, and that an object of the files has already.
 
 Follows `createHeadlessSvcIfNecessary` and `createJobs`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0; `getRuntimeSnapshot`,
-github.com/kubeflow/trainer pkg/runtime/core, 2.3.0; and `CreateNewService`, github.com/kubeflow/training-operator
-pkg/controller.v1/common, 1.7.0 to 1.9.4.
+github.com/kubeflow/trainer pkg/runtime/core, 2.3.0; `CreateNewService`, github.com/kubeflow/training-operator
+pkg/controller.v1/common, 1.7.0 to 1.9.4; and `getOrCreateService` and its like, github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to
+0.8.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, PYTORCHJOB, RUNTIMES, SERVICE, TRAINJOB
+from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, PYTORCHJOB, RUNTIMES, SECRET, SERVICE, TRAINJOB
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 
 
 _NAME = ("metadata", "name")
-_MANAGERS = ("", "trainer.kubeflow.org/trainjob-controller", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator")
+_MANAGERS = (
+    *("", "trainer.kubeflow.org/trainjob-controller", "jobset.sigs.k8s.io/jobset-controller"),
+    *("kubeflow.org/training-operator", "kubeflow.org/mpi-operator"),
+)
+_OF_MPIJOBS = (SERVICE, CONFIG_MAP, SECRET, JOB)
 
 
 def taken_jobset_name(job: LintedJob) -> Iterator[Finding]:
@@ -76,7 +81,7 @@ def taken_job_name(job: LintedJob) -> Iterator[Finding]:
     After: "kind: Job, metadata: {name: bert-evaluation}, beside kind: TrainJob, metadata: {name: bert}"
     Evidence: `createJobs` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
     """
-    for each in _others(job, JOB, _names(job, "Job")):
+    for each in () if _is_mpijob(job) else _others(job, JOB, _names(job, "Job")):
         message = f"never starts: JobSet cannot create the Job `{each.name}`, which the files have already"
         yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
 
@@ -92,7 +97,7 @@ def taken_service_name(job: LintedJob) -> Iterator[Finding]:
     Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
     """
     is_pytorchjob = job.given.group_kind == PYTORCHJOB
-    for each in _others(job, SERVICE, _service_names(job)):
+    for each in () if _is_mpijob(job) else _others(job, SERVICE, _service_names(job)):
         if is_pytorchjob:
             message = f"training-operator cannot create the Service `{each.name}`, which the files have already"
         elif _leads_to(each, job):
@@ -100,6 +105,27 @@ def taken_service_name(job: LintedJob) -> Iterator[Finding]:
         else:
             message = f"host names do not resolve: the files' own Service `{each.name}` is taken for that of the pods"
         yield Finding(_NAME, message, _hint(each, job))
+
+
+def taken_mpi_name(job: LintedJob) -> Iterator[Finding]:
+    """An object has the name of one that mpi-operator creates for an MPIJob: the operator stops, and the launcher never comes.
+
+    Why: the operator creates a Service and a Job, a ConfigMap and a Secret whose names begin with the job's, in turn. At one that the job
+    does not own, it stops and tries again forever. Only an event of the MPIJob says so: its status stays empty.
+    Instead: give the object, or the MPIJob, another name.
+    Before: "kind: Service, metadata: {name: pi}, beside kind: MPIJob, metadata: {name: pi}"
+    After: "kind: Service, metadata: {name: pi-board}, beside kind: MPIJob, metadata: {name: pi}"
+    Evidence: mpi-operator 0.8.0 on a server; `getOrCreateService` of github.com/kubeflow/mpi-operator pkg/controller
+    """
+    for kind in _OF_MPIJOBS:
+        for each in _others(job, kind, _names(job, kind[1])):
+            message = f"never starts: mpi-operator stops at the {kind[1]} `{each.name}`, which the files have already"
+            yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
+
+
+def _is_mpijob(job: LintedJob) -> bool:
+    """Whether mpi-operator makes the pods: it does not go on where a name is taken."""
+    return "MPIJob" in job.seen_as
 
 
 def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
@@ -155,8 +181,7 @@ def _severity(other: Document, job: LintedJob) -> Severity | None:
 
 
 def _manager(job: LintedJob) -> str:
-    place = ("runPolicy",) if job.given.group_kind == PYTORCHJOB else ()
-    return job.get("spec", *place, "managedBy") or ""
+    return job.get(*job.policy, "managedBy") or ""
 
 
 def _names(job: LintedJob, kind: str) -> list[str]:
@@ -185,5 +210,6 @@ RULES = (
     Rule(taken_snapshot_name, "error", sees="TrainJob", kinds=[CONFIG_MAP]),
     Rule(taken_job_name, "error", sees="pods", kinds=[JOB]),
     Rule(taken_service_name, "warning", sees="pods", kinds=[SERVICE]),
+    Rule(taken_mpi_name, "error", sees="MPIJob", kinds=_OF_MPIJOBS),
     Rule(shared_subdomain, "warning", sees="pods", reads=["subdomain"], kinds=[JOBSET]),
 )

@@ -27,6 +27,7 @@ DOORS: tuple[str, ...] = (
     "kueue.world",
     "life",
     "made",
+    "mpi_operator",
     "policies",
     "trainer.frameworks",
     "trainer.objects",

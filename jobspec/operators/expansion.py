@@ -106,6 +106,12 @@ def _expand_ray_object(job: Document, target: Target, how: ExpansionOptions) -> 
     return expand_ray_object(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
 
 
+def _expand_mpijob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.mpi_operator.objects import expand_mpijob
+
+    return expand_mpijob(job, target, first_and_last_only=how.first_and_last_only)
+
+
 class Maker(Record):
     """What makes the pods of a kind."""
 
@@ -119,6 +125,7 @@ _KUBERAY = Maker("kuberay", "kuberay", _expand_ray_object)
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
     ("kubeflow.org/v1", "PyTorchJob"): Maker("training-operator", "training-operator", _expand_pytorchjob),
+    ("kubeflow.org/v2beta1", "MPIJob"): Maker("mpi-operator", "mpi-operator", _expand_mpijob),
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
@@ -190,6 +197,11 @@ class ExpandedJob:
         self.roles = self._found_roles()
         """The roles that have pods, in the order of these."""
 
+    @property
+    def is_one_cluster(self) -> bool:
+        """Whether all pods stay as long as the object does, also those that do not train together: a cluster's, as Ray's."""
+        return self.job.group_kind[0] == kinds.RAY_CLUSTER[0]
+
     def of_kind(self, kind: str) -> list[MarkedTree]:
         """The objects of a kind, such as `Service`."""
         return self._by_kind.get(kind, [])
@@ -197,8 +209,7 @@ class ExpandedJob:
     def creator_of(self, made: MarkedTree) -> str:
         """The account that creates an object of the job, as the operators' own manifests name it."""
         kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
-        owner = next(iter(items(made.get("metadata", "ownerReferences"))), None)
-        if kind == "Pod" and text(owner, "kind") == "Job":
+        if kind == "Pod" and _controller_of(made) == "Job":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
 
@@ -220,7 +231,7 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role or self.job.name or "pods"
+        return role.capitalize() if self.job.group_kind in (kinds.MPIJOB, kinds.PYTORCHJOB) else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -245,10 +256,16 @@ class ExpandedJob:
         return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
 
 
+def _controller_of(made: MarkedTree) -> str:
+    """The kind of the object that controls a created one."""
+    return next((text(each, "kind") for each in items(made.get("metadata", "ownerReferences"))), "")
+
+
 _ACCOUNTS = {
     "training-operator": "system:serviceaccount:kubeflow:training-operator",
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
+    "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
     "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "Job": "system:serviceaccount:kube-system:job-controller",
@@ -258,7 +275,7 @@ _ACCOUNTS = {
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "ray.io/group")
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB, "training.kubeflow.org/job-role", "ray.io/group")
 
 
 class ExpandedPod(Record):
@@ -267,7 +284,7 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob in small letters, or the name of the replicated job; empty for a Job, which has one role."""
+    """The replica type of a PyTorchJob or MPIJob in small letters, or the name of the replicated job; empty for a Job, of one role."""
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]

@@ -1,15 +1,17 @@
 """How jobs live and end: which pods are restarted, when a job has succeeded or failed, what stays, and what a changed field does.
 
-First what holds for the jobs of both operators, then PyTorchJobs, then TrainJobs.
+First what holds for the jobs of several operators, then PyTorchJobs, then MPIJobs, then TrainJobs.
 """
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
+from jobspec.operators import mpi_operator
+from jobspec.operators.mpi_operator import LAUNCHER, REPLICAS, WORKER
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
 from jobspec.operators.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of
 
@@ -30,6 +32,11 @@ class Effect(Record):
 
     note: str = ""
     heeded: bool = True
+
+
+def runs_until_deleted(job: Document, role: str) -> bool:
+    """Whether the pods of a role never end by themselves: those of MPI's workers, which are servers of SSH."""
+    return (job.api_version, job.kind) == (mpi_operator.API_VERSION, MPIJOB[1]) and role == WORKER
 
 
 def suspension_effect(old: Document, new: Document) -> Effect:
@@ -158,6 +165,52 @@ def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
         return Effect()
     is_gone = path[:2] == REPLICA_SPECS and not is_there
     return Effect("pods of a removed role stay" if is_gone else _PODS_STAY, heeded=False)
+
+
+# What mpi-operator does with a changed field of an MPIJob that lives on under its name.
+#
+# Follows `syncHandler`, `getOrCreateConfigMap`, `getOrCreateWorker` and `syncLauncherSchedulingDirectives`,
+# github.com/kubeflow/mpi-operator pkg/controller, 0.8: missing workers are made and those above the number deleted, the list of the hosts
+# is written again, and the Job of the launcher is changed only when the job resumes, in what decides on its node.
+
+
+_HOSTS_CHANGE = "the list of the hosts changes; a running mpirun keeps those that it has read"
+_LAUNCHER_STAYS = "the launcher's Job stays as it is, also over a suspension: create the job anew"
+#: The fields of the launcher's template that a resumed job takes over.
+_PLACING = (
+    ("spec", "nodeSelector"),
+    ("spec", "tolerations"),
+    ("spec", "schedulingGates"),
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+)
+
+
+def effect_on_mpijob(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of an MPIJob, at a path in its spec."""
+    if path == suspend_of(MPIJOB):
+        return suspension_effect(old, new)
+    if path[:2] == _RUN_POLICY:
+        return _effect_of_run_policy(path)
+    is_paused = is_suspended(old) or is_suspended(new)
+    if path[:3] == (*REPLICAS, WORKER):
+        was_there, is_there = (value_at(each.data, path[:3]) is not None for each in (old, new))
+        if path[3:] == ("replicas",) or was_there != is_there:
+            return Effect("" if is_paused else _HOSTS_CHANGE)
+        return Effect() if is_paused else Effect(_PODS_STAY, heeded=False)
+    if path[:3] == (*REPLICAS, LAUNCHER):
+        is_placed = path[3:4] == ("template",) and path[4:6] in _PLACING
+        return Effect() if is_paused and is_placed else Effect(_LAUNCHER_STAYS, heeded=False)
+    if path[1:] == ("slotsPerWorker",):
+        return Effect("the list of the hosts changes; the launcher keeps the variable with the old number", heeded=False)
+    return Effect(_LAUNCHER_STAYS, heeded=False)
+
+
+def _effect_of_run_policy(path: Path) -> Effect:
+    """The effect of a changed field of an MPIJob's run policy: the launcher's Job keeps its limits."""
+    if path[2:] == ("managedBy",):
+        return Effect("mpi-operator leaves the job and its pods to another controller")
+    return Effect() if path[2:] == ("cleanPodPolicy",) else Effect(_LAUNCHER_STAYS, heeded=False)
 
 
 # How a TrainJob lives and ends: which pods are restarted, when it is over, and when its JobSet is recreated.

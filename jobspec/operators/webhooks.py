@@ -6,7 +6,7 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, MPIJOB, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import QUEUES, Target, is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Path
@@ -18,7 +18,7 @@ from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.operators.jobset_defaults import with_jobset_defaults
-from jobspec.operators.workloads import QUEUE, Workload
+from jobspec.operators.workloads import JOBS, QUEUE, Workload, is_of_other_operator
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -266,7 +266,7 @@ def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
 def _has_defaulter(document: Document, target: Target, *, old: Document | None) -> bool:
     """Whether a mutating webhook reads the document: JobSet's and Kueue's on a create, the trainer's from 2.2 on."""
     kind = document.group_kind
-    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (PYTORCHJOB, TRAINJOB))
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (MPIJOB, PYTORCHJOB, TRAINJOB))
     return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
 
 
@@ -279,9 +279,9 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     kind, metadata = document.group_kind, mapping(document.data, "metadata")
     if kind in _OF_KUEUE:
         return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in items(metadata, "finalizers")
-    if QUEUES not in target or not queued_by_default(kind, target[QUEUES]):
+    if QUEUES not in target or not queued_by_default(kind, target[QUEUES]) or is_of_other_operator(document):
         return False
-    policy = mapping(document.data, "spec", *(("runPolicy",) if kind == PYTORCHJOB else ()))
+    policy = mapping(document.data, *JOBS[kind].policy) if kind in JOBS else {}
     return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Role(Record):
-    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+    """The pods of one role: of a replica type of a PyTorchJob or MPIJob, or of a replicated job of a JobSet or a runtime."""
 
     name: str
     """The key of the replica type, or the name of the replicated job."""
@@ -118,6 +118,7 @@ class JobFields(Record):
 #: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
 JOBS: dict[GroupKind, JobFields] = {
     kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
+    kinds.MPIJOB: JobFields(("spec", "runPolicy")),
     kinds.TRAINJOB: JobFields(),
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
@@ -127,6 +128,9 @@ JOBS: dict[GroupKind, JobFields] = {
     kinds.RAY_SERVICE: JobFields(("spec", "rayClusterConfig")),
     kinds.RAY_CRON_JOB: JobFields(("spec", "jobTemplate")),
 }
+
+#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, whose pods jobspec does not know.
+_OTHER_OPERATORS = (("kubeflow.org/v1", "MPIJob"),)
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
@@ -193,7 +197,12 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
     known = kinds.find(document.api_version, document.kind)
-    return known is not None and (known.group, known.name) in JOBS
+    return known is not None and (known.group, known.name) in JOBS and not is_of_other_operator(document)
+
+
+def is_of_other_operator(document: Document | DocumentResult) -> bool:
+    """Whether another operator has this version of the kind than its other versions: MPIJob of v1 is training-operator's."""
+    return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:

@@ -12,7 +12,7 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.operators.kueue.admission import Missing, QueueAnswer, ask
 from jobspec.operators.kueue.management import leaves_suspended, never_starts
-from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
+from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
 from jobspec.operators.kueue.workload import is_managed, undercounted, workload_of
 from jobspec.operators.kueue.world import queues_in, spelt
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def is_queued(job: Document, target: Target, index: Index) -> bool:
     """Whether Kueue manages a job: by the queue of its label, the default one of its namespace, or because it names none."""
     queued = queued_object(job)
-    if queued.group_kind not in KINDS:
+    if not makes_workloads_of(queued):
         return False
     return bool(queue_of(job)) or (index.have_queues and is_managed(queued, target, _world(index)))
 

@@ -23,6 +23,14 @@ class ShellCommand(Record):
     """Whether it runs only where the command before it fails, as behind `||`."""
 
 
+class HereDocument(Record):
+    """The lines behind a command that are its input, as in `<< EOF`."""
+
+    text: str
+    used: Sequence[str]
+    """The variables that the shell replaces in it; none if its delimiter is quoted."""
+
+
 class Script(Record):
     """A shell's script."""
 
@@ -36,6 +44,7 @@ class Script(Record):
     """True if each command runs after the one before it, under no condition but how that one ends."""
     reads_files: bool
     """True if it runs text that it does not hold: a file (`. env.sh`), or what a command prints (`eval`)."""
+    here_documents: Sequence[HereDocument] = ()
 
 
 #: The words that make what follows depend on a condition, or run in another order.
@@ -99,6 +108,7 @@ def read_script(text: str) -> Script:
         frozenset(assigned | reader.assigned) - {""},
         is_straight=is_straight,
         reads_files=reads_files,
+        here_documents=tuple(reader.here_documents),
     )
 
 
@@ -116,7 +126,8 @@ def is_name(text: str) -> bool:
 class _ScriptReader:
     """The words of a script's commands, read once from left to right."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_body: bool = False) -> None:
+        """*is_body*: the text is that of a here-document, which has no words."""
         self.text = text
         self.commands: list[list[str]] = []
         self.used: set[str] = set()
@@ -125,8 +136,13 @@ class _ScriptReader:
         """What makes the order of commands another one, or what follows no command."""
         self.alternatives: list[int] = []
         """The numbers of the commands that run where the one before fails."""
+        self.here_documents: list[HereDocument] = []
+        self._announced: list[tuple[str, bool, bool]] = []
+        """The here-documents that begin at the next line: delimiter, whether that is quoted, whether tabs before lines go."""
         words: list[str] = []
-        for word in self._words():
+        if is_body:
+            self._expand_body()
+        for word in () if is_body else self._words():
             if word is not None:
                 words.append(word)
             elif words:
@@ -143,12 +159,13 @@ class _ScriptReader:
             elif letter == "#":
                 at = _or_end(text, text.find("\n", at))
             elif text.startswith("<<", at) and not text.startswith("<<<", at):
-                self.turns.append(letter)
-                at = len(text)  # what follows is no command
+                at = self._here_document(at + 2)
             elif _is_redirection(text, at):
                 _, at = self._word(_behind(text, at + 1, _OF_REDIRECTION))
             elif letter in _ENDS:
                 end = _behind(text, at, _ENDS)
+                if self._announced and "\n" in text[at:end]:
+                    end = self._bodies(text.index("\n", at) + 1)
                 yield None
                 self.turns.extend(each for each in text[at:end] if each in "()")
                 self.alternatives.extend([len(self.commands)] if text.startswith("||", at) else [])
@@ -159,6 +176,41 @@ class _ScriptReader:
                     word, at = f"{word}()", at + 2
                 yield word
         yield None
+
+    def _here_document(self, at: int) -> int:
+        """Note a here-document whose delimiter follows `<<`; where the delimiter ends."""
+        text = self.text
+        is_indented = text.startswith("-", at)
+        start = _behind(text, at + is_indented, " \t")
+        word, end = self._word(start)
+        self._announced.append((word, any(each in text[start:end] for each in "'\"\\"), is_indented))
+        return max(end, start + 1)
+
+    def _bodies(self, at: int) -> int:
+        """Read the here-documents that begin at a line; where the last one ends."""
+        for delimiter, is_quoted, is_indented in self._announced:
+            lines, is_open = list[str](), True
+            while is_open and at < len(self.text):
+                end = _or_end(self.text, self.text.find("\n", at))
+                line = self.text[at:end].lstrip("\t") if is_indented else self.text[at:end]
+                is_open = line != delimiter
+                lines += [line] * is_open
+                at = end + 1
+            body = "\n".join(lines)
+            used = [] if is_quoted else sorted(_ScriptReader(body, is_body=True).used)
+            self.used.update(used)
+            self.here_documents.append(HereDocument(body, used))
+        self._announced.clear()
+        return min(at, len(self.text))
+
+    def _expand_body(self) -> None:
+        """Read what the shell replaces in a here-document."""
+        made, at = list[str](), 0
+        while at < len(self.text):
+            if self.text[at] in "$`":
+                at = self._expansion(at, made)
+            else:
+                at += 2 if self.text[at] == "\\" else 1
 
     def _word(self, at: int) -> tuple[str, int]:
         """The word that begins at a place, and where it ends."""

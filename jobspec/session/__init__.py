@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "applied",
     "builds",
+    "capturing",
     "changes",
     "chosen_rules",
     "comparing",
@@ -37,6 +38,7 @@ DOORS: tuple[str, ...] = (
     "rendered_files",
     "schema_files",
     "server_questions",
+    "stored",
     "terminal",
     "trees",
     "upgrading",

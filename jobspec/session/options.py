@@ -156,6 +156,11 @@ class CommandOptions:
     prices: str | None = None
     exit_code: bool = False
     page: str | None = None
+    # capture
+    script: str = ""
+    arguments: Sequence[str] = ()
+    runtimes: Sequence[str] = ()
+    python: str | None = None
     # dry-run, pin
     context: str | None = None
     envtest: bool = False

@@ -18,7 +18,7 @@ from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.children import children_in_queues
-from jobspec.operators.kueue.versions import KINDS
+from jobspec.operators.kueue.versions import KINDS, makes_workloads_of
 from jobspec.operators.kueue.workload import is_managed, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.project.rendering import documents_of
@@ -62,7 +62,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     else:
         found = results_of(options, run_context, settings_of(options), depth, encrypted=False)
     read, results = found.read, [*run_context.remarks, *found.files]
-    with_jobs = [each.cluster for each in found.applied if any(job.group_kind in KINDS for job in each.checked.documents)]
+    with_jobs = [each.cluster for each in found.applied if any(map(makes_workloads_of, each.checked.documents))]
     cluster = max(with_jobs or [run_context.cluster], key=lambda each: len(each.objects))  # a project's has those of other files, too
     if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
         raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
@@ -72,7 +72,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     jobs = [(job, file.context) for file, each in zip(found.applied, sent, strict=True) for job in each.documents]
     objects = [each for file in found.applied for each in (*file.checked.objects, *file.checked.documents)]
     world = world_for(queues, objects, cluster)
-    if not any(job.group_kind in KINDS for job, _ in jobs):
+    if not any(makes_workloads_of(job) for job, _ in jobs):
         return Answers(results, cluster, read, world=world, lacks="jobs")
     if not (world.queues or world.configuration or any(world.of_kind("LocalQueue"))):
         return Answers(results, cluster, read, world=world, lacks="queues")
@@ -93,7 +93,7 @@ def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
     """What becomes of the jobs among documents, each with what it may refer to."""
-    return [_asked(job, context, target, world) for job, context in jobs if job.group_kind in KINDS]
+    return [_asked(job, context, target, world) for job, context in jobs if makes_workloads_of(job)]
 
 
 def _asked(job: Document, context: Sequence[Document], target: Target, world: World) -> Asked:

@@ -40,6 +40,7 @@ ORDER = [
     "jobspec.lint",
     "jobspec.project",
     "jobspec.run",
+    "jobspec.capture",
     "jobspec.migrate",
     "jobspec.reports",
     "jobspec.server",
@@ -163,7 +164,7 @@ def test_modules_are_imported_by_statements_that_tools_can_follow() -> None:
 
 
 def test_only_commands_print_read_the_environment_or_exit() -> None:
-    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.session", "jobspec.__main__")
+    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.session", "jobspec.__main__", "jobspec.capture.redirection")
     touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
     found = [
         f"{module}: {_dotted(node)}"
@@ -200,6 +201,7 @@ _ASSIGNING = {
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
     "jobspec.documents.reader": "a constructor keeps its state",
     "jobspec.reports.ci": "ElementTree takes the text of an element no other way",
+    "jobspec.capture.redirection": "a program's clients are redirected by replacing functions of theirs, for a time",
     "jobspec.server.client": "the configuration belongs to the kubernetes package",
     "jobspec.schemas.shapes": "a shape takes its attributes from a row of its compiled file",
     "jobspec.kubernetes.admission.mutating": "an object goes through the policies one after the other",
@@ -406,6 +408,7 @@ def test_public_names_are_there_when_asked_for() -> None:
 
 #: What each folder may import: what the package itself declares, and what these extras declare. The first that fits counts.
 _EXTRAS = {
+    "jobspec/capture": ("dry-run",),  # the client of the program that is captured
     "jobspec/server": ("dry-run",),
     "jobspec/editor": ("lsp", "mcp"),
     "jobspec": (),

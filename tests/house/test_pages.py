@@ -18,6 +18,7 @@ from tests.support.reference import ROOT
 #: The pages, each with the programs that it needs besides jobspec and git.
 SESSIONS = {
     "tutorial-trainjob.md": (),
+    "guides/capture.md": (),
     "guides/expand.md": (),
     "guides/helm.md": ("helm",),
     "guides/kueue.md": (),

@@ -24,6 +24,7 @@ DONE = [
     "overlays",
     "project",
     "run",
+    "capture",
     "migrate",
     "reports",
     "server",

@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -45,13 +45,16 @@ _THREADS = 4
 GPU = "example.com/gpu"
 """A resource that no node of the server's own has."""
 _PRIORITIES = (-5, 0, 10, 100)
+_KINDS = ("PyTorchJob", "TrainJob", "JobSet", "Job")
 
 
-def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 3) -> Iterator[Find]:
-    """The jobs of which Kueue makes something else than we say."""
+def finds(
+    server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 3, kinds: Sequence[str] = _KINDS
+) -> Iterator[Find]:
+    """The jobs of some kinds of which Kueue makes something else than we say."""
     seeds = [random.randrange(1 << 32) for _ in range(worlds)]
     with ThreadPoolExecutor(_THREADS) as threads:
-        for found in threads.map(lambda seed: _in_world(server, Random(seed), tally, jobs), seeds):
+        for found in threads.map(lambda seed: _in_world(server, Random(seed), tally, jobs, kinds), seeds):
             yield from found
 
 
@@ -168,8 +171,8 @@ def _why_not(workload: Data) -> list[str]:
     return [each["message"] for each in conditions if each["type"] == "QuotaReserved" and each["status"] == "False"]
 
 
-def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
-    world = _World(random, f"q{SystemRandom().randrange(1 << 32):08x}")
+def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int, kinds: Sequence[str]) -> list[Find]:
+    world = _World(random, f"q{SystemRandom().randrange(1 << 32):08x}", kinds=kinds)
     found: list[Find] = []
     try:
         if not world.create(server):
@@ -323,6 +326,7 @@ class _World:
     prefix: str
     is_running: bool = False
     """Whether jobs stay, and some may go for others: their pods find no scheduler, so that nothing ends."""
+    kinds: Sequence[str] = _KINDS
 
     def __post_init__(self) -> None:
         random = self.random
@@ -528,7 +532,7 @@ class _World:
 
     def job(self) -> tuple[Data, list[Data]]:
         """A job in one of the queues, and what it refers to."""
-        kind = self.random.choice(("PyTorchJob", "TrainJob", "JobSet", "Job"))
+        kind = self.random.choice(self.kinds)
         queue = self.random.choice(self.queues)
         annotations = {}
         self.made += 1
@@ -564,7 +568,16 @@ class _World:
                 self._group(*(each["template"] for each in specs.values()))
             spec = {"pytorchReplicaSpecs": specs, "runPolicy": {"suspend": True}}
             return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}, []
-        return self._trainjob(metadata)
+        return self._mpijob(metadata) if kind == "MPIJob" else self._trainjob(metadata)
+
+    def _mpijob(self, metadata: Data) -> tuple[Data, list[Data]]:
+        roles = self.random.choice((["Launcher"], ["Launcher", "Worker"], ["Worker", "Launcher"]))
+        counts = {role: 1 if role == "Launcher" else self.random.randint(1, 4) for role in roles}
+        specs: Data = {role: {"replicas": count, "template": self._template("a", count)} for role, count in counts.items()}
+        if len(roles) > 1 and self.levels and self._some(0.3):
+            self._group(*(each["template"] for each in specs.values()))
+        spec = {"mpiReplicaSpecs": specs, "runPolicy": {"suspend": True}, "runLauncherAsWorker": self._some(0.5)}
+        return {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": metadata, "spec": spec}, []
 
     def _group(self, *templates: Data) -> None:
         """Have pods of two templates stand together, those of a leader and of workers."""

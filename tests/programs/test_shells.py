@@ -32,6 +32,8 @@ def test_where_the_script_of_a_command_line_is(words: list[str], at: int | None)
         ("export A=1; B=2 env C=3 torchrun a.py 2>&1 | tee /log", [["export", "A=1"], ["torchrun", "a.py"], ["tee", "/log"]]),
         ("torchrun --nnodes=${N:-2} --rank=$(hostname) a.py > log", [["torchrun", "--nnodes=$()", "--rank=$()", "a.py"]]),
         ("cat <<END\nrm $X\nEND", [["cat"]]),
+        ("cat << 'A' > a <<-B\nrm 1\nA\n\trm 2\n\tB\nls\n", [["cat"], ["ls"]]),
+        ("cat <<A && ls\nrm 1", [["cat"], ["ls"]]),
         (r'echo "a \"b\" \$C" \$D', [["echo", 'a "b" $C', "$D"]]),
         ("", []),
     ],
@@ -52,6 +54,19 @@ def test_the_commands_of_a_script(text: str, commands: list[list[str]]) -> None:
 def test_the_variables_of_a_script(text: str, used: set[str], assigned: set[str]) -> None:
     script = read_script(text)
     assert (script.used, script.assigned) == (used, assigned)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cat <<END\n$A \\$B `echo $C`\nEND\n$D", [("$A \\$B `echo $C`", ["A"])]),
+        ("cat <<'END'\n$A\nEND", [("$A", [])]),
+        ("cat <<\\END <<B\n$A\nEND\n$C", [("$A", []), ("$C", ["C"])]),
+        ("cat <<< $A\n$B", []),
+    ],
+)
+def test_the_here_documents_of_a_script(text: str, expected: list[tuple[str, list[str]]]) -> None:
+    assert [(each.text, list(each.used)) for each in read_script(text).here_documents] == expected
 
 
 @pytest.mark.parametrize(

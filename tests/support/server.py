@@ -28,6 +28,7 @@ PLURALS = {
     "RayCluster": "/apis/ray.io/v1/namespaces/{}/rayclusters",
     "RayJob": "/apis/ray.io/v1/namespaces/{}/rayjobs",
     "RayService": "/apis/ray.io/v1/namespaces/{}/rayservices",
+    "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
 }
 #: Kinds that every server has, in which templates of pods are, and Services.
 PODS = "/api/v1/namespaces/{}/pods"

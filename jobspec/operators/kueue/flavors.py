@@ -8,7 +8,7 @@ from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.kueue.admission import ask, selector_mismatch
 from jobspec.operators.kueue.topology import misses, no_node_for, no_node_in_flavors, untolerated
-from jobspec.operators.kueue.versions import KINDS
+from jobspec.operators.kueue.versions import makes_workloads_of
 from jobspec.operators.kueue.workload import flavors_for, workload_of
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ def nodeless(
 
     That is the flavor that Kueue assigns first, if that is certain, whatever its nodes are; else any of the queue.
     """
-    assigned = _assigned(job, context, target, world) if job.group_kind in KINDS else []
+    assigned = _assigned(job, context, target, world) if makes_workloads_of(job) else []
     for number, spec in enumerate(specs):
         choice = assigned[number] if len(assigned) == len(specs) else ()
         labels = labels_of(choice)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.apis.releases import QUEUES
 from jobspec.go.values import structs
-from jobspec.operators.kueue.versions import KINDS, RELEASE, not_queued
+from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_queued
 from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.workloads import is_suspended
 
@@ -34,7 +34,7 @@ def is_requeued(before: State, after: State, target: Target, world: World) -> bo
 
 def _runs_in_queue(job: Document, target: Target, world: World) -> bool:
     """True if Kueue queues a job that does not say to be suspended."""
-    if job.group_kind not in KINDS or is_suspended(job) or not queue_name(job, target, world):
+    if not makes_workloads_of(job) or is_suspended(job) or not queue_name(job, target, world):
         return False
     bypasses, _ = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
     return not bypasses

@@ -5,11 +5,12 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, PYTORCHJOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, TRAINJOB, GroupKind
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, MPIJOB, PYTORCHJOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
 from jobspec.operators.webhooks import queued_by_default
+from jobspec.operators.workloads import is_of_other_operator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.places import Data, Path
+    from jobspec.documents.document import Document
 
     #: Part of an object -> its fields that have other names -> the name, and the value.
     Changes = dict[str, dict[str, tuple[str, Any]]]
@@ -38,6 +40,7 @@ _FRAMEWORKS = {
     PYTORCHJOB: "kubeflow.org/pytorchjob",
     TRAINJOB: "trainer.kubeflow.org/trainjob",
     JOBSET: "jobset.x-k8s.io/jobset",
+    MPIJOB: "kubeflow.org/mpijob",
     JOB: "batch/job",
     RAY_CLUSTER: "ray.io/raycluster",
     RAY_JOB: "ray.io/rayjob",
@@ -46,7 +49,7 @@ _FRAMEWORKS = {
 """The kinds of jobs of which Workloads can be said, with their names among `integrations.frameworks` of Kueue's configuration."""
 KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
 FURTHER_FRAMEWORKS: dict[str, GroupKind] = {
-    **{f"kubeflow.org/{kind.lower()}": ("kubeflow.org", kind) for kind in ("JAXJob", "MPIJob", "PaddleJob", "TFJob", "XGBoostJob")},
+    **{f"kubeflow.org/{kind.lower()}": ("kubeflow.org", kind) for kind in ("JAXJob", "PaddleJob", "TFJob", "XGBoostJob")},
     "leaderworkerset.x-k8s.io/leaderworkerset": ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     "sparkoperator.k8s.io/sparkapplication": ("sparkoperator.k8s.io", "SparkApplication"),
     "workload.codeflare.dev/appwrapper": ("workload.codeflare.dev", "AppWrapper"),
@@ -61,6 +64,11 @@ FRAMEWORKS = (*_FRAMEWORKS.values(), *FURTHER_FRAMEWORKS)
 """The names of all frameworks."""
 QUEUED_KINDS = frozenset((*KINDS, CRON_JOB, *FURTHER_FRAMEWORKS.values()))
 """The kinds whose objects Kueue queues, and CronJobs, whose Jobs it queues."""
+
+
+def makes_workloads_of(job: Document) -> bool:
+    """Whether Kueue can make Workloads of jobs of this kind. Of MPIJobs, it sees those of mpi-operator alone."""
+    return job.group_kind in KINDS and not is_of_other_operator(job)
 
 
 def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str, str]:

@@ -1,15 +1,15 @@
 """Kueue's webhooks: their rules for its own kinds, and for the jobs that can wait in its queues.
 
 Follows pkg/webhooks, pkg/controller/jobframework (`validation.go`, `tas_validation.go`) and pkg/controller/jobs of batch Jobs, JobSets,
-PyTorchJobs and TrainJobs, sigs.k8s.io/kueue, 0.18.2 and 0.19.2, with the feature gates and the integrations that are on by default. So
-concurrent admission, which is off, has no rules here, nor has a PyTorchJob from 0.19 on.
+MPIJobs, PyTorchJobs and TrainJobs, sigs.k8s.io/kueue, 0.18.2 and 0.19.2, with the feature gates and the integrations that are on by
+default. So concurrent admission, which is off, has no rules here, nor has a PyTorchJob from 0.19 on.
 
 A webhook sees an object in v1beta2, whichever version was sent. What it then calls differently, the rules look up by both names.
 """
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -42,6 +42,7 @@ from jobspec.operators.workloads import (
     SLICE_TOPOLOGY,
     TEMPLATE,
     Workload,
+    is_of_other_operator,
     suspend_of,
 )
 from jobspec.schemas import shapes
@@ -497,7 +498,7 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = []
         for role in workload.roles:
             at = (*role.path, *role.template, "metadata", "annotations")
-            alone = 1 if kind == PYTORCHJOB else pods_at_once(mapping(role.data, "template", "spec"))
+            alone = 1 if kind in (MPIJOB, PYTORCHJOB) else pods_at_once(mapping(role.data, "template", "spec"))
             annotations = without_nulls(mapping(value_at(data, at)))  # as a server stores a custom resource
             found.append(_Pods(annotations, at, _one_if_absent(role.data, "replicas") * alone))
     return [each for each in found if any(name.startswith(f"{GROUP}/podset-") for name in each.annotations)]
@@ -625,19 +626,20 @@ def layers_in(text: str) -> list[tuple[str, int]] | None:
 
 
 def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A `podset-group-name` joins two replicated jobs, one of them with a single pod, that ask for the same topology."""
+    """A `podset-group-name` joins two replicated jobs or replica types, one of them with a single pod, that ask for the same topology."""
+    roles = "replica types" if workload.document.group_kind == MPIJOB else "replicated jobs"
     together = [each for each in _annotated_pods(workload) if PLACED_TOGETHER in each.annotations]
     asking = [each for each in together if REQUIRED_TOPOLOGY in each.annotations or PREFERRED_TOPOLOGY in each.annotations]
     for name, members in grouped(asking, lambda each: each.annotations[PLACED_TOGETHER]).items():
         if len(members) != 2:
             for pods in members:
-                yield pods.finding(PLACED_TOGETHER, f"the group `{name}` has {len(members)} replicated jobs, and needs two")
+                yield pods.finding(PLACED_TOGETHER, f"the group `{name}` has {len(members)} {roles}, and needs two")
             continue
         if all(pods.count != 1 for pods in members):
-            yield members[0].finding(PLACED_TOGETHER, f"no replicated job of the group `{name}` has a single pod")
+            yield members[0].finding(PLACED_TOGETHER, f"none of the {roles} of the group `{name}` has a single pod")
         one, other = (_level(pods) for pods in members)
         if one != other:
-            yield members[1].finding(PLACED_TOGETHER, f"the replicated jobs of the group `{name}` ask for different topologies")
+            yield members[1].finding(PLACED_TOGETHER, f"the {roles} of the group `{name}` ask for different topologies")
 
 
 def _level(pods: _Pods) -> tuple[str, str]:
@@ -665,6 +667,7 @@ _OF_RAY = [
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
     *(*_NAMES, *_TOPOLOGY),
 ]
+_OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
 _OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
@@ -679,6 +682,7 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     JOB: (_OF_JOBS, [*_OF_JOBS, *_FROZEN, Rule(partial_job_frozen)]),
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
+    MPIJOB: (_OF_MPIJOBS, [*_OF_MPIJOBS, *_FROZEN]),
     PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
     **dict.fromkeys(ray.KINDS, (_OF_RAY, [*_OF_RAY, *_FROZEN])),
 }
@@ -689,7 +693,8 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
 
     Of the kinds without a webhook the older version is decoded all the same: another one converts it to the version that is stored.
     """
-    if document.group_kind[0] != GROUP and (document.group_kind not in RULES or QUEUES not in target):
+    is_job = document.group_kind[0] != GROUP
+    if is_job and (document.group_kind not in RULES or QUEUES not in target or is_of_other_operator(document)):
         return []
     if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []

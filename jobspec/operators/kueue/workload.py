@@ -31,6 +31,7 @@ from jobspec.operators.kueue.ray import ray_pods, started
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
+from jobspec.operators.mpi_operator import LAUNCHER, WORKER
 from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
@@ -209,7 +210,7 @@ def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet])
     """The name of the class that gives a Workload its priority, empty for none, and that class's kind."""
     if named := string_map(mapping(job, "metadata"), "labels").get(webhook.PRIORITY):
         return named, "WorkloadPriorityClass"
-    of_policy = text(mapping(job, "spec", "runPolicy", "schedulingPolicy"), "priorityClass") if kind == kinds.PYTORCHJOB else ""
+    of_policy = text(mapping(job, "spec", "runPolicy", "schedulingPolicy"), "priorityClass") if kind in _REPLICAS else ""
     named = of_policy or next((name for each in pod_sets if (name := text(each.spec, "priorityClassName"))), "")
     return named, "PriorityClass"
 
@@ -237,10 +238,11 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
         return as_document(started(job, changes, lambda tree, change: _with_changes(tree, change, kueue)), job)
     if job.group_kind in (kinds.JOB, kinds.JOBSET):
         return as_document(_started(marked(job), changes, kueue), job)
-    if job.group_kind == kinds.PYTORCHJOB:
-        roles = [role for role in mapping(job.data, "spec", "pytorchReplicaSpecs") if role.lower() in changes]
+    if job.group_kind in _REPLICAS:
+        place, _ = _REPLICAS[job.group_kind]
+        roles = [role for role in mapping(job.data, "spec", place) if role.lower() in changes]
         replicas = {role: {"template": changes[role.lower()]} for role in roles}
-        change: Data = {"pytorchReplicaSpecs": replicas, "runPolicy": {"suspend": False}}
+        change: Data = {place: replicas, "runPolicy": {"suspend": False}}
     else:
         patches = [{"name": name, "template": {"spec": {"template": each}}} for name, each in changes.items()]
         own = {"manager": f"{GROUP}/manager", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patches}}}}
@@ -273,12 +275,20 @@ def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTr
 # The pod sets of a job, by its kind.
 
 
+#: The kinds with replica types: the field that has them, and their order.
+_REPLICAS: dict[GroupKind, tuple[str, Sequence[str]]] = {
+    kinds.PYTORCHJOB: ("pytorchReplicaSpecs", REPLICA_TYPES),
+    kinds.MPIJOB: ("mpiReplicaSpecs", (LAUNCHER, WORKER)),
+}
+
+
 def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[QueuedPodSet]:
     """The pod sets of a job, by its kind."""
     spec = mapping(job.data, "spec")
-    if job.group_kind == kinds.PYTORCHJOB:
-        label, replicas = "training.kubeflow.org/replica-index", mapping(spec, "pytorchReplicaSpecs")
-        for name in REPLICA_TYPES:
+    if job.group_kind in _REPLICAS:
+        place, names = _REPLICAS[job.group_kind]
+        label, replicas = "training.kubeflow.org/replica-index", mapping(spec, place)
+        for name in names:
             if isinstance(each := replicas.get(name), dict):
                 count, template = number(each, "replicas"), mapping(each, "template")
                 yield _with_topology(QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label=label))

@@ -1,0 +1,240 @@
+"""A server on loopback that answers Python's Kubernetes clients as an API server does, and keeps what they post.
+
+It serves the runtimes that are given, refuses what the verdict refuses, and answers reads as if jobs were created and complete, so that a
+program that waits for its job goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+import uuid
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, group_kind, plural_of
+from jobspec.capture.captured import CapturedObject, captured
+from jobspec.capture.redirection import PLACE
+from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from jobspec.apis.releases import Target
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.places import Data
+
+    #: Says why the API server or a webhook refuses an object.
+    Judge = Callable[[CapturedObject], Sequence[Diagnostic]]
+
+_MOST = 3 << 20  # bytes of a request, as for an API server
+_TRAINING_GROUPS = ("trainer.kubeflow.org", "kubeflow.org")
+
+
+class Resource(Record):
+    """The resource that the path of a request names."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    part: str
+    """A subresource such as `status` or `log`; empty without one."""
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of its objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class CaptureServer:
+    """The objects of a server on loopback, given and posted."""
+
+    def __init__(self, runtimes: Sequence[Data], target: Target, judge: Judge, *, namespace: str) -> None:
+        self.posted: list[CapturedObject] = []
+        """All objects that were posted, in that order."""
+        self._judge = judge
+        self._namespace = namespace
+        self._lock = threading.Lock()
+        self._stored: dict[tuple[str, str, str, str], Data] = {}
+        for each in runtimes:
+            if group_kind(each["apiVersion"], each["kind"]) in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
+                self._store(each, each["metadata"].get("namespace") or ("" if each["kind"] == CLUSTER_TRAINING_RUNTIME[1] else namespace))
+        version = {"kubeflow_trainer_version": f"v{target['trainer']}"}
+        public = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubeflow-trainer-public"}, "data": version}
+        self._version = {"major": "1", "minor": target["kubernetes"].partition(".")[2], "gitVersion": f"v{target['kubernetes']}.0"}
+        self._public = public
+
+    def answer(self, method: str, path: str, body: bytes, place: Mark) -> tuple[int, Any]:
+        """Answer a request: the status of HTTP, and the object or text of the reply."""
+        url = urlsplit(path)
+        resource = _resource_of(url.path)
+        if resource is None:
+            return (200, self._version) if url.path == "/version" else _failure(404, "NotFound", f"no resource at {url.path}")
+        with self._lock:
+            if method == "GET":
+                return self._read(resource, parse_qs(url.query))
+            if method == "DELETE":
+                self._stored.pop(self._key(resource), None)
+                return 200, {"apiVersion": "v1", "kind": "Status", "status": "Success"}
+            given = json.loads(body)
+            if method == "POST":
+                return self._create(resource, given, place)
+            return self._change(resource, given)
+
+    def _read(self, resource: Resource, query: Mapping[str, Sequence[str]]) -> tuple[int, Any]:
+        if resource.part == "log" or query.get("watch", ["false"])[0] in ("true", "1", "True"):
+            return 200, ""
+        if (resource.plural, resource.name) == ("configmaps", "kubeflow-trainer-public"):
+            return 200, self._public
+        if resource.name:
+            found = self._stored.get(self._key(resource))
+            return (200, found) if found else _failure(404, "NotFound", f'{resource.plural} "{resource.name}" not found')
+        items = [each for key, each in self._stored.items() if key[:2] == (resource.group, resource.plural) and _is_in(key, resource)]
+        kind = f"{items[0]['kind']}List" if items else "List"
+        return 200, {"apiVersion": resource.api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
+
+    def _create(self, resource: Resource, given: Data, place: Mark) -> tuple[int, Any]:
+        namespace = resource.namespace if resource.namespace != "default" or self._namespace == "default" else ""
+        made = captured(given, place, namespace="" if resource.namespace == "default" else namespace)
+        kind, name = given.get("kind") or "", str((made.data.get("metadata") or {}).get("name") or "")
+        refused = list(self._judge(made))
+        self.posted.append(made.changed(refused=refused))
+        if refused:
+            reasons = ", ".join(f"{each.field}: {each.message}" if each.field else each.message for each in refused)
+            return _failure(422, "Invalid", f'{kind}.{resource.group} "{name}" is invalid: {reasons}')
+        return 201, self._store(given, resource.namespace)
+
+    def _change(self, resource: Resource, given: Data) -> tuple[int, Any]:
+        found = self._stored.get(self._key(resource))
+        if not found:
+            return _failure(404, "NotFound", f'{resource.plural} "{resource.name}" not found')
+        self._stored[self._key(resource)] = changed = _merged(found, given) if isinstance(given, dict) else found
+        return 200, changed
+
+    def _store(self, given: Data, namespace: str) -> Data:
+        """Store an object as a server does, with a name, a uid and a time; of a job that is complete, too."""
+        metadata = given.get("metadata") or {}
+        name = metadata.get("name") or f"{metadata.get('generateName', '')}{uuid.uuid4().hex[:5]}"
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        own = {"name": name, **({"namespace": namespace} if namespace else {}), "uid": str(uuid.uuid4()), "creationTimestamp": now}
+        stored = {**given, "metadata": {**metadata, **own, "resourceVersion": "1", "generation": 1}}
+        group, kind = group_kind(given["apiVersion"], given["kind"])
+        if group in _TRAINING_GROUPS and not kind.endswith("Runtime"):
+            stored["status"] = {"conditions": [_complete(each, now) for each in ("Created", "Complete", "Succeeded")]}
+        self._stored[group, plural_of(kind), namespace, name] = stored
+        return stored
+
+    def _key(self, resource: Resource) -> tuple[str, str, str, str]:
+        return resource.group, resource.plural, resource.namespace, resource.name
+
+
+def _complete(kind: str, now: str) -> Data:
+    message = "jobspec captured the job; it ran nowhere"
+    return {"type": kind, "status": "True", "reason": "Captured", "message": message, "lastTransitionTime": now, "lastUpdateTime": now}
+
+
+def _is_in(key: tuple[str, str, str, str], resource: Resource) -> bool:
+    return not resource.namespace or key[2] == resource.namespace
+
+
+def _merged(one: Any, other: Any) -> Any:
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    both = {**one, **{name: _merged(one.get(name), each) for name, each in other.items()}}
+    return {name: each for name, each in both.items() if each is not None}
+
+
+def _failure(code: int, reason: str, message: str) -> tuple[int, Data]:
+    status = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure"}
+    return code, {**status, "message": message, "reason": reason, "code": code}
+
+
+def _resource_of(path: str) -> Resource | None:
+    """The resource of a path such as `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`; None for another path."""
+    steps = [unquote(each) for each in path.strip("/").split("/")]
+    if steps[:1] == ["apis"] and len(steps) > 3:
+        group, version, steps = steps[1], steps[2], steps[3:]
+    elif steps[:1] == ["api"] and len(steps) > 2:
+        group, version, steps = "", steps[1], steps[2:]
+    else:
+        return None
+    namespace, steps = (steps[1], steps[2:]) if steps[0] == "namespaces" and len(steps) > 2 else ("", steps)
+    plural, name, part = (*steps, "", "")[:3]
+    return Resource(group, version, namespace, plural, name, part)
+
+
+# HTTP on loopback, and the kubeconfig that names it.
+
+
+@contextmanager
+def served(server: CaptureServer, *, namespace: str) -> Iterator[tuple[int, str]]:
+    """Serve on a free port of loopback, and yield the port and the path of a kubeconfig."""
+    http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(server))
+    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread.start()
+    try:
+        with tempfile.TemporaryDirectory(prefix="jobspec-") as folder:
+            path = os.path.join(folder, "config")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(_kubeconfig(http.server_address[1], namespace), file)
+            yield http.server_address[1], path
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+
+def _kubeconfig(port: int, namespace: str) -> Data:
+    name = "jobspec"
+    cluster = {"name": name, "cluster": {"server": f"http://127.0.0.1:{port}"}}
+    context = {"name": name, "context": {"cluster": name, "user": name, "namespace": namespace}}
+    named = {"clusters": [cluster], "contexts": [context], "users": [{"name": name, "user": {}}]}
+    return {"apiVersion": "v1", "kind": "Config", "current-context": name, **named}
+
+
+def _handler_of(server: CaptureServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Passes requests on to the server."""
+
+        protocol_version = "HTTP/1.1"
+
+        def _respond(self) -> None:
+            size = int(self.headers.get("Content-Length") or 0)
+            if size > _MOST:
+                code, said = _failure(413, "RequestEntityTooLarge", f"the request has {size} bytes, and {_MOST} are the limit")
+            else:
+                code, said = _answered(server, self.command, self.path, self.rfile.read(size), _place_in(self.headers.get(PLACE) or ""))
+            content = said.encode() if isinstance(said, str) else json.dumps(said).encode()
+            self.send_response(code)
+            self.send_header("Content-Type", "text/plain" if isinstance(said, str) else "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _respond  # noqa: N815 (the names that http.server calls)
+
+        def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (the name of the base class)
+            """Write no log."""
+
+    return Handler
+
+
+def _answered(server: CaptureServer, method: str, path: str, body: bytes, place: Mark) -> tuple[int, Any]:
+    try:
+        return server.answer(method, path, body, place)
+    except ValueError as error:
+        return _failure(400, "BadRequest", f"the body is no JSON: {error}")
+
+
+def _place_in(header: str) -> Mark:
+    line, _, file = bytes.fromhex(header).decode().partition(" ")
+    return Mark(file or "<program>", int(line) if line.isdigit() else 0, 1 if line else 0)
