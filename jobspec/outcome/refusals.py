@@ -15,7 +15,6 @@ from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.kuberay import WAITER
-from jobspec.operators.kuberay import WAITER
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.workloads import JOB_INDEX, queued_object
 
