@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jobspec.apis.kinds import MPIJOB, PYTORCHJOB, RUNTIMES, TRAINJOB
+from jobspec.apis.kinds import MPIJOB, PYTORCHJOB, RAY_CLUSTER, RUNTIMES, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
+from jobspec.operators.kuberay.changes import effect_on_ray
 from jobspec.operators.life import Effect, effect_on_mpijob, effect_on_pytorchjob, effect_on_trainjob
 from jobspec.operators.workloads import takes_overlays
 from jobspec.project.engines.replacement import SPEC_HASH
@@ -40,6 +41,8 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
         return effect_on_pytorchjob(change.path, old, new)
     if new.group_kind == MPIJOB:
         return effect_on_mpijob(change.path, old, new)
+    if new.group_kind[0] == RAY_CLUSTER[0]:
+        return effect_on_ray(change.path, old, new)
     if new.group_kind == TRAINJOB:
         return effect_on_trainjob(change.path, old, new)
     return Effect("existing runs keep their runtime" if new.group_kind in RUNTIMES else "")
