@@ -19,6 +19,7 @@ from pathlib import Path
 import yaml
 
 from jobspec.commands import COMMANDS
+from jobspec.lint import rule_pages
 from jobspec.lint.catalogue import rules, severity_of, stage_of
 from jobspec.lint.linting import TOPICS
 from jobspec.lint.pages import as_markdown
@@ -69,7 +70,7 @@ def write_sources(place: Path) -> None:
     """Write the pages and the configuration of the site into a folder."""
     pages = place / "docs"
     shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("make.py", "rules.md", "__pycache__"))
-    made = {**rule_pages(), **command_pages(), "llms.txt": llms(), "index.md": index()}
+    made = {**_pages_of_rules(), **command_pages(), "llms.txt": llms(), "index.md": index()}
     for name, text in made.items():
         (pages / name).parent.mkdir(parents=True, exist_ok=True)
         (pages / name).write_text(text)
@@ -91,12 +92,12 @@ def index() -> str:
     return text
 
 
-def rule_pages() -> dict[str, str]:
+def _pages_of_rules() -> dict[str, str]:
     """The page of each rule by its path, and one that lists them."""
     advice = {rule.name: rule for found in TOPICS.values() for rule in found}
     pages = {}
-    for name, text in rules().items():
-        body = re.sub(r"^### .*\n", "", as_markdown(advice[name])) if name in advice else f"\n*{severity_of(name)}.* {text}\n"
+    for name in rules():
+        body = re.sub(r"^### .*\n", "", as_markdown(advice[name]) if name in advice else rule_pages.as_markdown(name))
         pages[f"rules/{name}.md"] = f"# {name}\n{body}\nStage: `{stage_of(name)}`. Ignore it with `# jobspec: ignore[{name}] reason`.\n"
     head = "\n| rule | severity | what it finds |\n|---|---|---|\n"
     text_of = rules()

@@ -133,14 +133,20 @@ class Fixed:
         return f"<Fixed: {len(self.fixed)} fixed, remaining: {severity_counts(self.remaining)}>"
 
 
-def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixed:
-    """Fix in a manifest's text what has one safe fix, as `jobspec lint --fix` does; comments, order and quotes stay."""
+def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME, unsafe: bool = False) -> Fixed:
+    """Fix in a manifest's text what has one safe fix, as `jobspec lint --fix` does; comments, order and quotes stay.
+
+    *unsafe*: make fixes that change what runs, too, as `--unsafe-fixes` does.
+    """
     from jobspec.session.fixes import fix_texts
 
     def judge(texts: Mapping[str, str], paths: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         return {path: lint(texts[path], cluster=cluster, name=path).diagnostics for path in paths}
 
-    fixed = fix_texts({name: text}, judge)[name]
+    def choose(_path: str, _text: str, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+        return [each for each in found if unsafe or each.has_safe_fix]
+
+    fixed = fix_texts({name: text}, judge, choose)[name]
     return Fixed(fixed.text, fixed.done, lint(fixed.text, cluster=cluster, name=name).diagnostics)
 
 

@@ -10,7 +10,7 @@ import sys
 from jobspec import __version__
 from jobspec.commands import COMMANDS, module_of
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.session.options import Options, parser_for, read
+from jobspec.session.options import Options, of_environment, parser_for, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Errors of writing to a stream, which name no file.
 _OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+
+#: Commands and options that judge nothing: a reader that closes the pipe early has all that was wanted.
+_SHOWING = {"explain", "list", "schema", "completion", "-h", "--help", "--version"}
 
 _EXIT_CODES = """\
 exit codes:
@@ -31,16 +34,19 @@ exit codes:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    code = None
     try:
         _write_utf8()
         code = _run(arguments)
-        sys.stdout.flush()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
         return code
     except JobspecError as error:
         return _cannot(str(error))
-    except BrokenPipeError:  # the reader has closed the pipe
+    except BrokenPipeError:  # the reader has what was wanted, such as `head`
         _close_stdout()
-        return 2
+        showed = not arguments or _SHOWING & {arguments[0], arguments[-1]}
+        return code if code is not None else 0 if showed else 2
     except OSError as error:
         _close_stdout()
         where = error.filename or ("cannot write the output" if error.errno in _OF_WRITING else "")
@@ -88,16 +94,25 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     if command not in COMMANDS:
         _tell_commands(arguments)
     line = module_of(command)
-    if hasattr(line, "options") and (options := read(arguments[1:], line.options())):
-        return line.run, options
+    rest = list(arguments[1:])
+    if hasattr(line, "options"):
+        known = line.options()
+        names = {each.names[0][2:]: each.repeatable for each in known}
+        formats = next((each.choices for each in known if each.names[0] == "--output"), ())
+        if options := read([*of_environment(rest, names, formats, os.environ), *rest], known):
+            return line.run, options
     parser = parser_for(f"jobspec {command}", COMMANDS[command])
     line.add_arguments(parser)
-    given, of_program = arguments[1:], {}
-    if command == "capture" and "--" in given:
-        end = given.index("--")
-        given, of_program = given[:end], {"arguments": given[end + 1 :]}
-    mixed = command != "schema" and "--" not in given  # argparse cannot mix paths and options beside these
-    return line.run, Options(**{**vars((parser.parse_intermixed_args if mixed else parser.parse_args)(given)), **of_program})
+    by_name = {name[2:]: each for each in parser._actions for name in each.option_strings if name[:2] == "--"}
+    names = {name: isinstance(each.default, list) for name, each in by_name.items()}
+    formats = list(by_name["output"].choices or ()) if "output" in by_name else ()
+    of_program: dict[str, object] = {}
+    if command == "capture" and "--" in rest:
+        end = rest.index("--")
+        rest, of_program = rest[:end], {"arguments": rest[end + 1 :]}
+    mixed = command != "schema" and "--" not in rest  # argparse cannot mix paths and options beside these
+    found = (parser.parse_intermixed_args if mixed else parser.parse_args)([*of_environment(rest, names, formats, os.environ), *rest])
+    return line.run, Options(**{**vars(found), **of_program})
 
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:

@@ -6,6 +6,7 @@ import shlex
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -452,3 +453,30 @@ def test_an_error_of_the_system_that_is_not_about_the_output_does_not_say_so(tmp
     done = program("sh", "-c", gone, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "jobspec: a call of the system failed: No such file or directory\n"
+
+
+def test_the_environment_gives_options_that_the_command_line_does_not(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "crds/a.yaml": "{}\n"})
+
+    def report(*arguments: str, **variables: str) -> dict[str, Any]:
+        done = run_here("validate", "job.yaml", *arguments, cwd=tmp_path, env=environment(**variables))
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    given = {"JOBSPEC_TARGET": "training-operator=1.8.1 trainer=2.1", "JOBSPEC_OUTPUT": "json"}
+    assert report(**given)["target"]["training-operator"] == "1.8.1"
+    assert report(**given)["target"]["trainer"].startswith("2.1")
+    assert report("--target", "trainer=2.2", **given)["target"]["training-operator"] == "1.9.4"
+    assert run_here("validate", "job.yaml", "-o", "concise", cwd=tmp_path, env=environment(**given)).stdout.startswith("1 document")
+    blank = run_here("validate", "job.yaml", cwd=tmp_path, env=environment(JOBSPEC_TARGET="", JOBSPEC_OUTPUT=" "))
+    assert blank.stdout.startswith("1 document")
+    wrong = run_here("validate", "job.yaml", cwd=tmp_path, env=environment(JOBSPEC_TARGET="trainer=9.9"))
+    assert wrong.returncode == 2
+
+
+def test_a_format_in_the_environment_is_for_commands_that_have_it(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB})
+    done = run_here("report", "job.yaml", cwd=tmp_path, env=environment(JOBSPEC_OUTPUT="json"))
+    assert done.stdout.startswith("<!doctype html>")
+    assert [each.name for each in tmp_path.iterdir()] == ["job.yaml"]

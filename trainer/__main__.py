@@ -29,14 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _train(config: Config, found: Place) -> int:
-    """Train, with torch loaded only now; raises Refusal where a package of the extra `trainer` is not installed."""
+    """Train, with torch loaded only now; raises Refusal where a package of the extra `trainer-libraries` is not installed."""
     try:
         from trainer.training import train
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package == "trainer":
             raise
-        raise Refusal(f"training needs the package `{package}`, of the extra `trainer`: pip install '.[trainer]' in a clone") from None
+        raise Refusal(f"training needs the package `{package}`: pip install '.[trainer-libraries]' in a clone") from None
     return train(config, found)
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import struct
+import sys
 import tempfile
 import zlib
 from dataclasses import dataclass
@@ -142,6 +143,7 @@ def _fetch(name: str, checksum: str, mirrors: list[str], folder: str) -> None:
     socket.setdefaulttimeout(30)  # torchvision's own downloads wait for ever
     try:
         for mirror in mirrors:
+            print(f"trainer: downloading {mirror}{name}", file=sys.stderr, flush=True)
             try:
                 download_and_extract_archive(mirror + name, folder, filename=name, md5=checksum)
                 return

@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(str(problem))
     except ImportError as problem:
         package = (problem.name or "").partition(".")[0]
-        return _refuse(f"drawing needs the package `{package}`, of the extra `trainer`: pip install '.[trainer]' in a clone")
+        return _refuse(f"drawing needs the package `{package}`: pip install '.[trainer-libraries]' in a clone")
     except (OSError, ValueError) as problem:  # ValueError: a kind of file that matplotlib does not write
         return _refuse(f"{options.output}: {problem}")
     sys.stdout.write(f"{options.output}\n")

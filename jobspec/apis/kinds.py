@@ -31,6 +31,7 @@ RAY_JOB: GroupKind = ("ray.io", "RayJob")
 RAY_SERVICE: GroupKind = ("ray.io", "RayService")
 RAY_CRON_JOB: GroupKind = ("ray.io", "RayCronJob")
 LEADER_WORKER_SET: GroupKind = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+STATEFUL_SET: GroupKind = ("apps", "StatefulSet")
 JOB: GroupKind = ("batch", "Job")
 CRON_JOB: GroupKind = ("batch", "CronJob")
 QUEUE_GROUP = "kueue.x-k8s.io"
@@ -66,6 +67,10 @@ KYVERNO_POLICY: GroupKind = ("policies.kyverno.io", "ValidatingPolicy")
 CLUSTER_TRUST_BUNDLE: GroupKind = ("certificates.k8s.io", "ClusterTrustBundle")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
+#: The kinds of training-operator's jobs, which it serves as `kubeflow.org/v1`.
+TRAINING_JOBS = (PYTORCHJOB, TFJOB, XGBOOSTJOB, PADDLEJOB, JAXJOB, MXJOB, MPIJOB)
+#: Those of training-operator's jobs that Kueue can queue.
+QUEUED_TRAINING_JOBS = (PYTORCHJOB, TFJOB, XGBOOSTJOB, PADDLEJOB, JAXJOB)
 #: The kinds that a TrainJob refers to as its runtime.
 RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 #: The name of a project's file, and how the names of files with manifests end.

@@ -29,8 +29,6 @@ class SiblingKind(Record):
     """The field of its spec that has the replicas by role."""
     container: str
     """The name of the container that the operator requires."""
-    types: Sequence[str] = ()
-    """The replica types that its webhook accepts; empty if it accepts any, or if there is no webhook."""
     own: Mapping[str, Mapping[str, Any]] = {}
     """The scalar fields of its spec that PyTorchJob lacks."""
     required: Sequence[str] = ()
@@ -51,7 +49,7 @@ class SiblingKind(Record):
 
 
 SIBLINGS = {
-    "JAXJob": SiblingKind("jaxReplicaSpecs", "jax", ["Worker"], is_scaled=True, since="1.9.0"),
+    "JAXJob": SiblingKind("jaxReplicaSpecs", "jax", is_scaled=True, since="1.9.0"),
     "MPIJob": SiblingKind(
         "mpiReplicaSpecs", "mpi", own={"slotsPerWorker": _INT32 | _POINTER, "cleanPodPolicy": _STRING | _POINTER, "mainContainer": _STRING}
     ),
@@ -59,12 +57,11 @@ SIBLINGS = {
     "PaddleJob": SiblingKind(
         "paddleReplicaSpecs",
         "paddle",
-        ["Master", "Worker"],
         elastic=["minReplicas", "maxReplicas", "maxRestarts", "metrics"],
         is_scaled=True,
     ),
     "TFJob": SiblingKind("tfReplicaSpecs", "tensorflow", own={"successPolicy": _STRING | _POINTER, "enableDynamicWorker": _BOOLEAN}),
-    "XGBoostJob": SiblingKind("xgbReplicaSpecs", "xgboost", ["Master", "Worker"]),
+    "XGBoostJob": SiblingKind("xgbReplicaSpecs", "xgboost"),
 }
 
 

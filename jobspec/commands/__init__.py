@@ -31,6 +31,7 @@ COMMANDS = {
     "lint": "validate manifests, and report what is accepted but slow, costly or fragile",
     "render": "apply overlays to jobs or render a project, and check the result",
     "diff": "show what a change to a project does: fields, cluster, pods, GPUs and cost",
+    "comment": "write a report as the one comment of a pull or merge request, and update it",
     "report": "write a page for the reviewer: variants, topology, findings, origins of values, and what changes",
     "blame": "show which file and line each value of a rendered file comes from",
     "expand": "show the pods, Services and other objects that operators will create for jobs",
@@ -78,6 +79,10 @@ def module_of(command: str) -> "Command":  # noqa: C901 (a case for each command
             from jobspec.commands import diff
 
             return diff
+        case "comment":
+            from jobspec.commands import comment
+
+            return comment
         case "report":
             from jobspec.commands import report
 

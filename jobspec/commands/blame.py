@@ -1,7 +1,8 @@
-"""`jobspec blame`: where the values of a rendered file come from, and what they override."""
+"""`jobspec blame`: where the values of a rendered file or of an object of a build come from, and what they override."""
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,9 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = parser.add_argument
     what = "a variant of the project, for its job, or a file that a project renders, such as rendered/VARIANT/pytorchjob-NAME.yaml"
-    add("path", metavar="VARIANT", help=what)
+    built = "without a project an object that kustomize builds, such as PyTorchJob/NAME, a kustomization's folder, or a manifest"
+    add("path", metavar="VARIANT|OBJECT", help=f"{what}; {built}")
     what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
     add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
+    add("--in", dest="folder", default=os.curdir, metavar="DIR", help="where the object is built; the working folder by default")
     add("--project", metavar="FILE", help="the project's file; by default the nearest jobspec.yaml above that renders it")
     declare(
         parser,
@@ -57,7 +60,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Show where a variant's job or another rendered file, or one field of it, comes from; 1 where the project has an error."""
-    file, field = find(options.path, options.project), options.field
+    try:
+        file, field = find(options.path, options.project), options.field
+    except JobspecError:
+        if options.project is None and _blame_built(options):
+            return 0
+        raise
     if isinstance(file, FileResult):
         return _refuse([file], options, Cluster(), [Found(file.path, named=True)])
     planned = plan(options, ProjectFiles(file.project_path)).with_variants()
@@ -76,6 +84,40 @@ def run(options: Options) -> int:
     blamed = blame.fields() if field is None else _blamed(blame, field, file)
     _write_blame(options, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
     return 0
+
+
+def _blame_built(options: Options) -> bool:
+    """Show where the values of objects come from that kustomize builds, or files have; False if there is no such object.
+
+    Raises JobspecError if several are meant where one report is wanted, and for a field that none has.
+    """
+    from jobspec.session.built_blame import blamed_fields, fields_at, objects_named
+    from jobspec.session.inputs import load_run_context
+
+    target = load_run_context(options).cluster.target
+    objects = objects_named(options.path, options.folder, target)
+    names = list(dict.fromkeys(each.name for each in objects))
+    if len(names) > 1:
+        raise JobspecError(f"{options.path}: name one of its objects: {', '.join(names)}")
+    if len(objects) > 1 and options.output == "json":
+        units = ", ".join(f"--in {each.unit}" for each in objects)
+        raise JobspecError(f"{options.path}: {len(objects)} builds have it; choose one: {units}")
+    for number, each in enumerate(objects):
+        blamed, text = blamed_fields(each, target)
+        if options.field not in (None, "."):
+            known = [one.field for one in blamed]
+            blamed = fields_at(blamed, options.field)
+            if not blamed:
+                raise JobspecError(f"{each.name}: no field `{options.field}`: {closest(options.field, known) or 'leave FIELD out'}")
+        if options.output == "json":
+            sys.stdout.write(as_json(blamed, file=each.unit, project="", variant="", state="same"))
+            continue
+        colour, width = takes_colour(sys.stdout), width_of(sys.stdout) if is_terminal(sys.stdout) else None
+        head = [*([""] if number else []), f"{each.name} in {each.unit}", ""] if len(objects) > 1 else []
+        whole = options.field is None
+        lines = file_lines(blamed, text, colour=colour, width=width) if whole else field_lines(blamed, colour=colour)
+        sys.stdout.writelines(f"{line}\n" for line in (*head, *lines))
+    return bool(objects)
 
 
 def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, read: Sequence[Found]) -> int:

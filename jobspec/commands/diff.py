@@ -1,4 +1,4 @@
-"""`jobspec diff`: what the change of a project since a Git ref does."""
+"""`jobspec diff`: what the change of a project or a repository since a Git ref does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-from jobspec.session.comparing import of_queues, prices_in, queues_in, sides, tree_at
+from jobspec.session.comparing import compared_objects, of_queues, prices_in, queues_in, sides, tree_at, with_compared
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
@@ -24,11 +24,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = parser.add_argument
     add("ref", nargs="?", default="HEAD", metavar="REF", help="the commit to compare with, such as `main`; HEAD by default")
-    add("--project", default="jobspec.yaml", metavar="FILE", help="the project file; jobspec.yaml by default")
+    what = "files and folders to compare, such as kustomizations; by default the project here, or else the working folder"
+    add("paths", nargs="*", default=[], metavar="PATH", help=what)
+    add("--project", default=None, metavar="FILE", help="the project file; jobspec.yaml by default")
     add("--prices", metavar="FILE", help="a price list, to show what jobs cost at most")
     add("--exit-code", action="store_true", help="exit with 1 if the rendered output changed")
     options = [
         Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there"),
+        Option("--helm", metavar="CHART", repeatable=True, what="a Helm chart to render on both sides"),
+        Option("--values", metavar="FILE", repeatable=True, what="a values file for the charts of --helm"),
         *kind_options(),
         cluster_option(),
         Option("--output", "-o", dest="report_format", choices=DIFF_FORMATS, what="output format"),
@@ -38,10 +42,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Compare a project's sources at a Git ref with those of the working tree; 1 where one has an error.
+    """Compare the sources at a Git ref with those of the working tree; 1 where a project has an error.
 
     With `--exit-code`, 1 also where they differ.
     """
+    options = with_compared(options)
+    return _of_repository(options) if options.paths or options.helm else _of_project(options)
+
+
+def _of_repository(options: Options) -> int:
+    """Compare the objects of a repository as it is."""
+    listed = prices_in(options.prices) if options.prices is not None else None
+    if isinstance(listed, FileResult):
+        _deliver_problems(options, [listed], {}, [])
+        return 1
+    view = compared_objects(options, listed)
+    _deliver(options, view)
+    return 1 if options.exit_code and view.comparison.differs else 0
+
+
+def _of_project(options: Options) -> int:
+    """Compare the variants of a project."""
     ref = options.ref
     then, before, after = sides(options)
     listed = prices_in(options.prices) if options.prices is not None else None

@@ -22,7 +22,7 @@ from jobspec.session.delivery import deliver
 from jobspec.session.finding import unbuilt
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import Option, Options, add_paths, declare, journey_options, repository_options
+from jobspec.session.options import Help, Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import is_terminal, takes_colour, width_of
 from jobspec.session.verdict import results_of
@@ -63,7 +63,16 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser), options())
+    shown = Help(
+        examples=(
+            ("jobspec expand job.yaml", "the pods, their environment and what else operators create"),
+            ("jobspec expand job.yaml -o yaml --defaults", "the objects as `kubectl get -o yaml` will show them"),
+            ("jobspec expand job.yaml --queued --queues queues/", "with the Workload that Kueue makes, and its flavors"),
+        ),
+        used_most="output defaults origin target cluster overlay set queues",
+        not_shown="skip-unknown closed-world no-admission",
+    )
+    declare(add_paths(parser), options(), shown=shown)
 
 
 def run(options: Options) -> int:
@@ -144,16 +153,18 @@ def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], Index | No
 
 
 def _queued(job: Document, context: Sequence[Document], target: Target, world: World) -> tuple[Document, list[MarkedTree]]:
-    """An admitted job as Kueue starts it, and its Workload; the unchanged job where it names no queue."""
+    """An admitted job as Kueue starts it, and its Workloads; the unchanged job where it names no queue."""
     from jobspec.operators.kueue.admission import ask, changes_of
     from jobspec.operators.kueue.versions import RELEASE
-    from jobspec.operators.kueue.workload import admitted, queue_name, workload_of
+    from jobspec.operators.kueue.workload import admitted, queue_name, workloads_of
 
     if job.group_kind == CRON_JOB or not queue_name(job, target, world):  # each Job of a CronJob waits for itself
         return job, []
-    workload = workload_of(job, context, target, world)
-    answer = ask(workload, world)
-    made = [set_by(Mark(f"kueue {RELEASE}"), workload.as_object())] if workload.pod_sets else []
+    workloads = workloads_of(job, context, target, world)
+    made = [set_by(Mark(f"kueue {RELEASE}"), each.as_object()) for each in workloads if each.pod_sets]
+    if not workloads:
+        return job, []
+    answer = ask(workloads[0], world)
     starts = answer.verdict in ("fits", "borrows")
     return admitted(job, changes_of(answer, world)) if starts else job, made
 

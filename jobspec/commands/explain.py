@@ -33,7 +33,8 @@ def run(options: Options) -> int:
     if options.name and options.markdown:
         raise JobspecError("--markdown is for all rules: remove the name")
     if options.name is None:
-        from jobspec.lint.catalogue import page, rules
+        from jobspec.lint.catalogue import rules
+        from jobspec.lint.rule_pages import page
 
         listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
         sys.stdout.writelines([page()] if options.markdown else listed)

@@ -8,7 +8,6 @@ from argparse import ArgumentParser
 from collections.abc import Collection, Mapping
 from json import dumps
 
-from jobspec import __version__
 from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.apis.releases import complete as newest
 from jobspec.apis.releases import reported
@@ -24,6 +23,7 @@ from jobspec.project.project import OUTPUT, LoadedProject, Unreadable
 from jobspec.project.tree import complete, engine_tree, whole, with_inventory
 from jobspec.session.folders import repository_root
 from jobspec.session.found import Found
+from jobspec.session.installation import NAME, OF_AN_INDEX, given_requirement, requirement_of_the_running, with_extra
 from jobspec.session.options import Options
 from jobspec.session.project import read_project
 from jobspec.session.trees import ProjectFiles
@@ -40,6 +40,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     url = "https://git.example/ml/jobs.git"
     add("--repository", metavar="URL", default=url, help=f"the URL from which the engine fetches the repository; {url} by default")
     add(
+        "--install",
+        default="",
+        metavar="REQUIREMENT",
+        help=f"what the hooks and the workflow install: a version, a URL or a requirement of {NAME}; by default the source of this jobspec",
+    )
+    add(
         "--checks",
         action="store_true",
         help="write only the hooks, the workflow and .gitattributes, into the root of a repository that has a project",
@@ -48,14 +54,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Write the repository into a folder, in which none of its files may be yet; or the checks alone."""
+    install = given_requirement(options.install) if options.install else requirement_of_the_running()
     if options.checks:
-        return _write_checks(options.folder)
-    around = ProjectFiles(os.path.join(options.folder, PROJECT_FILE))
-    files = scaffold(options, around.in_repository(os.path.join(options.folder, OUTPUT)))
-    return _write_files(options.folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
+        code = _write_checks(options.folder, install)
+    else:
+        around = ProjectFiles(os.path.join(options.folder, PROJECT_FILE))
+        files = scaffold(options, around.in_repository(os.path.join(options.folder, OUTPUT)), install)
+        code = _write_files(options.folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
+    if install is None:
+        sys.stderr.write(f"jobspec: {_UNKNOWN_SOURCE}\n")
+    return code
 
 
-def _write_checks(folder: str) -> int:
+#: What is said if no other machine can install what is running here.
+_UNKNOWN_SOURCE = (
+    f"this jobspec comes from a folder of this machine: the hooks run the jobspec on the PATH, and the workflow installs {OF_AN_INDEX}; "
+    "name what both should install with --install"
+)
+
+
+def _write_checks(folder: str, install: str | None) -> int:
     """Write the hooks and the workflow into a folder that holds a project."""
     path = os.path.join(folder, PROJECT_FILE)
     if not os.path.isfile(path):
@@ -63,7 +81,8 @@ def _write_checks(folder: str) -> int:
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is not a valid project: see `jobspec validate {path}`")
-    wanted = checks(os.path.normpath(project.output), os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT))
+    engine_output = os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT)
+    wanted = checks(os.path.normpath(project.output), engine_output, install)
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
     code = _write_files(folder, {name: text for name, text in wanted.items() if name not in there})
     if (root := repository_root(folder)) not in ("", os.path.abspath(folder)):
@@ -92,8 +111,8 @@ ENGINES = {"argocd": "{repoURL: GIT_URL, revision: main, autosync: true}", "flux
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
-def scaffold(options: Options, tree: str) -> dict[str, bytes]:
-    """The files by path; *tree* is the path of the rendered tree in the repository.
+def scaffold(options: Options, tree: str, install: str | None) -> dict[str, bytes]:
+    """The files by path; *tree* is the path of the rendered tree in the repository, *install* the requirement of jobspec.
 
     Raises JobspecError for a name or namespace that Kubernetes does not take, and for a URL that the engine does not take.
     """
@@ -108,18 +127,28 @@ def scaffold(options: Options, tree: str) -> dict[str, bytes]:
     }
     templates = {"README.md": "README.md", PROJECT_FILE: PROJECT_FILE, f"base/{name}.yaml": f"{options.kind}.yaml"}
     texts = {path: _filled(each, words) for path, each in templates.items()}
-    return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT, ENGINE_OUTPUT), **_rendered_project(texts, tree)}
+    written = {path: text.encode() for path, text in texts.items()}
+    return written | checks(OUTPUT, ENGINE_OUTPUT, install) | _rendered_project(texts, tree)
 
 
-def checks(output: str, engine_output: str) -> dict[str, bytes]:
+def checks(output: str, engine_output: str, install: str | None) -> dict[str, bytes]:
     """The hooks, the workflow and Git's attributes of a repository whose project renders to *output* and *engine_output*.
+
+    Hooks and workflow install the requirement *install*. If it is None, the hooks run the jobspec on the PATH.
 
     Raises JobspecError for a folder that a shell or a pattern would read in another way.
     """
     for folder in (output, engine_output):
         if not set(folder.lower()) <= _ALLOWED | set("/._"):
             raise JobspecError(f"the hooks cannot name the folder `{folder}`: write its name with letters, digits, `-`, `_` and `.` alone")
-    words = {"OUTPUT_FOLDER": output, "ENGINE_FOLDER": engine_output, "JOBSPEC_VERSION": __version__}
+    language = f"python\n        additional_dependencies: [{dumps(install)}]" if install else "system"
+    words = {
+        "OUTPUT_FOLDER": output,
+        "ENGINE_FOLDER": engine_output,
+        "JOBSPEC_REQUIREMENT": install or OF_AN_INDEX,
+        "JOBSPEC_WITH_DRY_RUN": with_extra(install or OF_AN_INDEX, "dry-run"),
+        "JOBSPEC_LANGUAGE": language,
+    }
     templates = {
         ".gitattributes": "gitattributes",
         ".pre-commit-config.yaml": "pre-commit.yaml",

@@ -20,7 +20,7 @@ from jobspec.documents.writer import write
 from jobspec.journey.checking import apply
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import LoadedFile, Manifests
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import may_take_overlays
 from jobspec.session.inputs import no_workload
 from jobspec.session.krm_config import FIELDS, KrmConfig
 from jobspec.session.options import Options
@@ -106,8 +106,8 @@ def _processed(items: Sequence[dict[str, Any]], config: KrmConfig) -> tuple[Sequ
     else:
         result = checked[0].result
     found = list(result.diagnostics)
-    if config.overlays and not any(map(takes_overlays, given)):
-        found.append(no_workload(config.overlays, _STDIN, "warning"))
+    if config.overlays and not any(map(may_take_overlays, given)):
+        found.append(no_workload(config.overlays, _STDIN, "warning", given))
     return _in_place(given, applied.documents), found
 
 

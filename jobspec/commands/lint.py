@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options
+from jobspec.session.options import PROJECT_OR_FOLDER, Help, Option, Options, add_paths, declare, judging_options
 from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
@@ -20,7 +20,17 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options())
+    shown = Help(
+        examples=(
+            ("jobspec lint", "the project here, or else every manifest of this folder"),
+            ("jobspec lint jobs/ --target trainer=2.2", "as this release of the trainer would judge them"),
+            ("jobspec lint jobs/ --cluster prod.yaml", "in the cluster that `jobspec pin` wrote down"),
+            ("jobspec lint . --changed-since main -o github", "in CI: what a branch changes, as annotations"),
+            ("jobspec lint jobs/ --diff", "what --fix would change"),
+        ),
+        used_most="output fix diff target cluster ignore fail-on changed-since",
+    )
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options(), shown=shown)
 
 
 def run(options: Options) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data
+from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping, structs
@@ -17,6 +18,7 @@ from jobspec.journey.steps import Source
 from jobspec.project.tree import differences
 from jobspec.session.delivery import deliver
 from jobspec.session.extras import missing_package
+from jobspec.session.finding import find
 from jobspec.session.found import Found
 from jobspec.session.options import Option, Options, declare
 from jobspec.session.processes import spread_if_many
@@ -34,6 +36,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     options = [
         Option("--context", metavar="NAME", what="read the cluster of this context of your kubeconfig"),
+        Option(
+            "--from-files",
+            metavar="PATH",
+            repeatable=True,
+            what="read objects of these files in place of a server: what `kubectl get -o yaml` or `-o json` wrote; repeatable",
+        ),
         Option(
             "--output",
             "-o",
@@ -55,10 +63,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Read a cluster, and write it down or compare it with what was written down; 1 where that differs."""
-    if options.context is None:
-        raise JobspecError("--context is missing: name the context of the cluster, such as --context prod")
+    if (options.context is None) == (not options.from_files):
+        raise JobspecError(
+            "name the cluster: --context NAME reads a server with your kubeconfig, "
+            "--from-files FILE reads what `kubectl get -o yaml` wrote, without a server"
+        )
     path = options.check_file if options.check_file is not None else options.output_file
-    pinned = _read_cluster(options.context, os.path.splitext(os.path.basename(path or ""))[0] or options.context)
+    name = os.path.splitext(os.path.basename(path or ""))[0] or options.context or "cluster"
+    pinned = _read_cluster(options.context, name) if options.context is not None else _read_files(options.from_files, name)
     if options.check_file is not None and os.path.isfile(options.check_file):
         _keep_usage(pinned.data["spec"].get("objects", ()), content_of(Found(options.check_file, named=True)))
     files = _files(pinned, path or "")
@@ -67,7 +79,7 @@ def run(options: Options) -> int:
     if options.check_file is not None:
         before = {name: content_of(Found(name, named=True)) for name in files if os.path.isfile(name)}
         if path not in before:
-            raise JobspecError(f"--check {path}: there is no such file; `jobspec pin --context {options.context} -o {path}` writes it")
+            raise JobspecError(f"--check {path}: there is no such file; `jobspec pin ... -o {path}` writes it")
         lines = list(differences(before, files))
         sys.stdout.writelines(lines)
         if lines and (options.paths or os.path.isfile(PROJECT_FILE)):
@@ -108,6 +120,27 @@ def _report_effect(options: Options, path: str, now: str) -> None:
     found = changes(old.side, new.side, spread_if_many)
     results = old.wrong or new.wrong or with_changes(new.results, found)
     deliver(results, new.side.cluster.releases, Options(), sys.stdout, read=reader(new.read))
+
+
+def _read_files(paths: Sequence[str], name: str) -> Pinned:
+    """Pin the objects in files. Raises JobspecError if a file cannot be read, or if there is no object."""
+    from jobspec.server.pin import pinned_from_objects
+
+    found = find(paths, build=False)
+    texts = [decode(content_of(each), each.path) for each in found]
+    if wrong := [each for each in texts if not isinstance(each, str)]:
+        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+    documents = [each for text, at in zip(texts, found, strict=True) for each in read(str(text), file=at.path)[0]]
+    objects = [item for each in documents for item in _items(each.data)]
+    if not objects:
+        raise JobspecError(f"{', '.join(paths)}: no object with `apiVersion`, `kind` and `metadata.name`")
+    return pinned_from_objects(objects, name, f"{name}-crds")
+
+
+def _items(data: Data) -> Iterator[Data]:
+    """Yield the objects of a document: the items of a list, or the document itself."""
+    inside = structs(data, "items") if str(data.get("kind", "")).endswith("List") else [data]
+    yield from (each for each in inside if each.get("kind") and each.get("apiVersion") and mapping(each, "metadata").get("name"))
 
 
 def _read_cluster(context: str, name: str) -> Pinned:

@@ -22,8 +22,9 @@ def options() -> list[Option]:
     """Its options."""
     to = Option("--to", metavar="DIR", what="write one file per object to DIR; `-`, also of a project, is one stream to standard output")
     only = Option("--only", metavar="VARIANT", repeatable=True, what="render only this variant of a project")
-    check = Option("--check", what="write nothing, fail with a diff if the committed tree is not up to date (projects)")
-    return [*input_options(), *kind_options(), outcome_option(), to, only, check]
+    check = Option("--check", what="write nothing, name the files that are not up to date, fail if there are any (projects)")
+    diff = Option("--diff", what="the same, with a diff of these files in place of their names")
+    return [*input_options(), *kind_options(), outcome_option(), to, only, check, diff]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,13 +36,13 @@ def run(options: Options) -> int:
     """Render a project or manifests; 1 where an error was found."""
     project = project_among(options.paths)
     if project is None:
-        if options.only or options.check:
-            raise JobspecError("--only and --check are for a project, not for manifests")
+        if options.only or options.check or options.diff:
+            raise JobspecError("--only, --check and --diff are for a project, not for manifests")
         return _render_manifests(options)
     if options.to not in (None, "-"):
         raise JobspecError(f"--to DIR is for manifests: {project} declares where it is rendered to")
-    if options.to == "-" and options.check:
-        raise JobspecError("--check compares the committed tree, and `--to -` writes none")
+    if options.to == "-" and (options.check or options.diff):
+        raise JobspecError("--check and --diff compare the committed tree, and `--to -` writes none")
     from jobspec.session.project import write_project
 
     return write_project(options, project)

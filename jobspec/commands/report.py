@@ -15,7 +15,7 @@ from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView
 from jobspec.reports.page import PageRow, ReportPage, page_report, page_summary
 from jobspec.session.chosen_rules import chosen
-from jobspec.session.comparing import prices_in, sides, tree_at
+from jobspec.session.comparing import compared_objects, prices_in, sides, tree_at
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.inputs import project_among, settings_of
@@ -98,11 +98,9 @@ def _shown_path(path: str) -> str:
 
 
 def _change(options: Options, ref: str, project: str | None, prices: PriceList | None) -> tuple[ComparisonView | None, str]:
-    """The changes against a ref, or why they are unknown. Raises JobspecError for an invalid ref, or without a project."""
+    """The changes against a ref, or why they are unknown. Raises JobspecError for an invalid ref."""
     if project is None:
-        raise JobspecError(
-            f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {PROJECT_FILE}"
-        )
+        return _change_of_repository(options, ref, prices), ""
     asked = options.changed(project=project, ref=ref)
     try:
         then, before, after = sides(asked)
@@ -114,3 +112,11 @@ def _change(options: Options, ref: str, project: str | None, prices: PriceList |
         return None, f"No comparison with {ref}: {first.mark}: {first.message}"
     comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
     return ComparisonView(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=prices), ""
+
+
+def _change_of_repository(options: Options, ref: str, prices: PriceList | None) -> ComparisonView:
+    """The changes of a repository as it is. Raises JobspecError for an invalid ref."""
+    try:
+        return compared_objects(options.changed(ref=ref, paths=options.paths or [os.curdir]), prices)
+    except JobspecError as error:
+        raise JobspecError(f"{ref}: no such file or folder; {error}") from None

@@ -9,12 +9,12 @@ from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
-from jobspec.operators.workloads import CONTAINERS
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
 from jobspec.session.delivery import deliver
@@ -23,7 +23,7 @@ from jobspec.session.found import Found
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth
 from jobspec.session.local_pods import make_processes, parse_kill, read_limits
-from jobspec.session.options import Option, Options, add_paths, declare, input_options, outcome_option, repository_options
+from jobspec.session.options import Help, Option, Options, add_paths, declare, input_options, outcome_option, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour
 from jobspec.session.verdict import results_of
@@ -47,6 +47,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         add_paths(parser),
         [*input_options(), *repository_options(), outcome_option(), command, arguments, *limits, kill],
         paths="PATH [PATH ...]",
+        shown=Help(
+            examples=(
+                ("jobspec run job.yaml", "each pod as a process, with the ranks that its operator gives it"),
+                ("jobspec run job.yaml --command 'python train.py'", "a program of this machine in place of the image's"),
+                ("jobspec run job.yaml --kill worker-0@5s", "what happens if a worker is lost"),
+            ),
+            used_most="command args timeout kill max-restarts target overlay set",
+            not_shown="skip-unknown closed-world no-admission output output-file statistics",
+        ),
     )
 
 
@@ -67,6 +76,10 @@ def run(options: Options) -> int:
         return 1
     documents = [document for each in given.applied for document in each.checked.documents]
     job = _job_among(documents, given.found)
+    if any(each.rule == "unjudged-template" for result in given.files if result.path == job.file for each in result.diagnostics):
+        deliver(results, context.cluster.releases, options, sys.stderr, read=reader(given.read))
+        sys.stderr.write("jobspec: nothing is run before these placeholders are filled in, by --substitute or --set-env\n")
+        return 1
     home = next(each for each in given.applied if any(job is one for one in each.checked.documents))
     expansion = expand(job, home.context, home.cluster.target)
     known = {(each.rule, str(each.mark)) for result in results for each in result.diagnostics}
@@ -91,7 +104,7 @@ def run(options: Options) -> int:
 
 
 def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Document:
-    jobs = [each for each in documents if each.group_kind in CONTAINERS]
+    jobs = [each for each in documents if each.group_kind in (PYTORCHJOB, TRAINJOB)]
     if len(jobs) != 1:
         names = ", ".join(f"{each.kind} {each.name}" for each in jobs) or "none" + unbuilt(found, "run")
         raise JobspecError(f"run takes one training job, and the files hold {names}")

@@ -14,6 +14,7 @@ from jobspec.apis import shipped
 from jobspec.apis.kinds import with_model
 from jobspec.apis.releases import MODELLED, NEWEST, Target, choose, release_of
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.documents.atomic_writes import replace_files
 from jobspec.documents.writer import write
 from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.problems import closest
@@ -25,12 +26,12 @@ from jobspec.schemas.files import files
 from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
 from jobspec.session.crds import read_crds
-from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas
+from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas, load_run_context
+from jobspec.session.kustomize_schema import SCHEMA_FILE, repository_of, schema_text, with_schema
 from jobspec.session.options import Options, declare, formatter, target_option
 from jobspec.session.schema_files import (
     crds_of_operators,
     crds_of_projects,
-    fetch_openapi,
     parse_openapi,
     parse_release_folder,
     read_openapi_documents,
@@ -57,8 +58,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     listed = action("fields", "print a line for each field of a kind: its path, type and limits, and the releases that have it")
     listed.add_argument("path", metavar="KIND[.PATH]", help="such as TrainJob, or TrainJob.spec.trainer")
     declare(listed, [target_option("the facts of this release first, not of the newest")])
-    kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of these kinds as overlays do")
-    kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the current cluster's")
+    kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of custom kinds, such as containers")
+    what = "a file or folder: only the kinds in it; by default all known kinds"
+    kustomize.add_argument("paths", nargs="*", metavar="PATH", help=what)
+    into = "write it beside the kustomization in this folder, and name it there; repeatable"
+    kustomize.add_argument("--into", nargs="+", action="extend", default=[], metavar="OVERLAY", help=into)
+    kustomize.add_argument("--base", metavar="FILE", help="add the operators' kinds to this document, such as that of a cluster")
     declare(kustomize, [target_option("the fields of this release, not of the newest")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
     add = action("add", "keep CRDs in .jobspec/schemas, by which every command judges the objects of this repository, as with --crd")
@@ -122,13 +127,31 @@ def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model],
 
 
 def kustomize(options: Options) -> int:
-    """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
+    """Print an OpenAPI document with the merge keys of kinds, for `openapi: {path: ...}` of a kustomization, or write it beside some."""
+    target = choose(options.target)
+    if options.into:
+        return _write_into(options, target)
+    if options.base is None:
+        sys.stdout.write(schema_text(options.paths, target, load_run_context(options).cluster.custom_kinds))
+        return 0
     try:
-        base = fetch_openapi() if options.base is None else parse_openapi(Path(options.base).read_text(encoding="utf-8"), options.base)
+        base = parse_openapi(Path(options.base).read_text(encoding="utf-8"), options.base)
     except OSError as error:
         raise JobspecError(f"{options.base}: {error.strerror}") from None
-    document = json_schema.with_kinds(base, _models(_OPERATORS, choose(options.target)))
+    document = json_schema.with_kinds(base, _models(_OPERATORS, target))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
+    return 0
+
+
+def _write_into(options: Options, target: Target) -> int:
+    """Write the schema beside kustomizations, and name it in them. Its kinds are those of the paths, or of the repository around."""
+    changed = dict(map(with_schema, options.into))
+    for path in changed:
+        text = schema_text(options.paths or [repository_of(os.path.dirname(path) or os.curdir)], target)
+        write_whole(os.path.join(os.path.dirname(path), SCHEMA_FILE), text)
+        sys.stdout.write(f"{os.path.join(os.path.dirname(path), SCHEMA_FILE)}\n")
+    replace_files(changed)
+    sys.stdout.writelines(f"{path}\n" for path, each in changed.items() if each.before != each.after)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
+from jobspec.session.options import PROJECT_OR_FOLDER, Help, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
@@ -24,7 +24,17 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options())
+    shown = Help(
+        examples=(
+            ("jobspec validate job.yaml", "would a server accept it, and would it run?"),
+            ("jobspec validate jobs/ --target kubernetes=1.33", "on this release of Kubernetes"),
+            ("jobspec validate jobs/ --from-ref main", "as updates of what is on the branch main"),
+            ("jobspec validate job.yaml --overlay cpu", "with an overlay applied"),
+        ),
+        used_most="output fix diff target cluster no-outcome fail-on changed-since",
+        not_shown="unsafe-fixes",
+    )
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options(), shown=shown)
 
 
 def run(options: Options) -> int:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.diagnostics.results import DocumentResult, FileResult, Status
 
 
@@ -24,26 +25,28 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     ignored = sum(each.ignored for each in files)
     found = [diagnostic.rule for each in files for diagnostic in each.diagnostics]
     unknown = {name: found.count(rule) for name, rule in _NOT_KNOWN.items()}
-    further = {"objectAlone": alone, "ignored": ignored} | unknown
+    templates = sum(each.by_template for each in documents)
+    further = {"objectAlone": alone, "podsByTemplate": templates, "ignored": ignored} | unknown
     return counts | {name: number for name, number in further.items() if number}
 
 
 #: Answers that are not known: the name of their number -> the rule that reports each.
 _NOT_KNOWN = {"policiesNotEvaluated": "policy-not-evaluated", "admissionNotKnown": "admission-not-known"}
-#: Group, or apiVersion -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
+#: Group -> the kinds of jobs that are judged as objects: which pods their operators make of them is not known to jobspec.
 OBJECTS_ALONE = {
     "batch.volcano.sh": ("Job",),
-    "kubeflow.org/v1": ("JAXJob", "MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"),
-    "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
-    "ray.io": ("RayCluster", "RayCronJob", "RayJob", "RayService"),
     "sagemaker.amazonaws.com": ("HyperPodPyTorchJob",),
 }
 
 
 def _is_object_alone(row: DocumentResult) -> bool:
     """Whether a job was judged, and no rule has looked at its pods."""
-    alone = (name for place in (row.api_version, row.api_version.partition("/")[0]) for name in OBJECTS_ALONE.get(place, ()))
-    return row.status in ("valid", "partly") and row.kind in alone
+    return row.status in ("valid", "partly") and not row.by_template and is_job_of_others(row.api_version, row.kind)
+
+
+def is_job_of_others(api_version: str, kind: str) -> bool:
+    """True if jobs are of a kind whose pods jobspec does not know."""
+    return kind in OBJECTS_ALONE.get(api_version.partition("/")[0], ())
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
@@ -65,16 +68,27 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [f"{lost} accepted but will not run"] if lost else []
     alone = counts.get("objectAlone", 0)
     parts += [f"{alone} judged as {'an object' if alone == 1 else 'objects'} alone"] if alone else []
+    templates = counts.get("podsByTemplate", 0)
+    parts += [f"pods of {counted(templates, 'object')} seen by template alone"] if templates else []
     found = [diagnostic for each in files for diagnostic in each.diagnostics]
     parts += [severity_counts(found)] if found else []
     unknown = counts.get("policiesNotEvaluated", 0)
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['admissionNotKnown']} not known to be admitted"] if "admissionNotKnown" in counts else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
-    number = sum(bool(each.changes) for each in found) if fixable else 0
-    parts += [f"{number} fixable with --fix"] if number else []
+    parts += _fixable(found) if fixable else []
     documents = counted(counts["documents"], "document")
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+def _fixable(found: Sequence[Diagnostic]) -> Iterator[str]:
+    """Yield how many findings `--fix` fixes, and how many only `--unsafe-fixes`."""
+    safe = sum(each.has_safe_fix for each in found)
+    unsafe = sum(bool(each.changes) for each in found) - safe
+    if safe:
+        yield f"{safe} fixable with --fix"
+    if unsafe:
+        yield f"{unsafe} {'more ' if safe else ''}fixable with --fix --unsafe-fixes"
 
 
 _WORDS = {"partly": "partly checked"}
@@ -89,7 +103,7 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
     rows = [row for each in files for row in each.documents]
     known = [row.reason for row in rows if row.reason and row.status == "skipped"]
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
-    parts = [f"{each}: not rendered, use --helm" if _CHART in each else each for each in parts]
+    parts = [f"{each}: not rendered, use --helm CHART" if _CHART in each else each for each in parts]
     others = sum(row.status == "skipped" and not row.reason and not (row.kind and row.api_version) for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
     by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])

@@ -7,7 +7,7 @@ from jobspec.diagnostics.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Literal
 
     from jobspec.diagnostics.explanations import Stage
@@ -59,6 +59,8 @@ class Diagnostic(Record):
         stage: Stage | None = None,
         changes: Sequence[Change] = (),
         related: Sequence[Diagnostic] = (),
+        builds: Sequence[str] = (),
+        configuration: Mapping[str, Any] | None = None,
     ) -> None:
         self.rule = rule
         self.message = message
@@ -71,9 +73,18 @@ class Diagnostic(Record):
         self.stage: Stage = stage or _stage_of(rule)
         """Who refuses, or would."""
         self.changes = changes
-        """What fixes it in its document, all together; empty where there is more than one way, or none that is safe."""
+        """What fixes it in its document, all together; empty where there is more than one way, or none."""
         self.related = related
         """The same problem at further places, where it is reported once for one cause."""
+        self.builds = builds
+        """The folders of the kustomizations and charts in whose builds it is; empty for a file that is judged by itself."""
+        self.configuration = configuration
+        """What a file of a kustomization's `configurations` needs to have, so that the problem is gone; None if none helps."""
+
+    @property
+    def has_safe_fix(self) -> bool:
+        """Whether it has a fix that leaves what runs as it is."""
+        return bool(self.changes) and not any(each.is_unsafe for each in self.changes)
 
     def with_hint(self, hint: str) -> Diagnostic:
         """Return the diagnostic with another hint."""
@@ -91,6 +102,7 @@ class Diagnostic(Record):
         """Return the diagnostic as the JSON report has it."""
         found = {"rule": self.rule, "stage": self.stage, "severity": self.severity, "message": self.message, **self._place()}
         found["hint"] = self.hint
+        found |= {"builds": list(self.builds)} if self.builds else {}
         return {**found, "related": [each._place() for each in self.related]} if self.related else found
 
     def _place(self) -> dict[str, Any]:

@@ -108,6 +108,11 @@ class Marks:
     def __reduce__(self) -> tuple[type[Marks], tuple[Mark, Mark | None, Children]]:
         return Marks, (self.mark, self.key, self.children)  # what makes them may be a function of one process
 
+    @property
+    def is_scalar(self) -> bool:
+        """Return True if there are no values inside. Marks inside are not made for that."""
+        return self._make is None and self.children is None
+
     def made(self) -> Marks:
         """Return the marks with all marks inside made."""
         for child in self.inside:
@@ -174,7 +179,7 @@ class Marks:
 
         It is that of a scalar itself, and of the key of a mapping or list.
         """
-        return self.mark if self.key is None or (self._make is None and self.children is None) else self.key
+        return self.mark if self.key is None or self.is_scalar else self.key
 
 
 def span_of(mark: Mark) -> Span:

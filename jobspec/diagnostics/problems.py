@@ -49,6 +49,8 @@ class Change(Record):
     path: Path
     value: Any = None
     """Of `set` the new value, of `rename` the new key, of `move` the path of the mapping to go into, from the one around the field."""
+    is_unsafe: bool = False
+    """Whether the change alters what runs."""
 
     def __repr__(self) -> str:
         return f"<{self.action} {self.path} {self.value!r}>"

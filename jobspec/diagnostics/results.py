@@ -47,6 +47,8 @@ class DocumentResult(Record):
     """Whether a training job will run; None where that is not known, or was not checked."""
     reason: str = ""
     """Why it is skipped, or checked partly; empty where it is no manifest, or of a kind that is not known."""
+    by_template: bool = False
+    """Whether rules have seen its pods by their templates alone: what else its operator does is not known."""
     not_reached: Sequence[Stage] = ()
     """The stages of the check that it did not come to, in their order."""
 
@@ -72,6 +74,7 @@ class DocumentResult(Record):
         """Return the document as the JSON report has it."""
         said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
         said |= {"status": self.status, "runs": self.runs, **({"reason": self.reason} if self.reason else {})}
+        said |= {"pods": "by template"} if self.by_template else {}
         said |= {"notReached": list(self.not_reached)} if self.not_reached else {}
         return said if self.diff is None else {**said, "diff": self.diff}
 

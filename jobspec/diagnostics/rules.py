@@ -14,10 +14,27 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.places import Mark, Path
     from jobspec.diagnostics.problems import Change
 
-    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one that is or makes a JobSet, of a runtime
-    #: that is looked at alone, or of jobs and runtimes alike (`pods`); of what Kueue queues (`queued`), the `LintedJob` of a job or the
-    #: `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
-    Sees = Literal["pods", "job", "MPIJob", "PyTorchJob", "TrainJob", "JobSet", "runtime's pods", "queued", "document", "runtime"]
+    #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one, of one of training-operator's, of one that is or
+    #: makes a JobSet, of a runtime that is looked at alone, or of jobs and runtimes alike (`pods`); of these and of other kinds with pod
+    #: templates (`any pods`), or of all of them but runtimes, whose pods are in no namespace (`any pods in a namespace`); of what Kueue
+    #: queues (`queued`), the `LintedJob` of a job or the `LintedDocument` of another kind; the `LintedDocument` of any document, or of a
+    #: runtime.
+    Sees = Literal[
+        "pods",
+        "any pods",
+        "any pods in a namespace",
+        "job",
+        "MPIJob",
+        "PyTorchJob",
+        "training-operator",
+        "TrainJob",
+        "JobSet",
+        "LeaderWorkerSet",
+        "runtime's pods",
+        "queued",
+        "document",
+        "runtime",
+    ]
 
     class HasPlace(Protocol):
         """A value that knows its place, such as a `MarkedTree`."""
@@ -40,7 +57,7 @@ Edit: TypeAlias = "tuple[Place, Change]"
 class Finding(Record):
     """A finding of a rule: its place, a sentence, a hint, and the edits that fix the problem.
 
-    There are edits only if they are safe, and if there is only one way.
+    There are edits only if there is only one way.
     """
 
     at: Place
@@ -72,6 +89,7 @@ class Rule:
         since: str = "",
         until: str = "",
         by_default: bool = True,
+        has_unsafe_fix: bool = False,
     ) -> None:
         self.check = check
         self.name = check.__name__.replace("_", "-")
@@ -86,3 +104,5 @@ class Rule:
         self.until = until
         self.by_default = by_default
         """Whether it is looked at where nobody chooses it by name."""
+        self.has_unsafe_fix = has_unsafe_fix
+        """Whether its fix changes what runs, so that only `--unsafe-fixes` makes it."""

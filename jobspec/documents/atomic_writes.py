@@ -68,8 +68,15 @@ def replace_files(files: Mapping[str, Replacement]) -> None:
                     raise JobspecError(f"{path} was changed meanwhile; nothing is changed, run again")
             _exchange(moves, before, after)
         except OSError as error:
-            raise JobspecError(f"{error.filename or folders[0]}: cannot write: {error.strerror}; nothing is changed") from None
+            raise JobspecError(f"{_where(error) or folders[0]}: cannot write: {error.strerror}; nothing is changed") from None
         _remove_hidden(folders)
+
+
+def _where(error: OSError) -> str:
+    """Return the path that an error names. If a folder takes no hidden file, return the folder."""
+    path = error.filename or ""
+    is_of_folder = os.path.basename(path).startswith((_NEW, _OLD)) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    return os.path.dirname(path) if is_of_folder else path
 
 
 def add_files(

@@ -67,6 +67,8 @@ class MarkedTree:
         """
         if not path:
             return change(self)
+        if isinstance(self.value, list):
+            return self.with_value([each.replace_at(path[1:], change) if at == path[0] else each for at, each in enumerate(self.value)])
         step = str(path[0])
         return self.with_value({**self.value, step: self.value[step].replace_at(path[1:], change)})
 
@@ -153,6 +155,18 @@ def field_value(tree: MarkedTree, field: str) -> Any:
     """Return the value of a mapping's field. If there is none, return None."""
     child = tree.get(field)
     return child.value if child else None
+
+
+def tree_at(tree: MarkedTree | None, path: Path) -> MarkedTree | None:
+    """Return the tree at a path of keys and indices. If there is none, return None."""
+    here = tree
+    for step in path:
+        inside = here.value if here else None
+        if isinstance(step, int):
+            here = inside[step] if isinstance(inside, list) and step < len(inside) else None
+        else:
+            here = inside.get(step) if isinstance(inside, dict) else None
+    return here
 
 
 def items(tree: MarkedTree | None) -> list[MarkedTree]:

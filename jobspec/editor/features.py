@@ -635,8 +635,8 @@ def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diag
         if each.changes and not each.mark.layer:
             title = f"Fix: {each.hint or each.message}"
             data = {"uri": uri, "one": [*map(_key_of_diagnostic, (each, *each.related))]}
-            made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, is_preferred=True, data=data))
-    if any(each.changes and not each.mark.layer for each in found):
+            made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, is_preferred=each.has_safe_fix, data=data))
+    if any(each.has_safe_fix and not each.mark.layer for each in found):
         title = "Fix all that has one safe fix in this file"
         made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.SourceFixAll, data={"uri": uri}))
     for each in here:
@@ -659,7 +659,7 @@ def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
     name, one = view.name(about["uri"]), about.get("one")
 
     def is_wanted(each: Diagnostic) -> bool:
-        return one is None or _key_of_diagnostic(each) in [list(known) for known in one]
+        return each.has_safe_fix if one is None else _key_of_diagnostic(each) in [list(known) for known in one]
 
     before, after = view.files.fixed(name, is_wanted)
     edits = [] if after == before else [edit_of(EditorText(before, view.encoding), after)]

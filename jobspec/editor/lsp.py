@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 
 from jobspec.diagnostics.errors import JobspecError
@@ -19,5 +20,6 @@ def run(_: Options) -> int:
         from jobspec.editor.language_server import server
     except ModuleNotFoundError as error:
         raise JobspecError(f"lsp needs the package `{error.name}`: pip install pygls") from None
-    server().start_io()
+    with os.fdopen(os.dup(0), "rb") as reading, os.fdopen(os.dup(1), "wb") as writing:  # pygls closes what it talks on
+        server().start_io(reading, writing)
     return 0

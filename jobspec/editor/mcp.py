@@ -113,7 +113,7 @@ class Tools:
         """The safe fixes of a file, as a diff that `git apply` takes, and what is left to fix by hand."""
         name = self._name(path)
         with _written(self._files, name, text):
-            before, after = self._files.fixed(name)
+            before, after = self._files.fixed(name, lambda each: each.has_safe_fix)
         return {"diff": _diff(name, before, after), "left": self._judged(path, after, advice=True)["findings"]}
 
     def expand(self, path: str = "", text: str = "", overlays: Sequence[str] = (), kind: str = "") -> dict[str, Any]:
@@ -263,7 +263,7 @@ def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
             "file": each.mark.file,
             "line": each.mark.line,
             "column": each.mark.column,
-            "fixable": bool(each.changes),
+            "fixable": each.has_safe_fix,
         }
         for each in order[:_MOST]
     ]

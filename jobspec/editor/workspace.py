@@ -41,6 +41,7 @@ from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.session.judging import Depth, is_project, judge_files
 from jobspec.session.options import Options, judging_options, read
+from jobspec.session.pods_settings import with_pods
 from jobspec.session.project import Plan, judged_variant
 from jobspec.session.reading import reader
 from jobspec.session.verdict import chosen_results
@@ -204,12 +205,12 @@ class Workspace:
         rules = [each.name for each in chosen(self._settings)]
         fingerprint = (
             rules,
-            repr(self._settings and self._settings.contracts),
+            repr(self._settings and (self._settings.contracts, self._settings.pods)),
             [(each, _stamps(each, self.options.disk)) for each in kept_schemas()],
         )
         if self._context is None or fingerprint != self._fingerprint:
             context = load_run_context(self.options)
-            self._context = context.with_cluster(with_contracts(context.cluster, self._settings))
+            self._context = context.with_cluster(with_pods(with_contracts(context.cluster, self._settings), self._settings))
             self._fingerprint = fingerprint
             self._files.clear()
             self._variants.clear()

@@ -31,6 +31,13 @@ def decode_as_go(value: Any, shape: Shape) -> Any:
     return value if value is None or shape.type == "any" else _decoded_scalar(value, shape)
 
 
+def has_null_items(value: Any) -> bool:
+    """True if a list somewhere in the data has a null item."""
+    if isinstance(value, dict):
+        return any(map(has_null_items, value.values()))
+    return isinstance(value, list) and any(each is None or has_null_items(each) for each in value)
+
+
 def _decoded_object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     if shape.fields is None:
         return _map(value, shape.values)

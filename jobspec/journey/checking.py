@@ -10,9 +10,10 @@ from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
+from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
 from jobspec.journey.updates import judge_file
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import overlaid_jobs
 from jobspec.world.judging import objects_for
 from jobspec.world.policies import parameters_in
 
@@ -88,8 +89,9 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
         return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
     if has_error(applied.diagnostics):
-        refused = [result_of(row, "invalid").stopped_before("admission") for row in base.result.documents]
-        settled = [wrong if takes_overlays(row) else row for row, wrong in zip(base.result.documents, refused, strict=True)]
+        jobs = {document_key(each) for each in overlaid_jobs(base.documents)}
+        rows = base.result.documents
+        settled = [result_of(row, "invalid").stopped_before("admission") if document_key(row) in jobs else row for row in rows]
         return manifests.changed(documents=base.documents, diagnostics=applied.diagnostics, settled=settled)
     return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
 

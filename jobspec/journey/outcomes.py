@@ -12,7 +12,7 @@ from jobspec.journey.policies import as_changed
 from jobspec.journey.references import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
         rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]
         file = file.changed(result=FileResult(result.path, rows, result.diagnostics, ignored=result.ignored))
     jobs = [each for each in file.documents if is_workload(each) or each.group_kind in KINDS]
+    if any(map(may_have_templates, file.documents)):
+        file = _with_outcomes_of_templates(file, cluster)
     if not jobs:
         return file
     refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
@@ -103,7 +105,35 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             for one in (*foresight.diagnostics, *of_update):
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
-    return file.changed(result=result, unforeseen=unforeseen, asked=index.asked or frozenset())
+    return file.changed(result=result, unforeseen=unforeseen, asked=file.asked | (index.asked or frozenset()))
+
+
+def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
+    """A file with what becomes of its objects of which the pod templates alone are known."""
+    rows = list(file.result.documents)
+    places = {document_key(row): at for at, row in reversed(list(enumerate(rows)))}
+    judged = [(each, at) for each in file.documents if (at := places.get(document_key(each))) is not None and _may_be_made(rows[at])]
+    found = [(each, at, templates) for each, at in judged if (templates := cluster.templates_in(each))]
+    if not found:
+        return file
+    from jobspec.outcome.templates import template_outcomes
+
+    index = cluster.index.recording(data_of(file.objects))
+    classes = [each for each in (*file.documents, *cluster.lookups) if each.group_kind == kinds.PRIORITY_CLASS]
+    diagnostics = []
+    for document, at, templates in found:
+        said = template_outcomes(document, templates, classes, cluster, index)
+        diagnostics += said
+        rows[at] = rows[at].changed(
+            runs=False if has_error(said) else rows[at].runs, by_template=not is_known_controller(document.group_kind)
+        )
+    result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *diagnostics]), ignored=file.result.ignored)
+    return file.changed(result=result, asked=file.asked | (index.asked or frozenset()))
+
+
+def _may_be_made(row: DocumentResult) -> bool:
+    """Whether pods of a document may be made: a server accepts it, or its kind is not known here."""
+    return row.status in ("valid", "partly") or (row.status == "skipped" and not row.reason)
 
 
 def _of_update(job: Document, known: Sequence[Document], cluster: Cluster) -> list[Diagnostic]:

@@ -23,6 +23,7 @@ DOORS: tuple[str, ...] = (
     "problems",
     "strategic_merge",
     "structural",
+    "structures",
     "verdict",
     "workloads.cronjobs",
     "workloads.jobs",

@@ -13,7 +13,7 @@ from jobspec.apis.releases import RELEASES, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Mark, value_at
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.go.values import decode_as_go, mapping
+from jobspec.go.values import decode_as_go, has_null_items, mapping
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.kind_rules import rules_of, whole_rules_of
 from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
@@ -91,7 +91,8 @@ def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *
         from jobspec.kubernetes.pods.pod import changed_pod_problems
 
         return changed_pod_problems(data, old, shape, release)
-    typed, before = data if encoded else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
+    is_typed = encoded and not has_null_items(data)  # which CRDs let through, and Go takes for empty objects
+    typed, before = data if is_typed else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
     rules = rules_of((known.group, known.name))
     assert rules, known.name
     found = rules(typed, before, release)

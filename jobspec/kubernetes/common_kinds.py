@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import os
 
+from jobspec.apis.releases import choose
 from jobspec.apis.shipped import load as load_json
 from jobspec.apis.shipped import path as data_path
 from jobspec.diagnostics.record import Record
-from jobspec.schemas.shapes import Shape, linked, load_metadata, schema_path
+from jobspec.schemas.shapes import Shape, linked, load_metadata, part, schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from jobspec.apis.releases import Target
+    from jobspec.diagnostics.places import Path
     from jobspec.documents.document import Document
 
 FOLDER = "common"
 #: Name -> releases, and where CRDs of each are in `https://github.com/NAME`; all have the licence Apache-2.0. Of two releases of a project
 #: the second has the versions of kinds that the first one does not serve any more.
 PROJECTS: dict[str, list[tuple[str, str]]] = {
+    "NVIDIA/gpu-operator": [("26.7.0", "deployments/gpu-operator/crds")],
     "argoproj/argo-cd": [("3.5.1", "manifests/crds")],
     "cert-manager/cert-manager": [("1.21.1", "deploy/crds")],
     "external-secrets/external-secrets": [("2.9.0", "config/crds/bases"), ("0.16.2", "config/crds/bases")],
@@ -34,8 +37,16 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
     "fluxcd/kustomize-controller": [("1.9.4", "config/crd/bases"), ("1.5.1", "config/crd/bases")],
     "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
     "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
+    "kserve/kserve": [("0.20.0", "config/crd/full")],
+    "kubeflow/kubeflow": [
+        ("1.9.2", "components/notebook-controller/config/crd/bases"),
+        ("1.9.2", "components/profile-controller/config/crd/bases"),
+    ],
+    "kubernetes-sigs/karpenter": [("1.14.1", "pkg/apis/crds")],
+    "aws/karpenter-provider-aws": [("1.14.1", "pkg/apis/crds")],  # whose other kinds are the ones before, with limits of AWS
     "kyverno/kyverno": [("1.19.0", "config/crds/kyverno"), ("1.19.0", "config/crds/policies.kyverno.io")],
     "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],
+    "prometheus-operator/prometheus-operator": [("0.93.0", "example/prometheus-operator-crd")],
     "volcano-sh/volcano": [("1.15.1", "config/crd/volcano/bases")],
 }
 #: Operators of jobs -> their project, and where their CRDs are in it; all have the licence Apache-2.0.
@@ -71,6 +82,12 @@ def find(document: Document, target: Target) -> CommonKind | None:
     return _loaded[name].get(version)
 
 
+def _part_of_pod(path: list[str | int]) -> Shape:
+    found = _pod_shape().at(tuple(path))
+    assert found, path
+    return found
+
+
 def file_of(group: str, kind: str) -> str:
     """Return the path of a kind's schemas below `schemas/`."""
     return f"{FOLDER}/{group}/{kind.lower()}.json"
@@ -81,7 +98,7 @@ def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
     project = file["project"].rpartition("/")[2]
     return {
         version: CommonKind(
-            linked([metadata if row is None else row for row in rows])[0],
+            linked([metadata if row is None else _part_of_pod(row[_OF_POD]) if _OF_POD in row else row for row in rows])[0],
             is_namespaced,
             f"{project} {release}",
         )
@@ -139,7 +156,10 @@ def operator_files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Sh
 
 
 class _RowTable:
-    """The rows of shapes of versions of CRDs, each once; None stands for the metadata of all objects."""
+    """The rows of shapes of versions of CRDs, each once; None stands for the metadata of all objects.
+
+    In files of common kinds, what is the same in all pods and containers is not repeated: a row names its path in the spec of a pod.
+    """
 
     def __init__(self, metadata: Shape, *, rows: list[dict[str, Any] | None], decoded: bool = False) -> None:
         """*decoded*: mark the values that webhooks and operators parse in Go."""
@@ -172,7 +192,9 @@ class _RowTable:
 
         kept = {key: value for key, value in row.items() if value or (value == 0 and value is not False)}
         if "fields" in row:
-            kept["fields"] = {name: placed(index) for name, index in row["fields"].items()}
+            of_pods = {} if self._decoded else _shared_with_pods(row["fields"])
+            parts = {name: self._add({_OF_POD: list(path)}) for name, path in of_pods.items()}
+            kept["fields"] = {name: parts[name] if name in parts else placed(index) for name, index in row["fields"].items()}
         if "branches" in kept:
             kept["branches"] = {word: [(placed(index), text) for index, text in inner] for word, inner in kept["branches"].items()}
         kept |= {key: placed(row[key]) for key in ("values", "items") if key in row}
@@ -196,6 +218,30 @@ class _RowTable:
 
 
 _RULES = "x-kubernetes-validations"
+#: The key of a row that stands for a part of every pod's spec.
+_OF_POD = "pod"
+#: The fields by which the spec of a pod and a container are known.
+_MARKS: Mapping[Path, tuple[str, ...]] = {
+    (): ("containers", "volumes", "tolerations"),
+    ("containers", 0): ("image", "command", "env", "volumeMounts"),
+}
+
+
+def _shared_with_pods(fields: Collection[str]) -> dict[str, Path]:
+    """The fields of an object that are those of a pod's spec or of a container, each with its path in the spec; large ones alone."""
+    for place, marks in _MARKS.items():
+        shape = _pod_shape().at(place)
+        if shape and shape.fields and all(each in fields for each in marks):
+            return {name: (*place, name) for name in fields if (own := shape.fields.get(name)) and (own.fields or own.items)}
+    return {}
+
+
+def _pod_shape() -> Shape:
+    """The shape of a pod's spec in the CRD of JobSet, the newest that jobspec has."""
+    return part("jobset.x-k8s.io/v1alpha2", "JobSet", choose(()), _POD_OF_JOBSET)
+
+
+_POD_OF_JOBSET: Path = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec")
 
 
 def _lightened(schema: Any, *, rules: bool) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 
 from jobspec.apis import kinds
 from jobspec.apis.kinds import UNKNOWN
 from jobspec.diagnostics.places import Data
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, text
 from jobspec.kubernetes.generated import ANY, generated_by
 
 #: The name of a method of the index, and its arguments.
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Index:
     """The given objects by kind, namespace and name.
 
-    If two have one name, the last counts.
+    If two have one name, the last counts; `of_group` gives both.
     """
 
     def __init__(
@@ -40,9 +41,11 @@ class Index:
         asked: set[Question] | None = None,
     ) -> None:
         """*there*: further objects, which come first; *asked* is filled with the questions that are asked."""
-        more = _by_place(objects)
+        more, rivals = _by_place(objects)
         before = there._by_place if there else {}
         self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in more.items()}}
+        self._rivals = {**(there._rivals_after(more) if there else {}), **rivals}
+        """The objects before the last, by kind, namespace and name, where these differ and nothing says which one is there."""
         self._there = there if not any((kind, "") in more for kind in kinds.ADMISSION_POLICIES) else None
         """The index of the further objects, if it has the same policies with rules in CEL."""
         self.complete = complete
@@ -53,7 +56,7 @@ class Index:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the objects, without the compiled policies, which no other process can have."""
-        objects = [each for named in self._by_place.values() for each in named.values()]
+        objects = [*chain(*self._rivals.values()), *(each for named in self._by_place.values() for each in named.values())]
         return partial(Index, complete=self.complete), (objects,)
 
     def with_others(self, objects: Iterable[Data]) -> Index:
@@ -62,9 +65,18 @@ class Index:
 
     def recording(self, objects: Iterable[Data] = ()) -> Index:
         """The same with further objects, and with a record of the questions that are asked of it."""
-        latest = {_place_of(each): each for each in objects}
-        changed = [each for place, each in latest.items() if self._at(place) != each]
+        more, rivals = _by_place(objects)
+        latest = {(*place, name): each for place, named in more.items() for name, each in named.items()}
+        changed = [*chain(*rivals.values()), *(each for place, each in latest.items() if place in rivals or self._at(place) != each)]
         return Index(changed, complete=self.complete, there=self, asked=set())
+
+    def _rivals_after(self, more: _ByPlace) -> dict[Name, list[Data]]:
+        """Return the rivals that stay behind further objects: a place with several objects keeps all of them."""
+        found = {}
+        for place, several in self._rivals.items():
+            last, new = self._at(place), more.get(place[:2], {}).get(place[2])
+            found[place] = several if last is None or new in (None, last) else [*(each for each in several if each != new), last]
+        return found
 
     def _at(self, place: Name) -> Data | None:
         kind, namespace, name = place
@@ -92,9 +104,10 @@ class Index:
         return sorted(self._by_place.get((kind, namespace), {}).items())
 
     def of_group(self, group: str) -> list[Data]:
-        """All objects of an API group."""
+        """All objects of an API group, of several that have one name the last behind the others."""
         self._record("of_group", group)
-        return [each for (kind, _), named in self._by_place.items() if kind[0] == group for each in named.values()]
+        before = [each for (kind, _, _), several in self._rivals.items() if kind[0] == group for each in several]
+        return before + [each for (kind, _), named in self._by_place.items() if kind[0] == group for each in named.values()]
 
     def of_kind(self, kind: GroupKind) -> list[Data]:
         """All objects of a kind, in whatever namespace."""
@@ -192,18 +205,23 @@ def _have_queues(index: Index) -> bool:
     return bool(index.of_group(kinds.QUEUE_GROUP)) or any(configurations)
 
 
-def _by_place(objects: Iterable[Data]) -> _ByPlace:
+def _by_place(objects: Iterable[Data]) -> tuple[_ByPlace, dict[Name, list[Data]]]:
+    """Return the last object of each kind, namespace and name, and the different ones before it."""
     found: _ByPlace = {}
+    rivals: dict[Name, list[Data]] = {}
     for each in objects:
-        kind, namespace, name = _place_of(each)
-        found.setdefault((kind, namespace), {})[name] = each
-    return found
+        place = kind, namespace, name = _place_of(each)
+        named = found.setdefault((kind, namespace), {})
+        if name in named and named[name] != each:
+            rivals.setdefault(place, []).append(named[name])
+        named[name] = each
+    return found, rivals
 
 
 def _place_of(data: Data) -> Name:
     kind = kinds.group_kind(str(data.get("apiVersion")), str(data.get("kind")))
     metadata = mapping(data, "metadata")
-    return kind, "" if _has_no_namespace(kind) else metadata.get("namespace") or "", metadata.get("name") or ""
+    return kind, "" if _has_no_namespace(kind) else text(metadata, "namespace"), text(metadata, "name")
 
 
 def _has_no_namespace(kind: GroupKind) -> bool:

@@ -8,4 +8,5 @@ DOORS: tuple[str, ...] = (
     "linted",
     "linting",
     "pages",
+    "rule_pages",
 )

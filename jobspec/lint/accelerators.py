@@ -183,12 +183,12 @@ def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree
 
 
 ACCELERATOR_RULES = (
-    Rule(more_processes_than_gpus, "warning", reads=["gpu"]),
-    Rule(idle_gpus, "warning", reads=["gpu"]),
+    Rule(more_processes_than_gpus, "warning", sees="any pods", reads=["gpu"]),
+    Rule(idle_gpus, "warning", sees="any pods", reads=["gpu"]),
     Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
     Rule(process_per_host_cpu, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
-    Rule(backend_without_gpus, "warning", reads=["backend"]),
-    Rule(slow_backend, "warning", reads=["backend"]),
-    Rule(more_gpus_than_a_node, "info", reads=["gpu"]),
+    Rule(backend_without_gpus, "warning", sees="any pods", reads=["backend"]),
+    Rule(slow_backend, "warning", sees="any pods", reads=["backend"]),
+    Rule(more_gpus_than_a_node, "info", sees="any pods", reads=["gpu"]),
     Rule(uncounted_quota, "warning", sees="document"),
 )

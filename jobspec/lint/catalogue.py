@@ -7,10 +7,10 @@ from functools import cache
 
 from jobspec.diagnostics.explanations import RULES, STAGES
 from jobspec.lint.linting import RULES as LINT
-from jobspec.lint.linting import TOPICS
-from jobspec.lint.pages import as_markdown, summary
+from jobspec.lint.pages import summary
 from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
+from jobspec.operators.lws.webhook import UPDATE_RULES as LWS_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES
 from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
 from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
@@ -33,6 +33,7 @@ ADMISSION = (
     RUNTIME_RULES,
     CREATE_RULES,
     UPDATE_RULES,
+    LWS_RULES,
     *(rules for both in KUEUE_RULES.values() for rules in both),
 )
 
@@ -40,8 +41,17 @@ ADMISSION = (
 WARNINGS = frozenset(
     (
         *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "earlier-release", "encrypted-manifest", "fixed-name"),
-        *("hashed-name", "image-not-reached", "number-as-text", "selects-nothing"),
-        *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
+        *("hashed-name", "image-not-reached", "labels-not-on-pods", "number-as-text", "renamed-reference", "selects-nothing"),
+        *(
+            "later-release",
+            "list-replaced",
+            "list-replaced-by-patch",
+            "offline-webhooks",
+            "pod-waits",
+            "pods-change",
+            "policy-type",
+            "ranks-missing",
+        ),
         *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
         *(
             "stale-baseline",
@@ -89,17 +99,3 @@ def severity_of(name: str) -> Severity:
 def stage_of(name: str) -> Stage:
     """The stage of a rule."""
     return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")
-
-
-def page() -> str:
-    """All rules as one page of Markdown, which is `docs/rules.md`."""
-    advice = {rule.name for rule in LINT}
-    others = "".join(f"- **{name}**: {text}\n" for name, text in rules().items() if name not in advice)
-    topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(as_markdown, found)) for topic, found in TOPICS.items())
-    return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{others}"
-
-
-_HEAD = "<!-- Made by `jobspec explain --markdown`; changes made here are lost. -->\n"
-_LINT = """
-Each of these finds something that a server accepts and that runs: slow, costly or fragile. `jobspec explain NAME` prints one of them.
-"""

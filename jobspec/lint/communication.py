@@ -105,7 +105,8 @@ def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, Severity] | No
     """Why the name servers do not know the pods of a Job in a subdomain; None where they do, or somebody else may make the Service."""
     services = [each for each in job.documents.of_name(SERVICE, subdomain) if job.documents.are_together(each, job.given)]
     if not services:
-        return (f"no Service `{subdomain}` among the files", "info") if not job.documents.named(job.given, SERVICE, subdomain) else None
+        is_known = job.documents.named(job.given, SERVICE, subdomain) or job.documents.may_get_name(SERVICE, subdomain)
+        return None if is_known else (f"no Service `{subdomain}` among the files", "info")
     labels = labels_of(job.training[0].pod_tree)
     spec = [(value_at(each.data, ("spec", "selector")) or {}, value_at(each.data, ("spec", "clusterIP"))) for each in services]
     if not any(address == "None" for _, address in spec):
@@ -193,7 +194,7 @@ def _pods_by_rank(job: LintedJob) -> Counter[str]:
     for container in job.training_containers:
         for name, value, _ in container.torchrun_flags:
             if name == "--node-rank" and value.isdigit():
-                found[value] += container.role.count
+                found[value] += container.role.meeting
     return found
 
 
@@ -299,8 +300,7 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
         found = blocking(policies.of(own), own, peers)
         if found:
             policy, what, hint = found
-            place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
-            yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
+            yield Finding(job.replica_spec(role) or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
 
 
 def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
@@ -358,7 +358,7 @@ def _first(job: LintedJob) -> str:
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_name_without_service, "warning", sees="job", reads=[*_ADDRESSES, *command_lines.NAMES]),
-    Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
+    Rule(host_network_without_dns, "warning", reads=["hostNetwork"], has_unsafe_fix=True),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
     Rule(ignored_by_static, "info", reads=command_lines.NAMES),

@@ -10,6 +10,7 @@ from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs import command_lines
+from jobspec.programs.shells import read_script, script_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 
 _ONE = 1_000_000_000
+_TOOLS = frozenset(
+    ("nvidia-smi", "rocm-smi", "nvcc", "sleep", "echo", "printf", "ls", "cat", "env", "printenv", "date", "hostname", "true", "df", "free")
+)
+"""Programs that show something or wait."""
 
 
 class LintedContainer:
@@ -52,6 +57,16 @@ class LintedContainer:
     def program(self) -> TrainingProgram:
         """The program that it starts."""
         return TrainingProgram(self.tree)
+
+    @cached_property
+    def only_shows(self) -> bool:
+        """Whether it runs nothing but tools that show something or wait, such as `nvidia-smi && sleep 600`."""
+        words = [str(each.value) for field in ("command", "args") for each in items(self.tree.get(field))]
+        at = script_at(words)
+        script = None if at is None else read_script(words[at])
+        commands = [each.words for each in script.commands] if script else [words]
+        is_known = bool(words) and bool(commands) and not (script and script.reads_files)
+        return is_known and all(command_lines.file_name(each[0]) in _TOOLS for each in commands)
 
     @property
     def gpu_place(self) -> MarkedTree:

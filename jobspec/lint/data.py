@@ -116,9 +116,11 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
             for kind, path in _VOLUMES.items():
                 said = volume.get(*path)
                 known = _known(job, kind)
-                if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
+                if not said or not known or text(said) in (*known, *_made(job, kind)) or job.documents.may_get_name(kind, text(said)):
+                    continue
+                if text(volume, path[0], "optional") != "True":
                     hint = _hash_hint(text(said), known) or closest(text(said), known) or f"known: {listed(known[:3])}"
-                    yield Finding(said, f"no {kind[1]} `{text(said)}` in the job's namespace among the files", hint)
+                    yield Finding(said, f"no {kind[1]} `{text(said)}` in {job.called}'s namespace among the files", hint)
 
 
 def _hash_hint(name: str, known: Sequence[str]) -> str:
@@ -184,9 +186,9 @@ def _made(job: LintedJob, kind: GroupKind) -> list[str]:
 
 
 DATA_RULES = (
-    Rule(dead_address, "warning", reads=_DEAD_ADDRESSES),
+    Rule(dead_address, "warning", sees="any pods", reads=_DEAD_ADDRESSES),
     Rule(download_in_every_pod, "info", sees="job", reads=_DOWNLOADS),
     Rule(shared_output, "info", sees="job", reads=["claim"]),
-    Rule(unknown_source, "info", sees="job", reads=["claim", "configMap"]),
-    Rule(unknown_file, "warning", sees="job", reads=["configMap"]),
+    Rule(unknown_source, "info", sees="any pods in a namespace", reads=["claim", "configMap"]),
+    Rule(unknown_file, "warning", sees="any pods in a namespace", reads=["configMap"]),
 )

@@ -14,6 +14,7 @@ from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
     from typing import Any, TypeVar
 
@@ -50,13 +51,15 @@ class Documents:
         by_server: Container[str] = (),
         filled_in_by_engine: Container[str] = (),
         written: Iterable[Document] = (),
+        to_fill_in: Iterable[tuple[GroupKind, re.Pattern[str]]] = (),
     ) -> None:
         """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name.
 
         *syncs*: of files that an engine applies together, their folder. *by_server*: the files that an engine applies server-side.
         *filled_in_by_engine*: the files whose placeholders an engine fills in, and no other program.
 
-        *written*: the documents as their files have them, where policies change some.
+        *written*: the documents as their files have them, where policies change some. *to_fill_in*: the kinds of objects whose names have
+        placeholders, each with a pattern of its names.
         """
         self.cluster = cluster
         self.target = cluster.target
@@ -73,6 +76,7 @@ class Documents:
         self._syncs = syncs
         self._by_server = by_server
         self._filled_in_by_engine = filled_in_by_engine
+        self._to_fill_in = tuple(to_fill_in)
         self._found: dict[str, Any] = {}
         for document in documents:
             self._first.setdefault(self._key(document), document)
@@ -138,6 +142,14 @@ class Documents:
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""
         return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
+
+    def makes_more(self, kind: GroupKind) -> bool:
+        """Whether an object of a kind has a placeholder in its name, so that others may be made of the same text."""
+        return any(own == kind for own, _ in self._to_fill_in)
+
+    def may_get_name(self, kind: GroupKind, name: str) -> bool:
+        """Whether an object of a kind gets this name if its placeholder is filled in."""
+        return any(own == kind and pattern.fullmatch(name) for own, pattern in self._to_fill_in)
 
     def met(self, document: Document, kind: GroupKind, name: str) -> list[Document]:
         """The objects of a kind and name among the files that are certainly in the namespace of a document."""

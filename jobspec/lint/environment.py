@@ -92,10 +92,10 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
     """
     ranks = _RANKS if job.given.group_kind == TRAINJOB else _RANKS_OF_PODS
-    for container in job.training_containers if job.training_pods > 1 and not job.is_pytorchjob else ():
-        for name, each in container.variables if container.role.count > 1 else ():
+    for container in job.training_containers if job.training_pods > 1 and not job.framework else ():
+        for name, each in container.variables if container.role.meeting > 1 else ():
             if name in ranks and each.mark.line and each.get("value") and not references(text(each, "value")):
-                message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
+                message = f"all {container.role.meeting} pods have `{name}={text(each, 'value')}`"
                 yield Finding(each, message, "start the program with torchrun, which sets it")
 
 
@@ -110,7 +110,7 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800
     """
-    for container in job.containers:
+    for container in job.containers if not job.has_unknown_operator else ():
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
             continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}
@@ -204,9 +204,9 @@ def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
 ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
-    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
-    Rule(undefined_variable, "warning", reads=["$"]),
-    Rule(variable_before_definition, "warning", reads=["$("]),
+    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),
+    Rule(undefined_variable, "warning", sees="any pods", reads=["$"]),
+    Rule(variable_before_definition, "warning", sees="any pods", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),
     Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),
 )

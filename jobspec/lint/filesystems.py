@@ -121,6 +121,6 @@ def _is_below(folder: str, others: tuple[str, ...]) -> bool:
 
 
 RULES = (
-    Rule(read_only_temporary, "warning", reads=["readOnlyRootFilesystem"]),
-    Rule(output_in_container, "info", reads=["out", "save", "checkpoint", "ckpt", "export", "root", "result", "work"]),
+    Rule(read_only_temporary, "warning", sees="any pods", reads=["readOnlyRootFilesystem"]),
+    Rule(output_in_container, "info", sees="any pods", reads=["out", "save", "checkpoint", "ckpt", "export", "root", "result", "work"]),
 )

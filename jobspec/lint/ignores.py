@@ -160,7 +160,7 @@ def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:
     return Diagnostic("unused-ignore", message, ignore.mark, document=ignore.document, severity="warning", hint=hint)
 
 
-# Settings of the checks: which rules are reported, what fails, the baseline, and the contracts of images.
+# Settings of the checks: which rules are reported, what fails, the baseline, the contracts of images, and pods of other kinds.
 STAGES = ("schema", "admission", "render", "outcome", "lint")
 
 
@@ -177,6 +177,8 @@ class ReportFilter:
     """The path of the baseline; empty where there is none."""
     contracts: Mapping[str, str] = field(default_factory=dict)
     """Image -> path of the JSON Schema of its flags."""
+    pods: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Kind with its group -> where its objects have pod templates."""
     exclude: Sequence[Any] = ()
     """Patterns of files that are left out of folders, with the folder that they begin at."""
 
@@ -193,6 +195,7 @@ class ReportFilter:
             fail_on=data.get("failOn") if self.fail_on is None else self.fail_on,
             baseline=data.get("baseline") if self.baseline is None else self.baseline,
             contracts={**(data.get("contracts") or {}), **self.contracts},
+            pods=data.get("pods") or {},
             exclude=data.get("exclude") or (),
         )
 

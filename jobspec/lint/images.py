@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TAG = 128
+_PLACEHOLDERS = frozenset(("placeholder", "replaceme", "changeme"))
+_REPLACED = frozenset(("replace", "replaced", "overridden", "overwritten", "patched", "set", "filled", "injected", "change"))
+_BY = frozenset(("by", "with", "in", "me", "via"))
 _OF_PROGRAMS = "${_"
 """What placeholders begin with that programs fill in; a person fills in `<name>`."""
+_OF_KO = "ko://"
+"""What the import path of a Go program begins with that `ko` builds, and replaces by its image."""
 
 
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
@@ -37,7 +43,8 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for image, _, is_valid in _images(job):
-        if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest"):
+        is_tag = is_valid and "@" not in image.value and _tag(image.value) in ("", "latest")
+        if is_tag and not _is_of_operator(image, job) and not _stands_in(image.value):
             tag = "" if _tag(image.value) else ", that is `:latest`,"
             yield Finding(image, f"mutable tag: `{image.value}`{tag} can change under the same name", "pin a version tag or a digest")
 
@@ -61,19 +68,20 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
 
     Why: Kubernetes fills in nothing there. The kubelet takes `$TRAIN_IMAGE` or `<registry>/train` for no image, and the pod waits in
     InvalidImageName, unless a program fills the placeholder in before. It is a warning for those of guides, such as `<registry>`, and in
-    files that Flux fills in: it knows `${NAME}` alone.
+    files that Flux fills in: it knows `${NAME}` alone. `replaced-by-kustomize` and the like are placeholders, too: kustomize replaces them.
     Instead: a real name, or a build that fills it in.
     Before: image: $TRAIN_IMAGE
     After: image: ghcr.io/acme/train:1.4
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for path, value in _names_of_images(document):
-        placeholder = "" if path[-1] == "image" and _is_image(value) else _placeholder_in(value)
+        is_image = path[-1] == "image" and _is_image(value)
+        placeholder = value if is_image and _stands_in(value) else "" if is_image else _placeholder_in(value)
         if placeholder:
             what = "image" if path[-1] == "image" else "Secret"
             message = f"placeholder in the name of the {what}: Kubernetes does not fill in `{placeholder}`"
-            may_be_filled_in = placeholder[0] in _OF_PROGRAMS and not document.documents.is_filled_in_by_engine(document.given)
-            severity: Severity | None = None if may_be_filled_in else "warning"
+            by_program = placeholder[0] in _OF_PROGRAMS and not document.documents.is_filled_in_by_engine(document.given)
+            severity: Severity | None = None if by_program or _stands_in(value) else "warning"
             yield Finding(path, message, "fill it in before the manifest is applied", severity=severity)
 
 
@@ -143,13 +151,26 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     for container in job.containers:
         image = container.image
         is_valid = image is not None and _is_image(image.value)
-        if image and image.value and (is_valid or not _placeholder_in(image.value)):
+        if image and image.value and (is_valid or not (image.value.startswith(_OF_KO) or _placeholder_in(image.value))):
             yield image, container, is_valid
+
+
+def _is_of_operator(image: MarkedTree, job: LintedJob) -> bool:
+    """Whether training-operator adds the image, which no job can choose."""
+    return job.framework is not None and not image.mark.line
 
 
 def _is_image(name: str) -> bool:
     """Whether the kubelet takes a text for the name of an image."""
     return is_plain(name) or image_name(name) is not None
+
+
+def _stands_in(image: str) -> bool:
+    """Whether the name of an image says that another one takes its place, as `replaced-by-kustomize` does."""
+    name = image.partition("@")[0].partition(":")[0]
+    words = name.replace("_", "-").split("-")
+    says_who = any(first in _REPLACED and second in _BY for first, second in pairwise(words))
+    return "/" not in name and (says_who or not _PLACEHOLDERS.isdisjoint(words))
 
 
 def _placeholder_in(name: str) -> str:
@@ -173,10 +194,10 @@ def _tag(image: str) -> str:
 
 
 IMAGE_RULES = (
-    Rule(unpinned_image, "warning"),
-    Rule(invalid_image, "warning"),
+    Rule(unpinned_image, "warning", sees="any pods"),
+    Rule(invalid_image, "warning", sees="any pods"),
     Rule(unfilled_placeholder, "info", sees="document"),
-    Rule(image_without_digest, "info", by_default=False),
-    Rule(needless_pull, "info", reads=["@sha256:"]),
-    Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
+    Rule(image_without_digest, "info", sees="any pods", by_default=False),
+    Rule(needless_pull, "info", sees="any pods", reads=["@sha256:"], has_unsafe_fix=True),
+    Rule(cpu_image_with_gpus, "warning", sees="any pods", reads=["gpu"]),
 )

@@ -210,8 +210,8 @@ def _excludes(pattern: str, interface: str) -> bool:
 
 
 RULES = (
-    Rule(pinned_interface, "warning", reads=[_NCCL, *_EXACT]),
-    Rule(interface_pattern, "warning", reads=_EXACT),
+    Rule(pinned_interface, "warning", sees="any pods", reads=[_NCCL, *_EXACT]),
+    Rule(interface_pattern, "warning", sees="any pods", reads=_EXACT),
     Rule(no_interface_left, "warning", reads=[_NCCL, *_EXACT]),
     Rule(rdma_without_network, "info", reads=["rdma/"]),
     Rule(fabric_without_device, "warning", reads=["FI_PROVIDER", "FI_EFA_", "NCCL_IB_HCA"]),

@@ -22,7 +22,7 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
     Why: an old sidecar never ends, so that the pod does not either; every sidecar blocks traffic between the pods before it is ready, and
     takes the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout. RDMA goes past it, but the pods meet by TCP first.
     Instead: refuse it by a label of the pod template, of every replica type.
-    Fix: adds the label `sidecar.istio.io/inject` to the pods of a PyTorchJob.
+    Fix: adds the label `sidecar.istio.io/inject` to the pods of a job of training-operator.
     Before: template: {spec: {}}
     After: template: {metadata: {labels: {sidecar.istio.io/inject: "false"}}, spec: {}}
     Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872, NVIDIA/nccl-tests#248
@@ -36,7 +36,7 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
         elif role.name not in refusing and (given or refusing):
             why = f"the pods get an Istio sidecar and never complete: {given}" if given else ""
             why = why or f"`{refusing[0]}` opts out of the Istio sidecar, `{role.name}` does not"
-            place = job.tree.get("spec", "pytorchReplicaSpecs", role.name) if job.is_pytorchjob else None
+            place = job.replica_spec(role)
             edits = [(place, set_to(("template", "metadata", "labels", _KEY), "false"))] if place else []
             at = (place and place.get("template")) or place or ("metadata", "name")
             yield Finding(at, why, f'label the pod template `{_KEY}: "false"`', edits=edits)
@@ -81,6 +81,6 @@ def _sidecar_key(role: ExpandedRole, value: str) -> MarkedTree | None:
 
 
 ISTIO_RULES = (
-    Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE]),
+    Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE], has_unsafe_fix=True),
     Rule(ineffective_istio_key, "warning", sees="job", reads=[_KEY]),
 )

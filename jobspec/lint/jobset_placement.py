@@ -63,5 +63,5 @@ def _topology_keys(pod: MarkedTree) -> list[MarkedTree]:
 
 RULES = (
     Rule(exclusive_without_index, "error", sees="JobSet", reads=[EXCLUSIVE]),
-    Rule(absent_topology, "warning", sees="pods", kinds=WITH_NODES),
+    Rule(absent_topology, "warning", sees="any pods", kinds=WITH_NODES),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -16,8 +16,19 @@ from jobspec.lint.container import LintedContainer
 from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
+from jobspec.operators.templates import expanded_templates
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import CONTAINERS, JOBS, JobFields, is_workload, released, resumed
+from jobspec.operators.workloads import (
+    CONTAINERS,
+    JOBS,
+    JobFields,
+    is_known_controller,
+    is_workload,
+    may_have_templates,
+    released,
+    resumed,
+    roles_in,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +43,12 @@ if TYPE_CHECKING:
 _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 
+#: The name of the kinds of which each node has a pod, in whatever group.
+_OF_NODES = "DaemonSet"
 #: Kinds that Kueue queues and that rules see without the pods that an operator creates.
 _QUEUED_ALONE = QUEUED_KINDS - JOBS.keys()
 #: The kinds with replica types, and where these are.
-_REPLICAS: dict[GroupKind, tuple[str, ...]] = {PYTORCHJOB: ("spec", "pytorchReplicaSpecs"), MPIJOB: mpi_operator.REPLICAS}
+_REPLICAS: dict[GroupKind, tuple[str, ...]] = {MPIJOB: mpi_operator.REPLICAS}
 
 
 class LintedDocument:
@@ -76,7 +89,7 @@ class LintedDocument:
 
 
 class LintedJob(LintedDocument):
-    """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
+    """A job and its pods, or a runtime and the pods of a job that says nothing but its name, or an object and the pods of its templates."""
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
@@ -87,7 +100,9 @@ class LintedJob(LintedDocument):
         self.refused = refused
         """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
-        self.is_job = given.group_kind in JOBS
+        self.framework = expanded.framework if given.group_kind == expanded.job.group_kind else None
+        """What training-operator knows of the kind; None for a job of another operator."""
+        self.is_job = is_workload(given)
         self.seen_as = _seen_as(given, expanded)
         self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
         self.tree = with_marks(given.data, given.marks)
@@ -100,7 +115,7 @@ class LintedJob(LintedDocument):
         """A pod of each role."""
         self.training = [each for each in self.roles if each.training]
         """The roles that train."""
-        self.training_pods = sum([each.count for each in self.training if each.together])
+        self.training_pods = sum([each.meeting for each in self.training if each.together])
         """How many pods train together."""
         self.containers = [
             LintedContainer(each, role, is_init=field == "initContainers")
@@ -113,12 +128,18 @@ class LintedJob(LintedDocument):
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        specs = self.tree.get(*_REPLICAS[given.group_kind]) if given.group_kind in _REPLICAS else None
-        found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
+        place = self.framework.replicas if self.framework else _REPLICAS.get(given.group_kind, ())
+        specs = dict(self.tree.entries(*place)) if place else {}
+        by_role = {self.framework.title(name.lower()) if self.framework else name: spec for name, spec in specs.items()}
+        found = [(role, by_role.get(role.name)) for role in self.roles]
         self.role_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-        """Of a PyTorchJob or MPIJob: its roles, each with what the job says of it."""
-        self.replica_specs = self.role_specs if self.is_pytorchjob else []
-        """The same of a PyTorchJob alone."""
+        """Of a job with replica types: its roles, each with what the job says of it."""
+        self.replica_specs = self.role_specs if self.framework else []
+        """The same of a job of training-operator alone."""
+
+    def replica_spec(self, role: ExpandedRole) -> MarkedTree | None:
+        """Return what a job with replica types says of a role; None for another job."""
+        return next((spec for each, spec in self.role_specs if each is role), None)
 
     def pod_labels(self, label: str) -> list[tuple[Place, str]]:
         """The places at which pods get a label, and its value at each."""
@@ -132,7 +153,22 @@ class LintedJob(LintedDocument):
     @property
     def trains(self) -> bool:
         """Whether it is of a kind for training, or has a role that trains."""
-        return self.given.group_kind in CONTAINERS or bool(self.training)
+        return self.given.group_kind in CONTAINERS or self.framework is not None or bool(self.training)
+
+    @property
+    def called(self) -> str:
+        """What messages call it: the job, or by its kind what is no job."""
+        return "the job" if self.is_job or self.given.group_kind in kinds.RUNTIMES else f"the {self.given.kind}"
+
+    @property
+    def has_unknown_operator(self) -> bool:
+        """Whether its operator is not known, which may add variables to its pods, or make another number of them."""
+        return not (self.is_job or self.given.group_kind in kinds.RUNTIMES or is_known_controller(self.given.group_kind))
+
+    @property
+    def serves_nodes(self) -> bool:
+        """Whether its pods work for the nodes that they run on, as those of a DaemonSet do."""
+        return self.given.kind == _OF_NODES
 
     @property
     def policy(self) -> tuple[str, ...]:
@@ -172,14 +208,22 @@ class LintedJob(LintedDocument):
 
 
 def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
-    """What a job or runtime is to rules: by its kind, and as a JobSet if it is one or makes one."""
+    """What a job, a runtime or another object with pods is to rules: by its kind, and as a JobSet if it is one or makes one."""
     if given.group_kind in kinds.RUNTIMES:
-        found: tuple[Sees, ...] = ("pods", "runtime's pods")
+        found: tuple[Sees, ...] = ("pods", "any pods", "runtime's pods")
+    elif not is_workload(given):
+        return ("any pods", "any pods in a namespace")
     else:
-        own: dict[GroupKind, tuple[Sees, ...]] = {PYTORCHJOB: ("PyTorchJob",), TRAINJOB: ("TrainJob",)}
+        own: dict[GroupKind, tuple[Sees, ...]] = {
+            PYTORCHJOB: ("PyTorchJob",),
+            TRAINJOB: ("TrainJob",),
+            LEADER_WORKER_SET: ("LeaderWorkerSet",),
+        }
         if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
             own[MPIJOB] = ("MPIJob",)
-        found = ("pods", "job", "queued", *own.get(given.group_kind, ()))
+        of_operator: tuple[Sees, ...] = ("training-operator",) if expanded.framework else ()
+        own_pods: tuple[Sees, ...] = ("pods", "any pods", "any pods in a namespace")
+        found = (*own_pods, "job", "queued", *own.get(given.group_kind, ()), *of_operator)
     return (*found, "JobSet") if given.group_kind == JOBSET or expanded.of_kind("JobSet") else found
 
 
@@ -188,6 +232,8 @@ def _is_whole(given: Document) -> bool:
     jobs = structs(given.data, "spec", "replicatedJobs") if given.group_kind == JOBSET else []
     templates = [(given.data, kinds.POD_TEMPLATES[given.group_kind])] if given.group_kind in kinds.POD_TEMPLATES else []
     templates += [(each, ("template", "spec", "template")) for each in jobs]
+    if given.group_kind == LEADER_WORKER_SET:
+        templates += [(each.data, ()) for each in roles_in(given)]
     containers = [structs(data, *path, "spec", "containers") for data, path in templates]
     has_containers = all(several and all(each.get("name") for each in several) for several in containers)
     return has_containers and all(each.get("name") for each in jobs)
@@ -212,6 +258,16 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
     return LintedJob(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+
+
+def linted_templates(given: Document, documents: Documents) -> LintedJob | None:
+    """An object of a kind that no room knows as rules look at the pods of its templates; None if it has none."""
+    if not may_have_templates(given):
+        return None
+    templates = documents.cluster.templates_in(given)
+    if not templates:
+        return None
+    return LintedJob(given, documents, expanded_templates(given, templates, documents.target), None, ())
 
 
 def _keys_and_texts(*values: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
+from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
@@ -22,6 +23,7 @@ from jobspec.lint import (
     jobset_claims,
     jobset_failures,
     jobset_placement,
+    leader_worker_sets,
     mpi,
     queued_children,
     queues,
@@ -33,6 +35,7 @@ from jobspec.lint import (
     sync_options,
     synced_values,
     taken_names,
+    training_jobs,
 )
 from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.data import DATA_RULES
@@ -40,10 +43,10 @@ from jobspec.lint.documents import Documents
 from jobspec.lint.environment import ENVIRONMENT_RULES
 from jobspec.lint.images import IMAGE_RULES
 from jobspec.lint.istio import ISTIO_RULES
-from jobspec.lint.linted import LintedDocument, linted_job
+from jobspec.lint.linted import LintedDocument, linted_job, linted_templates
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
-from jobspec.lint.stand_ins import found_with_both, with_other_numbers
+from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
 from jobspec.lint.topology import TOPOLOGY_RULES
 
 TYPE_CHECKING = False
@@ -76,6 +79,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "jobsets": (*jobset_failures.RULES, *jobset_placement.RULES, *jobset_claims.RULES),
     "kueue": (*queues.RULES, *queued_children.RULES, *flavors.RULES),
     "mpi": mpi.RULES,
+    "leader-worker-sets": leader_worker_sets.RULES,
     "names": (*NAME_RULES, *taken_names.RULES),
     "ray": ray.RULES,
     "releases": RELEASE_RULES,
@@ -86,6 +90,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "storage": storage.RULES,
     "sync": (*synced_values.RULES, *sync_options.RULES, *applied_again.RULES),
     "topology": TOPOLOGY_RULES,
+    "training-operator": training_jobs.RULES,
 }
 
 
@@ -116,10 +121,17 @@ def lint(
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
     by_server = {each.result.path.partition(PART)[0] for each in once if each.by_server}
     by_engine = {each.result.path.partition(PART)[0] for each in once if each.filled_in_by_engine}
-    kinds = list(further)
+    kinds, to_fill_in = list(further), [each for file in once for each in names_to_fill_in(file)]
     written = [each for file, sent in zip(given, once, strict=True) if file is not sent for each in seen(file)]
     around = partial(
-        Documents, cluster=cluster, further=kinds, syncs=syncs, by_server=by_server, filled_in_by_engine=by_engine, written=written
+        Documents,
+        cluster=cluster,
+        further=kinds,
+        syncs=syncs,
+        by_server=by_server,
+        filled_in_by_engine=by_engine,
+        written=written,
+        to_fill_in=to_fill_in,
     )
     documents = around([each for file in once for each in seen(file)])
     others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
@@ -175,7 +187,8 @@ def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
     """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
     for document in seen(file):
         yield LintedDocument(document, documents)
-        job = linted_job(document, documents) if find(document.api_version, document.kind) else None
+        is_known = find(document.api_version, document.kind) is not None
+        job = (linted_job(document, documents) if is_known else None) or linted_templates(document, documents)
         if job:
             yield job
 
@@ -214,7 +227,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
         severity=finding.severity or rule.severity,
         hint=finding.hint,
         stage="lint",
-        changes=_changes(finding.edits, document, linted, paths),
+        changes=[each.changed(is_unsafe=rule.has_unsafe_fix) for each in _changes(finding.edits, document, linted, paths)],
     )
 
 
@@ -274,5 +287,6 @@ def spelt(path: Path) -> Path:
     return tuple(steps)
 
 
+_REPLICAS = ("pytorchReplicaSpecs", *(each.replicas for each in SIBLINGS.values()))
 #: Fields whose keys are data.
-_MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "pytorchReplicaSpecs", "requests")
+_MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "requests", *_REPLICAS)

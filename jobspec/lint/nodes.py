@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CLUSTER
+from jobspec.apis.kinds import CLUSTER, NODE
 from jobspec.lint.linted import LintedDocument
 
 TYPE_CHECKING = False
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from jobspec.operators.kueue.world import AlikeNodes
 
 
-WITH_NODES = [("", "Node"), CLUSTER]
+WITH_NODES = [NODE, CLUSTER]
 """The kinds of documents that say which nodes there are."""
 
 
 def nodes_of(document: LintedDocument) -> Sequence[AlikeNodes]:
-    """The nodes among the files, and the shapes of nodes of pinned clusters; none where there are neither."""
+    """The nodes among the files, and the shapes of nodes of pinned clusters; none where there are neither, or where a script makes more."""
     found = [each.data for kind in WITH_NODES for each in document.documents.of_kind(kind)]
-    if not found:
+    if not found or document.documents.makes_more(NODE):
         return ()
     from jobspec.operators.kueue.world import world_of
 

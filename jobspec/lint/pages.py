@@ -53,8 +53,16 @@ def as_text(rule: Rule, width: int) -> str:
         if said and name in _CODE:
             lines += [f"\n{name}:", *(f"    {line}".rstrip() for line in said.split("\n"))]
         elif said:
-            lines += ["", fill(f"{name}: {said}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)]
+            lines += [
+                "",
+                fill(f"{_heading(name, rule)}: {said}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False),
+            ]
     return "\n".join(lines) + "\n"
+
+
+def _heading(name: str, rule: Rule) -> str:
+    """The name of a section, that of a fix with the option that makes the fix."""
+    return "Fix, with --unsafe-fixes" if name == "Fix" and rule.has_unsafe_fix else name
 
 
 def as_markdown(rule: Rule) -> str:
@@ -67,5 +75,5 @@ def as_markdown(rule: Rule) -> str:
         if said and name in _CODE:
             lines += ["", f"{name}:", "", "```yaml", said, "```"]
         elif said:
-            lines += ["", f"**{name}:** {said}"]
+            lines += ["", f"**{_heading(name, rule)}:** {said}"]
     return "\n".join(lines) + "\n"

@@ -135,7 +135,7 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, said)), "")
     if elsewhere and not job.given.namespace:  # whoever applies the job says its namespace
         return
-    if job.documents.named(job.given, _LOCAL_QUEUE, said) is None:
+    if job.documents.named(job.given, _LOCAL_QUEUE, said) is None and not job.documents.may_get_name(_LOCAL_QUEUE, said):
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(said, known) or f"known: {listed(known)}"
         where = "in the job's namespace" if job.given.namespace else "among the files"
@@ -156,7 +156,7 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     if document.given.group_kind != _LOCAL_QUEUE or not isinstance(name, str) or document.documents.of_name(CLUSTER_QUEUE, name):
         return
     known = sorted({each.name for each in document.documents.of_kind(CLUSTER_QUEUE)})
-    if known:
+    if known and not document.documents.may_get_name(CLUSTER_QUEUE, name):
         yield Finding(
             ("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", closest(name, known) or f"known: {listed(known)}"
         )
@@ -228,7 +228,8 @@ def unknown_check_parameters(document: LintedDocument) -> Iterator[Finding]:
 
 def _unknown(document: LintedDocument, place: Path, name: object, kind: GroupKind, then: str) -> Iterator[Finding]:
     """The finding that an object of Kueue is named that is not among the files; none if it is."""
-    if isinstance(name, str) and name and not document.documents.of_name(kind, name):
+    documents = document.documents
+    if isinstance(name, str) and name and not documents.of_name(kind, name) and not documents.may_get_name(kind, name):
         known = sorted({each.name for each in document.documents.of_kind(kind)})
         hint = closest(name, known) or (f"known: {listed(known)}" if known else "pass its file, too")
         yield Finding(place, f"no {kind[1]} `{name}` among the files: {then}", hint)
@@ -304,7 +305,7 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):
             name = value_at(flavor, ("name",))
-            if known and isinstance(name, str) and name not in known:
+            if known and isinstance(name, str) and name not in known and not document.documents.may_get_name(RESOURCE_FLAVOR, name):
                 hint = closest(name, known) or f"known: {listed(known)}"
                 yield Finding((*path, *inner, "name"), f"no ResourceFlavor `{name}` among the files: the queue is inactive", hint)
 
@@ -453,7 +454,7 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE]),
+    Rule(misplaced_queue_name, "warning", sees="queued", reads=[QUEUE], has_unsafe_fix=True),
     Rule(no_queue_name, "info", sees="queued", kinds=[_LOCAL_QUEUE]),
     Rule(empty_queue_name, "warning", sees="queued", reads=[QUEUE]),
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),

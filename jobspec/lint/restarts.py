@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, RAY_CLUSTER, RAY_SERVICE, TRAINJOB, GroupKind
+from jobspec.apis.kinds import (
+    APPLICATION,
+    CRON_JOB,
+    FLUX,
+    JOB,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    QUEUE_GROUP,
+    RAY_CLUSTER,
+    RAY_SERVICE,
+    TFJOB,
+    TRAINING_JOBS,
+    TRAINJOB,
+    GroupKind,
+)
+from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -15,13 +31,17 @@ from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
 from jobspec.operators.workloads import CONTAINERS, REPLICATED_JOB
+from jobspec.outcome.training_program import TrainingProgram
+from jobspec.programs.torchrun import STATIC
 
 #: Where a kind of job says how long it stays after its end.
 _TTL: dict[GroupKind, Path] = {
-    PYTORCHJOB: ("spec", "runPolicy", "ttlSecondsAfterFinished"),
+    **dict.fromkeys(TRAINING_JOBS, ("spec", "runPolicy", "ttlSecondsAfterFinished")),
     JOB: ("spec", "ttlSecondsAfterFinished"),
     JOBSET: ("spec", "ttlSecondsAfterFinished"),
 }
+#: The kinds of jobs that are Jobs, or are made of them, without a runtime.
+_OF_BATCH = (JOB, CRON_JOB, JOBSET)
 _REPLICATED_JOBS = ("replicatedJobs[]",)
 #: Of a Job that JobSet makes: the label with the name of its replicated job, which is that of the role.
 _OF_ROLE = ("metadata", "labels", REPLICATED_JOB)
@@ -102,7 +122,7 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
         if said and said.value in ("OnFailure", "Always") and said.mark.line:
             yield Finding(said, "retries forever: no `backoffLimit`", "set `runPolicy.backoffLimit`")
             return
-    for limit, _ in () if job.is_pytorchjob else _retries_of_runtime(job):
+    for limit, _ in () if job.framework else _retries_of_runtime(job):
         if limit and limit.value == UNLIMITED:
             yield Finding(limit, f"retries forever: a `backoffLimit` of {UNLIMITED}", "set a smaller `backoffLimit`")
             return
@@ -110,23 +130,23 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
 
 def _is_limited(job: LintedJob) -> bool:
     """Whether something ends the restarts of a job."""
-    policy = (job.get("spec", "runPolicy") if job.is_pytorchjob else job.get("spec")) or {}
+    policy = job.get(*(job.policy if job.framework else ("spec",))) or {}
     return policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None
 
 
 def partial_restart(job: LintedJob) -> Iterator[Finding]:
     """A restarted rank cannot rejoin, and the others hang in the collective.
 
-    Why: with OnFailure, the kubelet starts the failed container again in its place; the Jobs of a TrainJob make a new pod, too, as often as
-    their `backoffLimit` says. The other pods are in the middle of a collective
-    operation with the old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
+    Why: with OnFailure, the kubelet starts the failed container again in its place; a Job makes a new pod, too, also those of a TrainJob or
+    JobSet, as often as its `backoffLimit` says, which is 6 by default. The other pods are in the middle of a collective operation with the
+    old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
     Instead: let the whole job restart. With elastic training, torchrun's agents agree on a new round; else use `Never`, and let what
     created the job recreate it; a JobSet does so with `failurePolicy.maxRestarts`.
     Before: Worker: {replicas: 4, restartPolicy: OnFailure}
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
     """
-    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy"):
+    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy") or (job.framework and not job.is_pytorchjob):
         return
     message = "a restarted rank cannot rejoin, the others hang in the collective"
     severity: Severity = "warning" if job.gpus else "info"
@@ -137,12 +157,41 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
             return
     if job.is_pytorchjob or job.in_runtime("spec", "mlPolicy", "torch", "elasticPolicy"):
         return
+    if job.given.group_kind in _OF_BATCH:
+        yield from _partial_restart_of_jobs(job, message, severity)
+        return
     for limit, policy in _retries_of_runtime(job):
         place = policy or limit
         if place and (limit is None or limit.value):
             hint = "set `backoffLimit: 0`, and `failurePolicy.maxRestarts` of the runtime's JobSet: then all ranks restart"
             yield Finding(place, message, hint, severity=severity)
             return
+
+
+def _partial_restart_of_jobs(job: LintedJob, message: str, severity: Severity) -> Iterator[Finding]:
+    """The first Job that restarts pods of a role whose pods train together, or makes them again."""
+    together = {each.name for each in job.training if each.together and not _agrees_again(each)}
+    for each in job.batch_jobs:
+        role = text(each, *_OF_ROLE) or next((one.name for one in job.training), "")
+        spec = each.get("spec")
+        if role not in together or spec is None or spec.get("podFailurePolicy"):
+            continue
+        limit, policy = spec.get("backoffLimit"), spec.get("template", "spec", "restartPolicy")
+        is_written = limit is not None and bool(limit.mark.line)
+        place = policy if text(policy) == "OnFailure" else limit if is_written else None
+        if place and not (is_written and limit is not None and not limit.value):
+            is_jobset = job.given.group_kind == JOBSET
+            where = "in the Job templates, and `failurePolicy.maxRestarts`" if is_jobset else "in a JobSet with `maxRestarts`"
+            yield Finding(place, message, f"set `backoffLimit: 0` {where}: then all ranks restart", severity=severity)
+            return
+
+
+def _agrees_again(role: ExpandedRole) -> bool:
+    """Whether torchrun's agents agree on a new round when one of them comes back: they have restarts left, and no static rendezvous."""
+    container = role.training_container()
+    program = TrainingProgram(container) if container else None
+    settings = program.settings if program and program.is_torchrun else None
+    return settings is not None and settings.backend != STATIC and settings.value("max_restarts") != "0"
 
 
 def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
@@ -155,11 +204,14 @@ def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
     After: Worker: {replicas: 2, restartPolicy: OnFailure}
     Evidence: kubeflow/trainer#2127
     """
+    default = job.framework.restart_policy if job.framework else ""
+    if default == "Never":
+        return
     is_advised = not next(partial_restart(job), None) and _is_limited(job)
     for _, spec in job.replica_specs:
         if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
-            edits = [(spec, set_to(("restartPolicy",), "OnFailure"))] if is_advised else []
-            yield Finding(spec, "no `restartPolicy`: failed pods restart (OnFailure)", "set `restartPolicy`", edits=edits)
+            edits = [(spec, set_to(("restartPolicy",), default))] if is_advised else []
+            yield Finding(spec, f"no `restartPolicy`: failed pods restart ({default})", "set `restartPolicy`", edits=edits)
 
 
 def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
@@ -218,7 +270,7 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
 
 
 def _can_have_deadline(job: LintedJob) -> bool:
-    if job.given.group_kind in (RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
+    if job.given.group_kind in (LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
         return False
     return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
 
@@ -235,7 +287,7 @@ def _has_deadline(job: LintedJob) -> bool:
 
 
 def zero_deadline(job: LintedJob) -> Iterator[Finding]:
-    """The deadline of a PyTorchJob is 0: it fails as soon as it starts.
+    """The deadline of a job of training-operator is 0: it fails as soon as it starts.
 
     Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
     Instead: a number of seconds, or no deadline.
@@ -263,7 +315,8 @@ def never_deleted(job: LintedJob) -> Iterator[Finding]:
     Evidence: `ReconcilePods` and `CleanupJob` of training-operator pkg/controller.v1/common
     """
     said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
-    if said and said.value is not None and "ExitCode" in _policies_written(job):
+    sets_time = job.given.group_kind in (TFJOB, MPIJOB)
+    if said and said.value is not None and "ExitCode" in _policies_written(job) and not sets_time:
         yield Finding(said, "never deleted: a job that fails under `ExitCode` gets no completion time", "use `Never`")
 
 
@@ -279,7 +332,7 @@ def leftover_pods(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     ends_at_once = {"Never", "ExitCode"} & {*_policies_written(job)}
-    if text(said) in ("", "None") and ends_at_once and job.training_pods > 1 and job.gpus:
+    if job.given.group_kind != MPIJOB and text(said) in ("", "None") and ends_at_once and job.training_pods > 1 and job.gpus:
         place = said or (("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name"))
         yield Finding(place, "when one pod fails, the others keep running and hold their GPUs", "set `cleanPodPolicy: Running`")
 
@@ -311,13 +364,14 @@ def ttl_in_git(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
     """
     kind = document.given.group_kind
-    path = _TTL.get(kind, ())
+    trains = kind in TRAINING_JOBS and document.given.api_version == API_VERSION
+    path = _TTL.get(kind, ()) if trains or kind not in TRAINING_JOBS else ()
     if not path or document.get(*path) is None or not document.can_be_synced:
         return
     is_synced = any(each in _ENGINES for each in document.documents.kinds())
-    if is_synced or kind == PYTORCHJOB:
+    if is_synced or trains:
         edits = [(path, remove())] if is_synced else []
-        message = f"{'trains' if kind == PYTORCHJOB else 'runs'} again: after its TTL the job is deleted, and a sync from Git recreates it"
+        message = f"{'trains' if trains else 'runs'} again: after its TTL the job is deleted, and a sync from Git recreates it"
         hint = "remove it from jobs that are synced from Git"
         yield Finding(path, message, hint, edits=edits, severity="warning" if is_synced else "info")
 
@@ -340,21 +394,23 @@ def _retries_of_runtime(job: LintedJob) -> Iterator[tuple[MarkedTree | None, Mar
 
 
 def _policies_written(job: LintedJob) -> list[str]:
-    return sorted({text(spec, "restartPolicy") for _, spec in job.replica_specs})
+    """The policies of the replica types; empty for one of a PyTorchJob that says none."""
+    default = job.framework.restart_policy if job.framework and not job.is_pytorchjob else ""
+    return sorted({text(spec, "restartPolicy") or default for _, spec in job.replica_specs})
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"]),
-    Rule(uncounted_backoff_limit, "warning", sees="PyTorchJob", reads=["backoffLimit"]),
+    Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"], has_unsafe_fix=True),
+    Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
     Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
     Rule(partial_restart, "warning", sees="job"),
-    Rule(implicit_restart_policy, "info", sees="PyTorchJob"),
-    Rule(unknown_clean_pod_policy, "warning", sees="PyTorchJob", reads=["cleanPodPolicy"]),
-    Rule(lost_logs, "info", sees="PyTorchJob", reads=["cleanPodPolicy"]),
+    Rule(implicit_restart_policy, "info", sees="training-operator"),
+    Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"], has_unsafe_fix=True),
+    Rule(lost_logs, "info", sees="training-operator", reads=["cleanPodPolicy"]),
     Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
-    Rule(zero_deadline, "error", sees="PyTorchJob", reads=["activeDeadlineSeconds"]),
-    Rule(never_deleted, "warning", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
-    Rule(leftover_pods, "info", sees="PyTorchJob", reads=["gpu"]),
+    Rule(zero_deadline, "error", sees="training-operator", reads=["activeDeadlineSeconds"]),
+    Rule(never_deleted, "warning", sees="training-operator", reads=["ttlSecondsAfterFinished"]),
+    Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
-    Rule(ttl_in_git, "info", sees="document"),
+    Rule(ttl_in_git, "info", sees="document", has_unsafe_fix=True),
 )

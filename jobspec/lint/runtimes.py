@@ -495,6 +495,6 @@ RULES = (
     Rule(both_gang_policies, "warning", sees="runtime"),
     Rule(uncounted_group_resources, "warning", sees="TrainJob", reads=["podGroupPolicy"]),
     Rule(gang_with_initializers, "warning", sees="runtime's pods", reads=["podGroupPolicy"]),
-    Rule(partial_gang, "warning", sees="PyTorchJob", reads=["minAvailable"]),
+    Rule(partial_gang, "warning", sees="training-operator", reads=["minAvailable"]),
     Rule(sidecar_container, "info"),
 )

@@ -55,13 +55,14 @@ def privileged_container(job: LintedJob) -> Iterator[Finding]:
     """A container is privileged.
 
     Why: it is root on the node, with all of its devices: any GPU, whoever asked for it, too. Training needs none of it; RDMA needs the
-    capability IPC_LOCK alone. Namespaces of the Pod Security levels baseline and restricted refuse such pods.
+    capability IPC_LOCK alone. Namespaces of the Pod Security levels baseline and restricted refuse such pods. DaemonSets,
+    which serve nodes, may need it.
     Instead: leave it out, or add the capability.
     Before: securityContext: {privileged: true}
     After: securityContext: {capabilities: {add: [IPC_LOCK]}}
     Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
     """
-    for container in job.containers:
+    for container in job.containers if not job.serves_nodes else ():
         said = container.tree.get("securityContext", "privileged")
         if said and said.value is True:
             hint = "add the capability that is needed instead, IPC_LOCK for RDMA"
@@ -78,7 +79,7 @@ def host_namespaces(job: LintedJob) -> Iterator[Finding]:
     After: spec: {volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]}
     Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
     """
-    for role in job.roles:
+    for role in job.roles if not job.serves_nodes else ():
         for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
             said = role.pod_tree.get("spec", field)
             if said and said.value is True:
@@ -96,12 +97,13 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
     """
     for role in job.roles:
         said = role.pod_tree.get("spec", "serviceAccountName")
-        if not said or text(said) in ("", "default") or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
+        made = [text(each, "metadata", "name") for each in job.expanded.of_kind("ServiceAccount")]
+        if not said or text(said) in ("", "default", *made) or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
-        if known:
+        if known and not job.documents.may_get_name(SERVICE_ACCOUNT, text(said)):
             hint = closest(text(said), known) or f"known: {listed(known)}"
-            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", hint)
+            yield Finding(said, f"no ServiceAccount `{text(said)}` in {job.called}'s namespace among the files", hint)
 
 
 def homeless_user(job: LintedJob) -> Iterator[Finding]:
@@ -168,10 +170,10 @@ def _is_real(value: str) -> bool:
 
 
 SECURITY_RULES = (
-    Rule(homeless_user, "info", reads=["runAsUser"]),
+    Rule(homeless_user, "info", sees="any pods", reads=["runAsUser"]),
     Rule(gated_model, "warning", sees="TrainJob", reads=["meta-llama", "gemma"]),
-    Rule(secret_in_manifest, "warning", reads=["env", *_TOKENS]),
-    Rule(privileged_container, "warning", reads=["privileged"]),
-    Rule(unknown_service_account, "info", sees="job", reads=["serviceAccount"]),
-    Rule(host_namespaces, "info", reads=["hostIPC", "hostPID"]),
+    Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS]),
+    Rule(privileged_container, "warning", sees="any pods", reads=["privileged"]),
+    Rule(unknown_service_account, "info", sees="any pods in a namespace", reads=["serviceAccount"]),
+    Rule(host_namespaces, "info", sees="any pods", reads=["hostIPC", "hostPID"]),
 )

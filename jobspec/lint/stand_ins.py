@@ -1,4 +1,4 @@
-"""Numbers that stand in for placeholders: a finding holds whatever they are, and names none that is computed from them."""
+"""Values that stand in for placeholders: a finding holds whatever the numbers are, and an object may have any name that fits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from jobspec.documents.document import with_value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.journey.steps import Checked
@@ -18,6 +20,19 @@ if TYPE_CHECKING:
 
 _NOTE = "unjudged-template"
 _OTHER = 1000  # how much greater the other numbers are: more than any limit that rules know
+
+
+def names_to_fill_in(file: Checked) -> Iterator[tuple[GroupKind, re.Pattern[str]]]:
+    """Yield the kind of each object whose name has a placeholder, and a pattern of the names that the object may have."""
+    notes = [each for each in file.result.diagnostics if each.rule == _NOTE and not each.message]
+    if not notes:
+        return
+    import re
+
+    for document in file.documents:
+        paths = document.marks.paths()
+        if any(note.document == document.index and paths.get(span_of(note.mark)) == ("metadata", "name") for note in notes):
+            yield document.group_kind, re.compile(".+".join(map(re.escape, document.name.split("x"))))  # `x` stands in for each
 
 
 def with_other_numbers(file: Checked) -> Checked | None:

@@ -15,6 +15,10 @@ from jobspec.lint.container import LintedContainer, amount, bytes_of, volumes_of
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Severity
+
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 
 
@@ -44,7 +48,7 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
     """
     for container in job.training_containers:
-        if text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
+        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
             continue
         hint = f"mount an `emptyDir` with `medium: Memory` at {_SHM}"
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
@@ -168,7 +172,8 @@ def claim_of_one_pod(job: LintedJob) -> Iterator[Finding]:
     for claim, volume, pods, _ in _shared_claims(job):
         if pods > 1 and _modes(claim) == {"ReadWriteOncePod"}:
             message = f"{pods} pods mount the ReadWriteOncePod claim `{claim.name}`: only one can"
-            yield Finding(volume, message, "use a claim with `ReadWriteMany`")
+            severity: Severity | None = "warning" if job.has_unknown_operator else None
+            yield Finding(volume, message, "use a claim with `ReadWriteMany`", severity=severity)
 
 
 def read_only_claim(job: LintedJob) -> Iterator[Finding]:
@@ -192,13 +197,13 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
 
     Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may run on another
     node. Namespaces of the Pod Security levels baseline and restricted refuse such pods. Devices and the like, below /dev, /sys and /proc,
-    are left in peace.
+    are left in peace, and so are DaemonSets, which serve nodes.
     Instead: a claim; for a cache that may be lost, an `emptyDir`.
     Before: volumes: [{name: data, hostPath: {path: /data}}]
     After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
     Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
     """
-    for role in job.roles:
+    for role in job.roles if not job.serves_nodes else ():
         for volume in volumes_of(role):
             path = volume.get("hostPath", "path")
             if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
@@ -230,8 +235,8 @@ def _shared_claims(job: LintedJob) -> Iterator[tuple[Document, MarkedTree, int, 
     found = gathered((name, (volume, role, _only_reads(job, role, volume))) for name, volume, role in named if name)
     for name, uses in found.items():
         claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name)
-        later = [role.count for _, role, _ in uses if role.starts_later]
-        pods = max(sum(role.count for _, role, _ in uses if not role.starts_later), *later, 0)
+        alone = [role.count for _, role, _ in uses if role.starts_later or role.may_be_apart]
+        pods = max(sum(role.count for _, role, _ in uses if not (role.starts_later or role.may_be_apart)), *alone, 0)
         for volume, _, read_only in uses if claim else ():
             assert claim
             yield claim, volume, pods, read_only
@@ -250,13 +255,13 @@ def _modes(claim: Document) -> set[str]:
 
 
 RULES = (
-    Rule(small_shared_memory, "warning", reads=["gpu", "workers"]),
-    Rule(unlimited_memory_volume, "warning", reads=["emptyDir", "flux"]),
-    Rule(memory_volume_over_limit, "warning", reads=["sizeLimit"]),
-    Rule(tiny_memory, "warning", reads=["memory"]),
-    Rule(unsized_container, "info", by_default=False),
-    Rule(claim_of_one_node, "warning", sees="job", reads=["claim"]),
-    Rule(claim_of_one_pod, "error", sees="job", reads=["claim"]),
-    Rule(read_only_claim, "warning", sees="job", reads=["claim"]),
-    Rule(host_path, "warning", reads=["hostPath"]),
+    Rule(small_shared_memory, "warning", sees="any pods", reads=["gpu", "workers"]),
+    Rule(unlimited_memory_volume, "warning", sees="any pods", reads=["emptyDir", "flux"]),
+    Rule(memory_volume_over_limit, "warning", sees="any pods", reads=["sizeLimit"]),
+    Rule(tiny_memory, "warning", sees="any pods", reads=["memory"]),
+    Rule(unsized_container, "info", sees="any pods", by_default=False),
+    Rule(claim_of_one_node, "warning", sees="any pods in a namespace", reads=["claim"]),
+    Rule(claim_of_one_pod, "error", sees="any pods in a namespace", reads=["claim"]),
+    Rule(read_only_claim, "warning", sees="any pods in a namespace", reads=["claim"], has_unsafe_fix=True),
+    Rule(host_path, "warning", sees="any pods", reads=["hostPath"]),
 )

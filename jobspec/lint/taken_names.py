@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, PYTORCHJOB, RUNTIMES, SECRET, SERVICE, TRAINJOB
+from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, RUNTIMES, SECRET, SERVICE, TRAINJOB
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
@@ -96,9 +96,8 @@ def taken_service_name(job: LintedJob) -> Iterator[Finding]:
     After: "kind: Service, metadata: {name: bert-serving}, beside kind: TrainJob, metadata: {name: bert}"
     Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; trainer 2.3.0 with JobSet 0.12.0 on a server
     """
-    is_pytorchjob = job.given.group_kind == PYTORCHJOB
     for each in () if _is_mpijob(job) else _others(job, SERVICE, _service_names(job)):
-        if is_pytorchjob:
+        if job.framework:
             message = f"training-operator cannot create the Service `{each.name}`, which the files have already"
         elif _leads_to(each, job):
             continue
@@ -190,8 +189,8 @@ def _names(job: LintedJob, kind: str) -> list[str]:
 
 
 def _service_names(job: LintedJob) -> list[str]:
-    """The names of the Services of a job; of a PyTorchJob, of which the first and last of many are expanded, by its roles."""
-    if job.is_pytorchjob:
+    """The names of the Services of a job; of one of training-operator, of which the first and last of many are expanded, by its roles."""
+    if job.framework and job.framework.port:
         name = job.given.name
         return [OBJECT_NAME.format(name, role.name.lower(), index) for role in job.roles for index in range(role.count)]
     return _names(job, "Service")

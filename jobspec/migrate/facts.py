@@ -25,6 +25,7 @@ from jobspec.operators.accelerators import SEEN_BY_TORCH
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
+from jobspec.operators.made import as_sent, stored
 from jobspec.operators.trainer import train_job
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
 from jobspec.operators.workloads import CONTAINERS, released
@@ -154,7 +155,8 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
     *context*: the objects that the job may refer to, such as runtimes and priority classes.
     """
     expansion = expand(released(job), context, target, gang_scheduler=gang_scheduler)
-    objects = with_api_defaults(expansion.objects, context, target)
+    itself = [as_sent(job, target)] if job.group_kind == kinds.JOB else [stored(job, target)] if job.group_kind == kinds.JOBSET else []
+    objects = with_api_defaults([*itself, *expansion.objects], context, target)
     nodes = nodes_of(objects, job.group_kind)
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
@@ -220,10 +222,15 @@ def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
     found = []
     numbers: defaultdict[tuple[str, bool], Iterator[int]] = defaultdict(count)
     for pod in pods_among(objects):
-        training = None if pod.role.endswith("-initializer") else pod.container(CONTAINERS[kind])
+        training = None if pod.role.endswith("-initializer") else _main_container(pod, kind)
         name = "node" if training else pod.role
         found.append(JobNode(f"{name} {next(numbers[name, training is None])}", pod, training))
     return found
+
+
+def _main_container(pod: ExpandedPod, kind: GroupKind) -> MarkedTree | None:
+    """The container that the operator requires; of a kind whose operator requires none, the first."""
+    return pod.container(CONTAINERS[kind]) if kind in CONTAINERS else next(iter(items(pod.tree.get("spec", "containers"))), None)
 
 
 NAME = "TRAINJOB_NAME"
@@ -486,6 +493,8 @@ def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str
 # k8s.io/kubernetes pkg/controller/job, 1.36; and `executeFailurePolicy`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
 
 
+#: The kinds whose pods Jobs make: what restarts and ends them is a matter of these Jobs and their JobSet.
+_OF_BATCH_JOBS = (kinds.TRAINJOB, kinds.JOBSET, kinds.JOB, kinds.CRON_JOB)
 OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob-controller")
 
 
@@ -493,7 +502,10 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Job
     """Yield the facts of a job's life, those of the job and those of each node."""
     tree = with_marks(job.data, job.marks)
     training = [each for each in nodes if each.training]
-    yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)
+    if job.group_kind == kinds.PYTORCHJOB:
+        yield from _of_pytorchjob(tree, training)
+    elif job.group_kind in _OF_BATCH_JOBS:
+        yield from _of_batch_jobs(tree, objects, training)
     for field, name, each in _metadata_facts(tree):
         if name != LAST_APPLIED:
             yield ("job", field, name), Fact(each.value, each.place())
@@ -557,7 +569,7 @@ def _said(policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
             yield _fact(name, each.value, each)
 
 
-def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+def _of_batch_jobs(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     spec = job.value["spec"]
     jobs = {text(each, "metadata", "name"): each for each in of_kind(objects, "Job")}
     for node in nodes:

@@ -43,6 +43,13 @@ class Variant(Defaults):
     matrix: dict[str, list[Any]] | None = optional_field("values by name, each as it is spelt: `0.10` stays `0.10`")
 
 
+class PodsOfKind(Model):
+    """Where objects of a kind have a pod template, and how many pods they make of it."""
+
+    path: Text = Field(description="fields on the way to the template: `spec.workers[].template`; `*` stands for each key of a map")
+    count: Annotated[int, Ge(0)] | Text | None = optional_field("the number of pods, or the path of the field with it; 1 by default")
+
+
 class Checks(Model):
     """The settings of `validate` and `lint` for the repository, in place of options."""
 
@@ -55,6 +62,9 @@ class Checks(Model):
     baseline: Text | None = optional_field("path of a baseline, which `--write-baseline` writes: known findings are not reported again")
     contracts: dict[str, Text] | None = optional_field(
         "for an image, without tag and digest, the path of the JSON Schema of its flags; `trainer` is that of jobspec's"
+    )
+    pods: dict[str, list[PodsOfKind]] | None = optional_field(
+        "for a kind with its group, such as `AIJob.example.com`, where its objects have pod templates; without it, a CRD or the form shows"
     )
 
 

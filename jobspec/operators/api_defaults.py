@@ -38,7 +38,9 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_AUTOSCALERS, server)),
         "Job": lambda made: changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
         "JobSet": lambda made: stored_jobset(made, target),
+        "PersistentVolumeClaim": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_CLAIMS, server)),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
+        "StatefulSet": lambda made: stateful_set_defaults(made, target),
         "Service": lambda made: where_given(made, "spec", lambda spec: _of_made_service(spec, server)),
     }
     return [fillers[kind](each) if (kind := text(each, "kind")) in fillers else each for each in objects]
@@ -68,13 +70,6 @@ _OF_WORKLOADS: dict[kinds.GroupKind, dict[str, Any]] = {
     },
     ("apps", "ReplicaSet"): {"replicas": 1},
     ("", "ReplicationController"): {"replicas": 1},
-    ("apps", "StatefulSet"): {
-        "replicas": 1,
-        "podManagementPolicy": "OrderedReady",
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
-        "revisionHistoryLimit": _HISTORY,
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-    },
 }
 
 
@@ -98,16 +93,52 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
     if document.group_kind == kinds.SERVICE:
         tree = changed(tree, ("spec",), lambda spec: _service_defaults(spec, server))
     elif document.group_kind in _OF_WORKLOADS:
-        defaults = _OF_WORKLOADS[document.group_kind]
-        if document.group_kind == ("apps", "StatefulSet") and is_at_least(target["kubernetes"], "1.37"):
-            defaults = {**defaults, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}}
-        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, defaults, server))
+        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, _OF_WORKLOADS[document.group_kind], server))
         tree = changed(
             tree, (*kinds.POD_TEMPLATES[document.group_kind], "spec"), lambda spec: pod_spec_defaults(spec, server, target["kubernetes"])
         )
     else:
         (tree,) = with_api_defaults([tree], (), target)
     return dict(tree.data())
+
+
+# The defaults of a StatefulSet and of its templates of claims.
+#
+# Follows `SetDefaults_StatefulSet` and `SetDefaults_PersistentVolumeClaim`, k8s.io/kubernetes pkg/apis/apps/v1 and pkg/apis/core/v1, and
+# `dropStatefulSetDisabledFields`, pkg/registry/apps/statefulset, 1.30 to 1.37.
+
+
+_ROLLING_SET = ("spec", "updateStrategy", "rollingUpdate")
+_OF_STATEFUL_SETS: dict[str, Any] = {"replicas": 1, "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": _HISTORY}
+_OF_CLAIMS = {"volumeMode": "Filesystem"}
+_KEPT_CLAIMS = ("spec", "persistentVolumeClaimRetentionPolicy")
+_RETAINED = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
+def stateful_set_defaults(made: MarkedTree, target: Target) -> MarkedTree:
+    """A StatefulSet with what the server fills in, and without the fields of gates that are off."""
+    server, counts_unavailable = api_server(target), is_at_least(target["kubernetes"], "1.37")
+    strategy = {"partition": 0, **({"maxUnavailable": 1} if counts_unavailable else {})}
+    made = changed(made, ("spec",), lambda spec: with_missing(spec, _OF_STATEFUL_SETS, server))
+    made = changed(
+        made, ("spec", "persistentVolumeClaimRetentionPolicy"), lambda each: with_missing(each, _RETAINED, server, fill_empty=True)
+    )
+    made = changed(made, _ROLLING_SET[:-1], lambda each: with_missing(each, {"type": "RollingUpdate"}, server, fill_empty=True))
+    if text(made, *_ROLLING_SET[:-1], "type") == "RollingUpdate":
+        made = changed(made, _ROLLING_SET, lambda each: with_missing(_without_gated(each, is_on=counts_unavailable), strategy, server))
+    made = changed(made, ("spec",), lambda spec: each_item(spec, "volumeClaimTemplates", lambda claim: _claim_defaults(claim, server)))
+    return changed(made, POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, target["kubernetes"]))
+
+
+def _without_gated(rolling: MarkedTree, *, is_on: bool) -> MarkedTree:
+    """The numbers of a rolling update without `maxUnavailable`, unless the gate of that is on."""
+    return rolling if is_on else rolling.with_value({name: each for name, each in rolling.value.items() if name != "maxUnavailable"})
+
+
+def _claim_defaults(claim: MarkedTree, server: Mark) -> MarkedTree:
+    """A template of claims with the defaults of a claim."""
+    claim = with_missing(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}}, server)
+    return changed(claim, ("spec",), lambda spec: with_missing(spec, _OF_CLAIMS, server))
 
 
 # The defaults of a pod: those of its spec, those that only pods get, and what the server's admission plugins add.

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
 
-#: Of a Job: where its pods' spec is.
+#: Of a Job, as of a StatefulSet: where its pods' spec is.
 POD_OF_JOB = ("spec", "template", "spec")
 UNLIMITED = 2**31 - 1
 """The `backoffLimit` of a Job that no one reaches."""

@@ -8,17 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobspec.apis import kinds
+from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.go.values import structs
 from jobspec.operators.made import RANDOM, Expansion
 from jobspec.operators.training_signs import meet, training_containers
-from jobspec.operators.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB, queue_of
+from jobspec.operators.workloads import CONTAINERS, GROUP_MEMBER, JOB_INDEX, LEADER, REPLICATED_JOB, WORKER, queue_of
 from jobspec.programs.command_lines import RANKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.training_operator.frameworks import Framework
 
 
 def expand(
@@ -55,10 +61,10 @@ class ExpansionOptions(Record):
 # Who makes the pods of each kind: one row a kind, and one function that asks the module of its operator.
 
 
-def _expand_pytorchjob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
-    from jobspec.operators.training_operator.objects import expand_pytorchjob
+def _expand_training_job(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.training_operator.objects import expand_training_job
 
-    return expand_pytorchjob(
+    return expand_training_job(
         job,
         target,
         context=how.context,
@@ -100,16 +106,22 @@ def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Ex
     return expand_cron_job(job, target, first_and_last_only=how.first_and_last_only)
 
 
-def _expand_ray_object(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
-    from jobspec.operators.kuberay.objects import expand_ray_object
-
-    return expand_ray_object(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
-
-
 def _expand_mpijob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
     from jobspec.operators.mpi_operator.objects import expand_mpijob
 
     return expand_mpijob(job, target, first_and_last_only=how.first_and_last_only)
+
+
+def _expand_leader_worker_set(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.lws.pods import expand_lws
+
+    return expand_lws(job, target, first_and_last_only=how.first_and_last_only)
+
+
+def _expand_ray_object(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
+    from jobspec.operators.kuberay.objects import expand_ray_object
+
+    return expand_ray_object(job, target, context=how.context, first_and_last_only=how.first_and_last_only)
 
 
 class Maker(Record):
@@ -124,12 +136,13 @@ class Maker(Record):
 _KUBERAY = Maker("kuberay", "kuberay", _expand_ray_object)
 #: (apiVersion, kind) -> what makes the pods of its jobs.
 MAKERS: Mapping[tuple[str, str], Maker] = {
-    ("kubeflow.org/v1", "PyTorchJob"): Maker("training-operator", "training-operator", _expand_pytorchjob),
+    **{("kubeflow.org/v1", kind): Maker("training-operator", "training-operator", _expand_training_job) for _, kind in kinds.TRAINING_JOBS},
     ("kubeflow.org/v2beta1", "MPIJob"): Maker("mpi-operator", "mpi-operator", _expand_mpijob),
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): Maker("trainer", "trainer", _expand_trainjob),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): Maker("jobset", "jobset", _expand_jobset),
     ("batch/v1", "Job"): Maker("kube-controller-manager", "kubernetes", _expand_job),
     ("batch/v1", "CronJob"): Maker("kube-controller-manager", "kubernetes", _expand_cron_job),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): Maker("lws", "lws", _expand_leader_worker_set),
     ("ray.io/v1", "RayCluster"): _KUBERAY,
     ("ray.io/v1", "RayJob"): _KUBERAY,
     ("ray.io/v1", "RayService"): _KUBERAY,
@@ -143,10 +156,19 @@ MAKERS: Mapping[tuple[str, str], Maker] = {
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "name", "pod_tree", "pods", "starts_later", "together", "training")
+    __slots__ = ("count", "may_be_apart", "meeting", "name", "pod_tree", "pods", "starts_later", "together", "training")
 
     def __init__(
-        self, name: str, pods: Sequence[ExpandedPod], training: str, count: int, *, together: bool = True, starts_later: bool = False
+        self,
+        name: str,
+        pods: Sequence[ExpandedPod],
+        training: str,
+        count: int,
+        *,
+        groups: int = 1,
+        together: bool = True,
+        starts_later: bool = False,
+        may_be_apart: bool = False,
     ) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job; of a Job, its own name."""
@@ -156,12 +178,16 @@ class ExpandedRole:
         """The first one, which stands for all where names, ranks and values of variables do not matter."""
         self.count = count
         """How many pods the role has."""
+        self.meeting = count // groups
+        """How many of these pods meet each other: those of one group of a LeaderWorkerSet, else all."""
         self.training = training
         """The name of the container that trains; empty where the role does not train, such as an initializer."""
         self.together = together
         """Whether its pods wait for each other, and for those of other such roles; else one may run after the other."""
         self.starts_later = starts_later
         """Whether its pods come when those of other roles have ended."""
+        self.may_be_apart = may_be_apart
+        """Whether nothing is known of when its pods run beside those of other roles; those of the role run at the same time."""
 
     def training_container(self) -> MarkedTree | None:
         """The container that trains, in the first pod; None where there is none."""
@@ -181,20 +207,33 @@ class ExpandedRole:
 class ExpandedJob:
     """One job, its objects, and who makes them."""
 
-    __slots__ = ("_by_kind", "counts", "job", "objects", "operator", "roles", "target")
+    __slots__ = ("_by_kind", "counts", "framework", "job", "objects", "operator", "roles", "target")
 
-    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int]) -> None:
-        """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects."""
+    def __init__(
+        self,
+        job: Document,
+        objects: Sequence[MarkedTree],
+        target: Target,
+        counts: Mapping[str, int],
+        *,
+        roles: Sequence[ExpandedRole] | None = None,
+    ) -> None:
+        """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects.
+
+        *roles*: those of a kind that no operator's room knows; None if they are found among the objects.
+        """
         self.job = job
         self.objects = objects
         """Whole objects, in the order in which they come."""
         self.target = target
-        maker = MAKERS[job.api_version, job.kind]
-        self.operator = f"{maker.operator} {target[maker.component]}"
-        """Name and release, such as `training-operator 1.9.4`."""
+        maker = MAKERS.get((job.api_version, job.kind))
+        self.operator = f"{maker.operator} {target[maker.component]}" if maker else ""
+        """Name and release, such as `training-operator 1.9.4`; empty for a kind that no room knows."""
         self.counts = counts
+        self.framework = _framework_of(job)
+        """What training-operator knows of the kind; None for a job of another operator."""
         self._by_kind = grouped(objects, lambda each: text(each, "kind"))
-        self.roles = self._found_roles()
+        self.roles = self._found_roles() if roles is None else list(roles)
         """The roles that have pods, in the order of these."""
 
     @property
@@ -207,8 +246,13 @@ class ExpandedJob:
         return self._by_kind.get(kind, [])
 
     def creator_of(self, made: MarkedTree) -> str:
-        """The account that creates an object of the job, as the operators' own manifests name it."""
-        kind, operator = made.value["kind"].value, MAKERS[self.job.api_version, self.job.kind].operator
+        """The account that creates an object of the job, as the operators' own manifests name it; empty if it is not known."""
+        maker = MAKERS.get((self.job.api_version, self.job.kind))
+        if maker is None:
+            return _ACCOUNTS.get(self.job.kind, "") if self.job.group_kind in POD_TEMPLATES else ""
+        kind, operator = made.value["kind"].value, maker.operator
+        if operator == "lws" and kind in ("Pod", "PersistentVolumeClaim"):
+            return _ACCOUNTS["StatefulSet"]
         if kind == "Pod" and _controller_of(made) == "Job":
             return _ACCOUNTS["Job"]
         return _ACCOUNTS["jobset" if operator == "trainer" and kind != "JobSet" else operator]
@@ -217,13 +261,17 @@ class ExpandedJob:
         """The roles of all pods, with the container that trains where the role does."""
         by_role = grouped(pods_among(self.objects), lambda each: each.role)
         training, following = self._training_containers(by_role), self._following()
+        serves = self.job.group_kind == kinds.LEADER_WORKER_SET
+        groups = self.counts.get(LEADER, 1) if serves else 1
+        meets = serves or self.job.group_kind in CONTAINERS or self.framework is not None
         return [
             ExpandedRole(
                 self._title(name),
                 pods,
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
-                together=self.job.group_kind in CONTAINERS or (name in training and name not in following and meet(pods[0].tree)),
+                groups=groups,
+                together=meets or (name in training and name not in following and meet(pods[0].tree)),
                 starts_later=name in following,
             )
             for name, pods in by_role.items()
@@ -231,7 +279,9 @@ class ExpandedJob:
 
     def _title(self, role: str) -> str:
         """The name of a role as people write it."""
-        return role.capitalize() if self.job.group_kind in (kinds.MPIJOB, kinds.PYTORCHJOB) else role or self.job.name or "pods"
+        if self.framework:
+            return self.framework.title(role)
+        return role.capitalize() if self.job.group_kind == kinds.MPIJOB else role or self.job.name or "pods"
 
     def _following(self) -> set[str]:
         """The replicated jobs of a JobSet, or of the one that a TrainJob makes, that start when others have ended."""
@@ -241,12 +291,23 @@ class ExpandedJob:
 
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
+        if self.framework and self.job.group_kind == kinds.MPIJOB:
+            return {role: self._container_with_mpi(role, pods[0]) for role, pods in by_role.items()}
         if self.job.group_kind not in CONTAINERS:
-            trees = {name: (pods[0].tree, self.counts.get(name, len(pods))) for name, pods in by_role.items()}
-            return training_containers(trees, is_queued=bool(queue_of(self.job)))
+            serves = self.job.group_kind == kinds.LEADER_WORKER_SET  # pods of any program have host names, and wait in queues
+            trees = {name: (pods[0].tree, 1 if serves else self.counts.get(name, len(pods))) for name, pods in by_role.items()}
+            return training_containers(trees, is_queued=bool(queue_of(self.job)) and not serves)
         container = CONTAINERS[self.job.group_kind]
-        is_pytorchjob = self.job.group_kind == kinds.PYTORCHJOB
-        return dict.fromkeys(by_role if is_pytorchjob else (container, *self._labelled()), container)
+        is_trainjob = self.job.group_kind == kinds.TRAINJOB
+        return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
+
+    def _container_with_mpi(self, role: str, pod: ExpandedPod) -> str:
+        """The container in which MPI runs: that of `mainContainer` in workers, the one that starts a launcher, or the first one."""
+        main = value_at(self.job.data, ("spec", "mainContainer"))
+        if main and role == "worker" and pod.container(str(main)):
+            return str(main)
+        first = text(items(pod.tree.get("spec", "containers"))[0], "name")
+        return training_containers({role: (pod.tree, 1)}, is_queued=False).get(role, first) if role == "launcher" else first
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
@@ -254,6 +315,15 @@ class ExpandedJob:
 
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
         return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
+
+
+def _framework_of(job: Document) -> Framework | None:
+    """What training-operator knows of a job's kind; None for a job of another operator."""
+    if job.api_version != "kubeflow.org/v1":
+        return None
+    from jobspec.operators.training_operator.frameworks import FRAMEWORKS
+
+    return FRAMEWORKS.get(job.group_kind)
 
 
 def _controller_of(made: MarkedTree) -> str:
@@ -267,8 +337,14 @@ _ACCOUNTS = {
     "kube-controller-manager": "system:serviceaccount:kube-system:cronjob-controller",
     "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
+    "lws": "system:serviceaccount:lws-system:lws-controller-manager",
     "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "Job": "system:serviceaccount:kube-system:job-controller",
+    "Deployment": "system:serviceaccount:kube-system:replicaset-controller",
+    "ReplicaSet": "system:serviceaccount:kube-system:replicaset-controller",
+    "StatefulSet": "system:serviceaccount:kube-system:statefulset-controller",
+    "DaemonSet": "system:serviceaccount:kube-system:daemon-set-controller",
+    "ReplicationController": "system:serviceaccount:kube-system:replication-controller",
 }
 
 
@@ -284,7 +360,10 @@ class ExpandedPod(Record):
     tree: MarkedTree
     name: str
     role: str
-    """The replica type of a PyTorchJob or MPIJob in small letters, or the name of the replicated job; empty for a Job, of one role."""
+    """The replica type in small letters, the name of the replicated job, or `leader` or `worker` of a LeaderWorkerSet.
+
+    Empty for a Job, which has one role.
+    """
     rank: str
     """Empty where the pods agree on ranks when they meet, and for pods that have none."""
     services: Mapping[str, MarkedTree]
@@ -325,10 +404,19 @@ def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
     services = {text(each, "metadata", "name"): each for each in of_kind(objects, "Service")}
     ranks = list(map(_rank, pods))
     if not any(ranks):
-        ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in pods]
+        members = [text(each, "metadata", "labels", GROUP_MEMBER) for each in pods]
+        ranks = [number or text(each, "metadata", "annotations", JOB_INDEX) for number, each in zip(members, pods, strict=True)]
     names = [text(each, "metadata", "name") for each in pods]
-    roles = [next(filter(None, (text(each, "metadata", "labels", label) for label in _ROLES)), "") for each in pods]
+    roles = list(map(_role, pods))
     return [ExpandedPod(*pod, services) for pod in zip(pods, names, roles, ranks, strict=True)]
+
+
+def _role(pod: MarkedTree) -> str:
+    """The role of a pod by its labels; empty for a pod of a Job."""
+    labels = dict(pod.entries("metadata", "labels"))
+    if GROUP_MEMBER in labels:
+        return LEADER if text(labels[GROUP_MEMBER]) == "0" else WORKER
+    return next(filter(None, (text(labels.get(label)) for label in _ROLES)), "")
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:

@@ -1,6 +1,6 @@
 """How jobs live and end: which pods are restarted, when a job has succeeded or failed, what stays, and what a changed field does.
 
-First what holds for the jobs of several operators, then PyTorchJobs, then MPIJobs, then TrainJobs.
+First what holds for the jobs of several operators, then those of training-operator, MPIJobs of mpi-operator, TrainJobs, LeaderWorkerSets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from jobspec.documents.document import Document
 from jobspec.operators import mpi_operator
 from jobspec.operators.mpi_operator import LAUNCHER, REPLICAS, WORKER
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
-from jobspec.operators.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of
+from jobspec.operators.training_operator.frameworks import FRAMEWORKS, Framework
+from jobspec.operators.workloads import REPLICATED_JOB, is_suspended, suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,37 +135,54 @@ def cleans_up_at_limits_too(release: str) -> bool:
     return is_at_least(release, "1.9.4")
 
 
-# What the training-operator does with a changed field of a PyTorchJob that lives on under its name.
+# What the training-operator does with a changed field of a job that lives on under its name.
 #
-# Follows `ReconcileJobs` and `ReconcilePods`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `ReconcileHPA`,
-# pkg/controller.v1/pytorch, 1.9: a pod is made where one is missing and deleted where it is one too many, and one that is there is left as
-# it is; the run policy is read each time.
+# Follows `ReconcileJobs` and `ReconcilePods`, github.com/kubeflow/training-operator pkg/controller.v1/common, `ReconcileHPA`,
+# pkg/controller.v1/pytorch, and `getOrCreateConfigMap`, pkg/controller.v1/mpi, 1.9: a pod is made where one is missing and deleted where it
+# is one too many, and one that is there is left as it is; the run policy is read each time, and so is what decides on success.
 
 
 _RUN_POLICY: Path = ("spec", "runPolicy")
 _PODS_STAY = "running pods stay as they are; only new pods get the new spec"
 _NODES_STAY = "running pods keep the old number of nodes"
+_HOSTS_CHANGE = "the list of the hosts changes; a running mpirun keeps those that it has read"
+#: The fields of a spec that the operator reads each time, as it reads the run policy.
+_READ_EACH_TIME = ("successPolicy", "cleanPodPolicy")
+#: The fields from which the operator writes the scripts of an MPIJob again.
+_OF_SCRIPTS = ("slotsPerWorker", "mainContainer")
+#: The fields of an elastic policy that are those of its autoscaler.
+_SCALED = ("minReplicas", "maxReplicas", "metrics")
 
 
-def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
-    """The effect of a changed field of a PyTorchJob, at a path in its spec."""
-    if path == suspend_of(PYTORCHJOB):
+def effect_on_training_job(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a job of training-operator, at a path in its spec."""
+    framework = FRAMEWORKS[new.group_kind]
+    if path == suspend_of(new.group_kind):
         return suspension_effect(old, new)
     if path == (*_RUN_POLICY, "managedBy"):
+        if not framework.is_managed:
+            return Effect(f"the training-operator makes the pods of {framework.a_job} whatever it says", heeded=False)
         return Effect("the training-operator leaves the job and its pods to another controller")
-    if path[:2] == _RUN_POLICY:
+    if path[:2] == _RUN_POLICY or path[1] in _READ_EACH_TIME:
         return Effect()
+    if path[1] in _OF_SCRIPTS:
+        return Effect("" if is_suspended(new) else _HOSTS_CHANGE)
+    return _effect_on_pods(path, framework, old, new)
+
+
+def _effect_on_pods(path: Path, framework: Framework, old: Document, new: Document) -> Effect:
+    """The effect of a changed field that decides which pods there are, and what they are."""
     was_there, is_there = (value_at(each.data, path[:3]) is not None for each in (old, new))
-    if path[:2] == REPLICA_SPECS and is_there and (path[3:] == ("replicas",) or not was_there):  # pods are made or deleted
-        return Effect(_NODES_STAY)
-    if path[:2] == ("spec", "elasticPolicy") and path[2:3] and path[2] in ("minReplicas", "maxReplicas", "metrics"):
+    is_of_role = path[:2] == framework.replicas
+    if is_of_role and is_there and (path[3:] == ("replicas",) or not was_there):  # pods are made or deleted
+        return Effect(_HOSTS_CHANGE if framework.kind == MPIJOB else _NODES_STAY)
+    if framework.kind == PYTORCHJOB and path[:2] == ("spec", "elasticPolicy") and path[2:3] and path[2] in _SCALED:
         if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
             return Effect(_NODES_STAY)
         return Effect("its HorizontalPodAutoscaler stays" if path[2] == "metrics" else _PODS_STAY, heeded=False)
     if is_suspended(old) or is_suspended(new):  # without pods; new ones come when the job resumes
         return Effect()
-    is_gone = path[:2] == REPLICA_SPECS and not is_there
-    return Effect("pods of a removed role stay" if is_gone else _PODS_STAY, heeded=False)
+    return Effect("pods of a removed role stay" if is_of_role and not is_there else _PODS_STAY, heeded=False)
 
 
 # What mpi-operator does with a changed field of an MPIJob that lives on under its name.
@@ -174,7 +192,6 @@ def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
 # is written again, and the Job of the launcher is changed only when the job resumes, in what decides on its node.
 
 
-_HOSTS_CHANGE = "the list of the hosts changes; a running mpirun keeps those that it has read"
 _LAUNCHER_STAYS = "the launcher's Job stays as it is, also over a suspension: create the job anew"
 #: The fields of the launcher's template that a resumed job takes over.
 _PLACING = (
@@ -260,3 +277,26 @@ def effect_on_trainjob(path: Path, old: Document, new: Document) -> Effect:
     if path[1] in PATCH_FIELDS:  # the webhook takes them from suspended jobs only
         return Effect()
     return Effect("the trainer does not change an existing JobSet", heeded=False)
+
+
+# What LeaderWorkerSet does with a changed field of a LeaderWorkerSet, whose groups serve for good.
+#
+# Follows `getPatch`, sigs.k8s.io/lws pkg/utils/revision, and `rollingUpdateParameters`, pkg/controllers, 0.7.0 to 0.9.0: a revision holds
+# the templates, the size and the policies of groups, and the network. A new one is rolled out from the last group to the first.
+
+
+_GROUPS, _NETWORK = ("spec", "leaderWorkerTemplate"), ("spec", "networkConfig")
+
+
+def effect_on_leader_worker_set(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a LeaderWorkerSet, at a path in its spec."""
+    if path[:3] == (*_GROUPS, "volumeClaimTemplates"):
+        return Effect("its StatefulSets keep their claims: the update of both is refused", heeded=False)
+    if path[:2] not in (_GROUPS, _NETWORK):
+        return Effect()
+    place = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition")
+    first = value_at(new.data, place) or 0
+    replicas = value_at(new.data, ("spec", "replicas"))
+    if isinstance(first, int) and first >= (1 if replicas is None else replicas):
+        return Effect(f"no group gets the change: `partition` is {first}", heeded=False)
+    return Effect(f"all groups{f' from {first} on' if first else ''} are recreated, one after the other")

@@ -124,6 +124,8 @@ UID = "<uid>"
 """What stands for an object's uid."""
 SHA1 = "<sha1>"
 """What stands for a hash of a name and a namespace."""
+REVISION = "<revision>"
+"""What stands for the hash of a revision of a pod template."""
 MINUTES = "<minutes>"
 """What stands for a time in minutes since 1970, by which a CronJob numbers its Jobs."""
 NAMESPACE = "default"
@@ -134,6 +136,7 @@ _MADE_UP = {
     RANDOM: "x" * 5,
     UID: "00000000-0000-0000-0000-000000000000",
     SHA1: "0" * 40,
+    REVISION: "x" * 10,
     MINUTES: "0" * 8,
     TIME: "1970-01-01T00:00:00Z",
 }
@@ -236,12 +239,12 @@ def as_applied(tree: MarkedTree) -> MarkedTree:
 def _replicated_job(replicated: MarkedTree) -> MarkedTree:
     replicated = with_mappings(replicated, ("template", "metadata"))
     return changed(
-        replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), typed_pod)
+        replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), with_structs)
     )
 
 
-def typed_pod(spec: MarkedTree) -> MarkedTree:
-    """A pod spec in Go's form with the objects that its types have always, even empty ones."""
+def with_structs(spec: MarkedTree) -> MarkedTree:
+    """A pod's spec with the objects that Go's types write even if these are empty."""
     for name in ("containers", "initContainers"):
         spec = each_item(spec, name, lambda container: each_item(with_mappings(container, ("resources",)), "env", _with_divisor))
     return each_item(spec, "volumes", _volume)

@@ -6,6 +6,7 @@ A Job may be a backup or a migration of a database. Only where one of these sign
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.kubernetes.pods.defaults import PROBES
 from jobspec.operators.accelerators import is_accelerator
 from jobspec.programs.command_lines import LAUNCHERS, RANKS_OF_LAUNCHERS, TORCH, file_name
 
@@ -37,6 +38,17 @@ def _training_container(pod: MarkedTree, count: int) -> str:
     signs: tuple[Callable[[MarkedTree], bool], ...] = (_starts_launcher, _asks_for_accelerators, _has_meeting_place, _is_named_so)
     found = next((each for sign in signs for each in containers if sign(each)), None)
     return _first(pod) if found is None and count > 1 and _has_host_name(pod) else text(found, "name")
+
+
+def training_container_of_template(pod: MarkedTree, *, is_job: bool) -> str:
+    """The container that trains, in a pod of a kind of which only the template is known; empty if none has a sign.
+
+    *is_job*: the kind is one of jobs by its name. Accelerators alone are no sign elsewhere: servers of models have them, too. A container
+    with a probe serves.
+    """
+    containers = [each for each in items(pod.get("spec", "containers")) if not any(each.get(probe) for probe in PROBES)]
+    signs = (_starts_launcher, *((_asks_for_accelerators,) if is_job else ()), _has_meeting_place, _is_named_so)
+    return text(next((each for sign in signs for each in containers if sign(each)), None), "name")
 
 
 def meet(pod: MarkedTree) -> bool:

@@ -6,7 +6,18 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, COMPONENTS, JOBSET, MPIJOB, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import (
+    CLUSTER_QUEUE,
+    COMPONENTS,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    QUEUE_GROUP,
+    QUEUED_TRAINING_JOBS,
+    RESOURCE_FLAVOR,
+    TRAINJOB,
+    UNKNOWN,
+)
 from jobspec.apis.releases import QUEUES, Target, is_at_least
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Path
@@ -17,7 +28,9 @@ from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
+from jobspec.kubernetes.structural import filled
 from jobspec.operators.jobset_defaults import with_jobset_defaults
+from jobspec.operators.lws_defaults import as_lws_webhook_writes, with_lws_defaults
 from jobspec.operators.workloads import JOBS, QUEUE, Workload, is_of_other_operator
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -237,7 +250,8 @@ def as_decoded(document: Document, target: Target) -> Document:
 # Follows `defaulterForType.Handle`, sigs.k8s.io/controller-runtime pkg/webhook/admission, as JobSet 0.8.2 to 0.12.0 and trainer 2.2.0 to
 # 2.3.0 use it. From controller-runtime 0.23.3 on, which trainer 2.2.0 and JobSet 0.12.0 have, an object in which the defaulter changes
 # nothing stays as it was sent. Which ones these are follows `TrainJobDefaulter.Default`, github.com/kubeflow/trainer pkg/webhooks, 2.2.0
-# and 2.3.0, and `jobSetWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.12.0.
+# and 2.3.0, `jobSetWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.12.0, and `LeaderWorkerSetWebhook.Default`, sigs.k8s.io/lws
+# pkg/webhooks, 0.9.0.
 
 
 def is_rewritten(document: Document, target: Target, *, old: Document | None) -> bool:
@@ -251,6 +265,9 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
     if document.group_kind == JOBSET:
         spec = mapping(document.data, "spec")
         return not is_at_least(target["jobset"], "0.12.0") or with_jobset_defaults(spec) != spec
+    if document.group_kind == LEADER_WORKER_SET:
+        spec = filled(mapping(document.data, "spec"), shapes.part(document.api_version, document.kind, target, ("spec",)))
+        return not is_at_least(target["lws"], "0.9.0") or with_lws_defaults(spec) != spec
     shape = shapes.load(document.api_version, document.kind, target)
     patches = _patches(document, shape)
     before = {each.get("manager"): each for each in _patches(old, shape)} if old else {}
@@ -264,9 +281,11 @@ def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
 
 
 def _has_defaulter(document: Document, target: Target, *, old: Document | None) -> bool:
-    """Whether a mutating webhook reads the document: JobSet's and Kueue's on a create, the trainer's from 2.2 on."""
+    """Whether a mutating webhook reads the document: JobSet's and Kueue's on a create, that of LWS always, the trainer's from 2.2 on."""
     kind = document.group_kind
-    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (MPIJOB, PYTORCHJOB, TRAINJOB))
+    if kind == LEADER_WORKER_SET:
+        return True
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (MPIJOB, *QUEUED_TRAINING_JOBS, TRAINJOB))
     return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
 
 
@@ -286,8 +305,8 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
 
 
 def queued_by_default(kind: GroupKind, release: str) -> bool:
-    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 no PyTorchJobs."""
-    return kind != PYTORCHJOB or not is_at_least(release, "0.19.0")
+    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 none of training-operator's."""
+    return kind not in QUEUED_TRAINING_JOBS or not is_at_least(release, "0.19.0")
 
 
 def _without_empty_texts(value: Any, shape: Shape | None) -> Any:
@@ -311,6 +330,8 @@ def rewritten(document: Document, target: Target) -> Document:
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
     changed = reencoded(spec, child) if child else spec
+    if document.group_kind == LEADER_WORKER_SET and isinstance(changed, dict):
+        changed = as_lws_webhook_writes(changed)
     if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith("/v1beta1"):
         changed = _without_empty_texts(changed, child)  # converted to the newest version and back, without what is empty
     if changed is spec:

@@ -6,6 +6,7 @@ Only this module knows where manifests of each kind say it. `expansion` knows wh
 from __future__ import annotations
 
 from jobspec.apis import kinds
+from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
@@ -53,11 +54,15 @@ class TrainingRole(Record):
     path: Path
     """The path of the pod template in the manifest; empty where the template is in a runtime."""
     container: str
-    """The name of the container that the operator requires."""
+    """The name of the container that the operator requires, or else of the one that trains."""
+    also: tuple[str, ...] = ()
+    """Other names of the role: `master`, `worker` or both."""
+    count: int = 1
+    """The number of its pods, where each of them is master and worker."""
 
     def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
-        return not wanted or self.name in wanted or not self.path
+        return not wanted or self.name in wanted or not self.path or any(each in wanted for each in self.also)
 
 
 class Workload:
@@ -93,7 +98,11 @@ REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
 #: The label of a node with its own name: the lowest level of a topology.
 HOSTNAME = "kubernetes.io/hostname"
 #: The container that trains, which the operator requires, by the kind of the job.
-CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
+CONTAINERS: dict[GroupKind, str] = {
+    kinds.PYTORCHJOB: "pytorch",
+    **{kind: SIBLINGS[kind[1]].container for kind in kinds.TRAINING_JOBS if kind not in (kinds.PYTORCHJOB, kinds.MPIJOB)},
+    kinds.TRAINJOB: "node",
+}
 
 #: The container and the replicated job of a TrainJob that train.
 NODE = CONTAINERS[kinds.TRAINJOB]
@@ -117,26 +126,32 @@ class JobFields(Record):
 
 #: The kinds whose pods jobspec knows, each with where its manifests say what all jobs say.
 JOBS: dict[GroupKind, JobFields] = {
-    kinds.PYTORCHJOB: JobFields(("spec", "runPolicy")),
-    kinds.MPIJOB: JobFields(("spec", "runPolicy")),
+    **dict.fromkeys(kinds.TRAINING_JOBS, JobFields(("spec", "runPolicy"))),
     kinds.TRAINJOB: JobFields(),
     kinds.JOBSET: JobFields(),
     kinds.JOB: JobFields(),
     kinds.CRON_JOB: JobFields(("spec", "jobTemplate", "spec"), queued=("spec", "jobTemplate")),
+    kinds.LEADER_WORKER_SET: JobFields(),
     kinds.RAY_CLUSTER: JobFields(),
     kinds.RAY_JOB: JobFields(),
     kinds.RAY_SERVICE: JobFields(("spec", "rayClusterConfig")),
     kinds.RAY_CRON_JOB: JobFields(("spec", "jobTemplate")),
 }
 
-#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, whose pods jobspec does not know.
+#: (apiVersion, kind) of jobs of other operators than that of the kind's other versions, which is the one that Kueue knows.
 _OTHER_OPERATORS = (("kubeflow.org/v1", "MPIJob"),)
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
+    **{kind: (("spec", SIBLINGS[kind[1]].replicas), ("template",)) for kind in kinds.TRAINING_JOBS if kind != kinds.PYTORCHJOB},
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
     **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
+}
+
+#: Kind -> its roles, each with the path of its pod template, where that is no field of a role.
+_TEMPLATES: dict[GroupKind, tuple[tuple[str, Path], ...]] = {
+    kinds.LEADER_WORKER_SET: tuple((role, ("spec", "leaderWorkerTemplate", f"{role}Template")) for role in ("leader", "worker")),
 }
 
 #: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
@@ -149,26 +164,21 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 }
 
 
+#: (apiVersion, kind) of all kinds that overlays can be applied to.
+OVERLAID_KINDS = (*KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+
+
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
-    where = _ROLES.get(document.group_kind) or _roles_of_sibling(document.group_kind)
+    where = _ROLES.get(document.group_kind)
     if where is None:
-        return []
+        given = [(name, path, value_at(document.data, path)) for name, path in _TEMPLATES.get(document.group_kind, ())]
+        return [Role(name, path, template, ()) for name, path, template in given if template is not None]
     place, template = where
     found = value_at(document.data, place) or {}
     if isinstance(found, list):
         return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
     return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
-
-
-def _roles_of_sibling(kind: GroupKind) -> tuple[Path, Path] | None:
-    """Return as `_ROLES` where a kind beside PyTorchJob, such as TFJob, has its roles; None for another kind."""
-    if kind[0] != kinds.PYTORCHJOB[0]:
-        return None
-    from jobspec.apis.sibling_kinds import SIBLINGS
-
-    sibling = SIBLINGS.get(kind[1])
-    return (("spec", sibling.replicas), ("template",)) if sibling else None
 
 
 def written_pod_specs(document: Document) -> list[tuple[Path, Data]]:
@@ -197,7 +207,7 @@ def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Da
 def is_workload(document: Document | DocumentResult) -> bool:
     """Whether a document is a job of a kind whose pods jobspec knows."""
     known = kinds.find(document.api_version, document.kind)
-    return known is not None and (known.group, known.name) in JOBS and not is_of_other_operator(document)
+    return known is not None and (known.group, known.name) in JOBS
 
 
 def is_of_other_operator(document: Document | DocumentResult) -> bool:
@@ -205,8 +215,36 @@ def is_of_other_operator(document: Document | DocumentResult) -> bool:
     return (document.api_version, document.kind) in _OTHER_OPERATORS
 
 
+#: The groups of kinds that hold patterns and values of objects, or what installs other objects.
+_OF_PATTERNS = (
+    *("constraints.gatekeeper.sh", "templates.gatekeeper.sh", "kyverno.io", "policies.kyverno.io"),
+    *("helm.toolkit.fluxcd.io", "operators.coreos.com", "jobspec.dev"),
+)
+
+
+def may_have_templates(document: Document) -> bool:
+    """True if a document may have pod templates, and no room of an operator knows its pods."""
+    kind = document.group_kind
+    if kind in kinds.POD_TEMPLATES or kind == kinds.POD:
+        return kind not in JOBS
+    known = kinds.of_name(kind)
+    if not kind[1] or (known and (known.is_builtin or known.component == "jobspec")):
+        return False
+    return not is_workload(document) and kind not in kinds.RUNTIMES and kind[0] not in _OF_PATTERNS and isinstance(document.data, dict)
+
+
+def is_known_controller(kind: GroupKind) -> bool:
+    """True if the pods of a kind are known from its template: it is a Pod, or a workload of Kubernetes itself."""
+    return kind == kinds.POD or kind in kinds.POD_TEMPLATES
+
+
+def may_take_overlays(document: Document | DocumentResult) -> bool:
+    """Whether overlays can be applied to a document of its kind."""
+    return (document.api_version, document.kind) in OVERLAID_KINDS
+
+
 def takes_overlays(document: Document | DocumentResult) -> bool:
-    """Whether overlays can be applied to the document."""
+    """Whether overlays are applied to the document whatever else is there: it is of a kind for training."""
     return (document.api_version, document.kind) in KINDS
 
 
@@ -280,5 +318,9 @@ def _held_without(job: Document, *fields: str) -> Document:
 
 #: The label of a JobSet's Job and its pods that names their replicated job.
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+#: The label of a LeaderWorkerSet's pod that holds its number in its group; that of the leader is 0.
+GROUP_MEMBER = "leaderworkerset.sigs.k8s.io/worker-index"
+LEADER, WORKER = "leader", "worker"
+"""The roles of a LeaderWorkerSet's pods: the first of each group, and all others."""
 #: The label and annotation of a pod of an indexed Job that holds its number.
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"

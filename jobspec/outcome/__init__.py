@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "ordinary",
     "queueing",
     "rendezvous",
+    "templates",
     "training_program",
     "updates",
 )

@@ -99,25 +99,31 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Conta
 
 
 def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
-    """The mistakes for which the server refuses objects. Pods of a refused Job never come."""
-    of_jobs = {text(each, "metadata", "name"): _problems(each, job) for each in job.of_kind("Job")}
-    for kind in ("Job", "Service", "PersistentVolumeClaim"):
+    """The mistakes for which the server refuses objects. Pods of a refused Job or StatefulSet never come."""
+    of_makers = {(kind, text(each, "metadata", "name")): _problems(each, job) for kind in _MAKE_PODS for each in job.of_kind(kind)}
+    refused_sets = any(found for (kind, _), found in of_makers.items() if kind == "StatefulSet")
+    for kind in (*_MAKE_PODS, "Service", *([] if refused_sets else ["PersistentVolumeClaim"])):
         for alike in grouped(job.of_kind(kind), lambda each: text(each, "metadata", "name").rstrip("0123456789")).values():
-            if kind != "Job" and not _problems(alike[-1], job):
+            if kind not in _MAKE_PODS and not _problems(alike[-1], job):
                 continue  # none has a longer name
             for each in alike if len(alike) < 3 else (alike[0], alike[-1]):
                 name = text(each, "metadata", "name")
-                for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
+                for problem in of_makers[kind, name] if kind in _MAKE_PODS else _problems(each, job):
                     message = f"{kind} `{name}` refused: {problem.message}"
                     hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
                     yield Finding(_place_of_mistake(each, problem), message, hint, rule=REFUSED[kind], changes=changes)
     for role in job.roles:
-        pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
-        if not of_jobs.get(text(pod, "metadata", "labels", "batch.kubernetes.io/job-name")):
+        pod = role.pods[-1].tree if job.of_kind("StatefulSet") else role.pod_tree  # names with numbers are in labels of their pods
+        owners = [(text(each, "kind"), text(each, "name")) for each in items(pod.get("metadata", "ownerReferences"))]
+        if not any(of_makers.get(each) for each in owners):
             for problem in _problems(pod, job):
                 message = f"pods refused: {problem.message}"
                 changes = _changes_in(job.job, pod, problem.remedy)
                 yield Finding(_place_of_mistake(pod, problem), message, problem.hint, rule="pods-refused", changes=changes)
+
+
+#: The kinds of objects whose controllers make pods.
+_MAKE_PODS = ("Job", "StatefulSet")
 
 
 def _place_of_mistake(made: MarkedTree, problem: Problem) -> Mark | None:

@@ -14,7 +14,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, RAY_CRON_JOB, RAY_JOB, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, RAY_CRON_JOB, RAY_JOB, TRAINING_JOBS, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import QUEUES, RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
@@ -87,7 +87,7 @@ def foresee(
         from jobspec.operators.kuberay.refusals import suspension_refusals
 
         found += suspension_refusals(job, cluster.target, in_queue=in_queue)
-    is_resumed = in_queue and job.group_kind != PYTORCHJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
+    is_resumed = in_queue and job.group_kind not in TRAINING_JOBS  # Kueue resumes what it admits; these it does not queue by default
     rules = {each.rule for each in found}
     if not rules & {"no-pods-created", "refused-by-operator"} and (not is_resumed or "kind-not-queued" in rules):
         found += suspension(job)
@@ -266,7 +266,8 @@ def _has_accepted_services(job: Document, target: Target, *, has_ports: bool) ->
     """Whether a server accepts the autoscaler of a job, and the operator makes pods, whatever they are; and services of further ports."""
     from jobspec.kubernetes.builtin import builtin_problems
     from jobspec.operators.made import with_generated_names
-    from jobspec.operators.training_operator.job import TrainingJob, reasons_for_nothing
+    from jobspec.operators.training_operator.failures import reasons_for_nothing
+    from jobspec.operators.training_operator.job import TrainingJob
     from jobspec.operators.training_operator.objects import reasons_for_no_pods, services
 
     if reasons_for_nothing(job, target):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobspec.apis.kinds import PRIORITY_CLASS, QUEUE_GROUP, GroupKind
+from jobspec.apis.kinds import LEADER_WORKER_SET, PRIORITY_CLASS, QUEUE_GROUP, GroupKind
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
-from jobspec.operators.kueue.admission import Missing, QueueAnswer, ask
+from jobspec.operators.kueue.admission import Missing, QueueAnswer, admitted_groups, ask
 from jobspec.operators.kueue.management import leaves_suspended, never_starts
 from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
-from jobspec.operators.kueue.workload import is_managed, undercounted, workload_of
+from jobspec.operators.kueue.workload import groups_of, is_managed, undercounted, workload_of, workloads_of
 from jobspec.operators.kueue.world import queues_in, spelt
 from jobspec.operators.workloads import QUEUE, queue_of, queue_path, queued_object
 
@@ -63,6 +63,8 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
         yield _never(answer, job, world, weight="warning" if bypasses else _weight_of_never(job, workload, world))
         return
     yield from _undercounted(answer, job, world)
+    if job.group_kind == LEADER_WORKER_SET and answer.verdict in ("fits", "borrows"):
+        yield from _waiting_groups(job, context, target, world)
     if not bypasses and answer.verdict == "unknown" and answer.missing and _has_queue_or_needs_none(workload, world):
         yield _unknown(answer, job, index)
 
@@ -96,6 +98,19 @@ def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity
         weight = "info" if weight == "info" else "warning"
     hint = tried or _spelling(answer.missing, world.others) or _other_queues(answer, world)
     return Finding(_place(answer, job), f"never admitted by Kueue: {answer.reason}", hint, rule="never-admitted", severity=weight)
+
+
+def _waiting_groups(job: Document, context: Sequence[Document], target: Target, world: World) -> Iterator[Finding]:
+    """The finding that the groups of a LeaderWorkerSet, which serve for good, are more than their queue admits together."""
+    workloads = workloads_of(job, context, target, world)[:_MOST_GROUPS]
+    fitting, first = admitted_groups(workloads, world)
+    if first is not None and first.verdict in ("waits", "never"):
+        of_all = f"only {fitting} of {groups_of(job)} groups: each is a Workload of its own, and none ends"
+        hint = f"write `replicas: {fitting}`, or raise the quota"
+        yield Finding(_place(first, job), f"Kueue admits {of_all}", hint, rule="never-admitted", severity="warning")
+
+
+_MOST_GROUPS = 200
 
 
 def _unknown(answer: QueueAnswer, job: Document, index: Index) -> Finding:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import POD, PYTORCHJOB, SERVICE, VALIDATING_POLICY, CompleteKinds, group_kind, plural_of
+from jobspec.apis.kinds import (
+    LEADER_WORKER_SET,
+    MPIJOB,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+    TRAINING_JOBS,
+    VALIDATING_POLICY,
+    CompleteKinds,
+    group_kind,
+    plural_of,
+)
 from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
 from jobspec.diagnostics.places import Mark, Path
@@ -16,7 +29,8 @@ from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.kuberay import WAITER
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.workloads import JOB_INDEX, queued_object
+from jobspec.operators.training_operator import WAITING_CONTAINER
+from jobspec.operators.workloads import JOB_INDEX, JOBS, LEADER, WORKER, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,20 +58,20 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
     from jobspec.kubernetes.index import Index
 
     policies = policies or Index(complete=complete)
-    if complete.every:
-        policies = policies.with_others(_made(job, namespace))
+    policies = policies.with_others(_made(job, namespace, policies, every=complete.every))
     together, alone = [], []
     for role in job.roles:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
         if role.together or job.is_one_cluster:
             together.append((review.pod, role.count))
         elif role.count:
-            alone.append([(review.pod, 1)])
+            alone.append([(review.pod, role.count if role.may_be_apart else 1)])
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _findings_by_line("pods-refused", "pods refused", refused, role)
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
+    whose = "the job's pods" if job.job.group_kind in JOBS else f"the pods of the {job.job.kind}"
     for pods in (together, *alone):
-        for problem in job_quota_problems(pods, namespace, policies):
+        for problem in job_quota_problems(pods, namespace, policies, whose):
             yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
     yield from _too_many_objects(job, policies)
 
@@ -65,9 +79,20 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
 def _too_many_objects(job: ExpandedJob, policies: Index) -> Iterator[Finding]:
     """The kinds of which a quota allows fewer objects than the operators create for a job."""
     made = numbers_of(job.objects)
-    if SERVICE in made and job.job.group_kind == PYTORCHJOB:  # one for each pod, of which the first and last are expanded
+    if SERVICE in made and job.framework:  # one for each pod, of which the first and last are expanded
         made[SERVICE] = sum(role.count for role in job.roles)
+    if job.job.group_kind == LEADER_WORKER_SET and job.of_kind("StatefulSet"):  # of which the first and last group are expanded
+        made = _numbers_of_groups(job, made)
     yield from too_many(made, job.job.namespace, policies)
+
+
+def _numbers_of_groups(job: ExpandedJob, made: Mapping[GroupKind, int]) -> dict[GroupKind, int]:
+    """The numbers of objects of a LeaderWorkerSet, by what the first and last group have."""
+    groups, per_pod = job.counts.get(LEADER, 0), len(items(job.of_kind("StatefulSet")[0].get("spec", "volumeClaimTemplates")))
+    found = {**made, STATEFUL_SET: 1 + (groups if WORKER in job.counts else 0)}
+    if made.get(SERVICE, 0) > 1:
+        found[SERVICE] = groups
+    return {**found, **({PERSISTENT_VOLUME_CLAIM: per_pod * sum(job.counts.values())} if per_pod else {})}
 
 
 def numbers_of(objects: Sequence[MarkedTree]) -> dict[GroupKind, int]:
@@ -120,6 +145,7 @@ REFUSED = {
     "PersistentVolumeClaim": "claim-refused",
     "Pod": "pods-refused",
     "Service": "service-refused",
+    "StatefulSet": "stateful-set-refused",
 }
 
 
@@ -173,16 +199,22 @@ _KNOWN_BY: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
         "does not know them, and makes others forever",
     ),
     "JobSet": ({"labels": ("jobset.sigs.k8s.io/restart-attempt",)}, "cannot tell their attempt, and never ends"),
-    "PyTorchJob": (
-        {"labels": tuple(f"training.kubeflow.org/{each}" for each in ("operator-name", "job-name", "replica-type", "replica-index"))},
-        "does not know them, and never ends",
-    ),
+    **{
+        kind: (
+            {"labels": tuple(f"training.kubeflow.org/{each}" for each in ("operator-name", "job-name", "replica-type", "replica-index"))},
+            "does not know them, and never ends",
+        )
+        for kind in (each[1] for each in TRAINING_JOBS if each != MPIJOB)
+    },
 }
 
 
-def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
-    """The objects of the operator that pods may wait for, in the namespace of the job."""
-    made = [each.data() for each in job.objects if each.value["kind"].value in ("ConfigMap", "Secret", "PersistentVolumeClaim")]
+def _made(job: ExpandedJob, namespace: str, policies: Index, *, every: bool) -> list[dict[str, Any]]:
+    """The service accounts that the operator makes, and with *every* all that pods may wait for, in the namespace of the job."""
+    waited = ("ConfigMap", "Secret", "PersistentVolumeClaim") if every else ()
+    made = [each.data() for kind in waited for each in job.of_kind(kind)]
+    accounts = [each.data() for each in job.of_kind("ServiceAccount")]
+    made += [each for each in accounts if policies.find(SERVICE_ACCOUNT, namespace, each["metadata"]["name"]) is None]
     return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
 
 
@@ -197,7 +229,8 @@ def _findings_by_line(rule: str, what: str, problems: Sequence[Problem], role: E
             continue  # KubeRay copies the security context of the first container, which breaks the same
         if isinstance(message, Reasons) and container:
             said = Reasons(f"{message.cause} the operator's own init container", [f"`{container}` breaks"])
-            by_line.setdefault((str(place), said), (None, [Problem(each.rule, (), said, _INIT_CONTAINER)]))
+            hint = _INIT_CONTAINER if container == WAITING_CONTAINER else _NO_WAY
+            by_line.setdefault((str(place), said), (None, [Problem(each.rule, (), said, hint)]))
         else:
             cause = message.cause if isinstance(message, Reasons) else ""
             by_line.setdefault((str(place), cause), (place, []))[1].append(each)
@@ -215,7 +248,8 @@ def _together(what: str, problems: Sequence[Problem]) -> str:
     return f"{what}: {'; '.join(dict.fromkeys(each.message for each in problems))}"
 
 
-_INIT_CONTAINER = "no job can change it: enforce `baseline`, or give the operator a `--pytorch-init-container-template-file`"
+_NO_WAY = "no job can change it: enforce `baseline`"
+_INIT_CONTAINER = f"{_NO_WAY}, or give the operator a `--pytorch-init-container-template-file`"
 
 
 def _of_operator(pod: MarkedTree, path: Path) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import LEADER_WORKER_SET, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.kubernetes.problems import listed
-from jobspec.operators.workloads import CONTAINERS
 from jobspec.outcome.endings import runtime_reference
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
 #: What has an operator give the pods of its kind an address.
 _HINTS = {PYTORCHJOB: "add a `Master`, or an `elasticPolicy`", TRAINJOB: "label the replicated job as the trainer's"}
+_RANK_HINTS = {LEADER_WORKER_SET: "write `--node-rank=$(LWS_WORKER_INDEX)`"}
+#: The kinds of jobs for programs of PyTorch.
+_FOR_PYTORCH = (PYTORCHJOB, TRAINJOB)
 _RANK_HINT = "use `--rdzv-backend=c10d`, which needs no rank, or give each pod its own `PET_NODE_RANK`"
 
 
@@ -33,9 +35,11 @@ def no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
         if settings is None or settings.nodes is None or settings.nodes[0] < 2:
             continue
         if not settings.meets_itself:
-            if role.count > 1 and settings.backend == STATIC and program.has_one_rank:
-                message = f"torchrun in {role.name} never starts: all {role.count} pods have node rank {settings.value('node_rank')}"
-                yield Finding(program.place_of("node_rank"), message, _RANK_HINT, rule="no-rendezvous")
+            alike = _pods_of_one_rank(job, role, started)
+            if alike > 1 and settings.backend == STATIC and program.has_one_rank:
+                message = f"torchrun in {role.name} never starts: all {alike} pods have node rank {settings.value('node_rank')}"
+                hint = _RANK_HINTS.get(job.job.group_kind, _RANK_HINT)
+                yield Finding(program.place_of("node_rank"), message, hint, rule="no-rendezvous")
             continue
         where = "at its own address"
         if settings.is_standalone:
@@ -60,7 +64,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
     """The pods do not train together: the program reads no rank, or nothing sets one, or torchrun counts one node."""
     pods = _number_of_pods(job)
     for role, program in started:
-        if pods == 1 or job.job.group_kind not in CONTAINERS:  # pods of other kinds may well be for themselves
+        if pods == 1 or job.job.group_kind not in _FOR_PYTORCH:  # pods of other kinds may well be for themselves
             continue
         if program.is_torchrun:
             yield from _with_one_node(job, role, program, pods)
@@ -139,7 +143,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
             if any(address in (pod.name, pod.host_name) for each in job.roles for pod in each.pods):
                 continue
             message = f"`{role.name}` never connects: no pod or Service is named `{address}` (`{name}`)"
-            hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
+            hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind == TRAINJOB else ""
             yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
             break
 
@@ -153,8 +157,19 @@ def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
 
 
 def _number_of_pods(job: ExpandedJob) -> int:
-    """How many pods train."""
-    return sum(role.count for role in job.roles if role.training)
+    """How many pods train together."""
+    return sum(role.meeting for role in job.roles if role.training)
+
+
+def _pods_of_one_rank(job: ExpandedJob, role: ExpandedRole, started: Sequence[Started]) -> int:
+    """How many pods meet that torchrun gives the node rank of a role; leaders and workers of one group meet."""
+    if job.job.group_kind != LEADER_WORKER_SET:
+        return role.meeting
+    rank = next(program.settings.value("node_rank") for each, program in started if each is role)
+    same = [
+        each for each, program in started if program.is_torchrun and program.has_one_rank and program.settings.value("node_rank") == rank
+    ]
+    return sum(each.meeting for each in same)
 
 
 RENDEZVOUS_RULES = (no_rendezvous, _trains_alone, _ranks_missing, _wrong_count, unknown_address)

@@ -14,9 +14,9 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Path, spell, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, as_document, items, with_marks
-from jobspec.operators import workloads
+from jobspec.documents.marked_tree import MarkedTree, as_document, items, tree_at, with_marks
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
+from jobspec.operators.training_roles import overlaid_jobs, roles_for_overlays
 from jobspec.operators.workloads import TrainingRole
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.load import TRAINING, LoadedOverlay, Substitution
@@ -84,7 +84,7 @@ def apply(documents: Sequence[Document], overlays: Sequence[LoadedOverlay], targ
     *there*: further runtimes that the jobs may use.
     """
     context = [*documents, *there]
-    jobs = [overlaid(each, context, overlays, target) for each in documents if overlays and workloads.takes_overlays(each)]
+    jobs = [overlaid(each, context, overlays, target) for each in (overlaid_jobs(documents) if overlays else ())]
     return Applied(documents, jobs, overlays, target, there)
 
 
@@ -146,7 +146,7 @@ class Application:
         entries = items(self.overlay.spec.get("pods"))
         if not entries:
             return job
-        roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
+        roles = [role for role in roles if not role.path or tree_at(job, role.path)]  # the overlay can remove a role itself
         by_entry: list[tuple[MarkedTree | None, list[LateSettings]]] = []
         for number, entry in enumerate(entries):
             wanted = entry.get("roles")
@@ -167,6 +167,8 @@ class Application:
             return self._changed_nodes(job, self.pods, substituted, entry.get("roles"), number)
         template, flags = (substituted.get("template"), substituted.get("flags")) if substituted else (None, None)
         if template:
+            if len(role.also) > 1:
+                self._keep_volumes(template, entry.get("roles"))
             job = self._merged(job, template, role.path, entry=number)
         return self._with_flags(job, flags, role, number) if flags else job
 
@@ -178,9 +180,7 @@ class Application:
         wrong = list(wrong_removals(template, pods.template_shape, ())) if template else []
         self.problems.extend(wrong)
         if template and not wrong:
-            if roles and len(set(roles.data())) == 1:
-                volumes = template.get("spec", "volumes")
-                self.volumes.extend(items(volumes and volumes.get(APPEND)) or items(volumes))
+            self._keep_volumes(template, roles)
             job = keep_runtime_values(job, template, pods, overlay=self.overlay.name, entry=number)
             everything, patch = pods.translate(template, job)
             job = self._merged(job, patch, (), entry=number, everything=everything)
@@ -188,6 +188,12 @@ class Application:
             job = set_trainer_flags(job, flags, pods, overlay=self.overlay.name, entry=number)
             self._set.append(lambda: settings_of_flags(flags, ("spec", "trainer")))
         return job
+
+    def _keep_volumes(self, template: MarkedTree, roles: MarkedTree | None) -> None:
+        """Keep the volumes of an entry for one role, where every pod has them."""
+        if roles and len(set(roles.data())) == 1:
+            volumes = template.get("spec", "volumes")
+            self.volumes.extend(items(volumes and volumes.get(APPEND)) or items(volumes))
 
     def _merged(self, job: MarkedTree, patch: MarkedTree, path: Path, *, entry: int, everything: MarkedTree | None = None) -> MarkedTree:
         """Merge a patch into the job.
@@ -207,7 +213,7 @@ class Application:
 
     def _with_flags(self, job: MarkedTree, flags: MarkedTree, role: TrainingRole, number: int) -> MarkedTree:
         path = (*role.path, "spec", "containers")
-        containers = items(job.get(*map(str, path)))
+        containers = items(tree_at(job, path))
         for index, container in enumerate(containers):
             name = container.get("name")
             if name and name.value == role.container:
@@ -299,7 +305,7 @@ class OverlaidJob(Record):
 
     @property
     def volumes(self) -> list[MarkedTree]:
-        """Return the volumes of a TrainJob that overlays add for some roles and every node has."""
+        """Return the volumes that overlays add for some roles and every pod has, as in a TrainJob."""
         return [volume for each in self.applications for volume in each.volumes]
 
     @property
@@ -323,7 +329,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
         with_roles = as_document(tree, document)
     warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
     pods = _pods_with_runtime(with_roles, shape, others, target)
-    job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings)
+    job = OverlaidJob(document, tree, shape, roles_for_overlays(with_roles), pods, found=warnings)
     for overlay in overlays:
         job = job.with_overlay(overlay)
     return job
@@ -343,7 +349,7 @@ def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
 
 def _pods_with_runtime(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
     """Return the pods of a TrainJob, with its runtime. For other kinds, return None."""
-    if all(role.path for role in workloads.training_roles(job)):
+    if all(role.path for role in roles_for_overlays(job)):
         return None
     from jobspec.overlays.trainjob import JobRuntime, TrainJobPods
 
@@ -397,7 +403,7 @@ def _object_id(tree: MarkedTree) -> tuple[str, ...]:
     return tuple(str(value.value) if value else "" for value in values)
 
 
-# Check that claims which an overlay mounts for one role can be mounted by every node of a TrainJob.
+# Check that claims which an overlay mounts for one role can be mounted by every pod of a job without a master.
 
 
 _MANY = "ReadWriteMany"
@@ -416,16 +422,18 @@ def unshared_volumes(jobs: Iterable[OverlaidJob], documents: Sequence[Document],
         for volume in job.volumes if count > 1 else ():
             name = volume.get("persistentVolumeClaim", "claimName")
             if name and isinstance(name.value, str) and _MANY not in modes.get(name.value, ()):
-                yield _unshared(name, count, modes.get(name.value))
+                yield _unshared(job.document.kind, name, count, modes.get(name.value))
 
 
 def _number_of_nodes(job: OverlaidJob) -> int:
-    """Return in how many pods a TrainJob trains.
+    """Return in how many pods a TrainJob trains, or a Job whose pods are masters and workers alike.
 
     If `numNodes` is no number, which the schema check reports, return 1.
     """
+    if job.pods is None:
+        return max((role.count for role in job.roles if len(role.also) > 1), default=1)
     number = job.tree.get("spec", "trainer", "numNodes")
-    if job.pods is None or (number and not isinstance(number.value, (int, float, type(None)))):
+    if number and not isinstance(number.value, (int, float, type(None))):
         return 1
     return nodes_of(job.tree.data(), job.pods.runtime.document)
 
@@ -434,8 +442,8 @@ def _is_claim(data: Any) -> bool:
     return isinstance(data, dict) and group_kind(str(data.get("apiVersion")), str(data.get("kind"))) == PERSISTENT_VOLUME_CLAIM
 
 
-def _unshared(name: MarkedTree, count: int, modes: list[str] | None) -> Diagnostic:
-    message = f"a TrainJob has no master, so all its {count} nodes mount the claim `{name.value}`"
+def _unshared(kind: str, name: MarkedTree, count: int, modes: list[str] | None) -> Diagnostic:
+    message = f"a {kind} has no master, so all its {count} {'nodes' if kind == 'TrainJob' else 'pods'} mount the claim `{name.value}`"
     if modes is None:
         hint = f"its access mode must be {_MANY}; it is not in this file"
         return Diagnostic("volume-not-shared", message, name.place(), severity="warning", hint=hint)

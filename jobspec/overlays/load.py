@@ -126,7 +126,7 @@ def overlay_problems(document: Document, target: Target) -> list[Diagnostic]:
     for index, entry in enumerate(items(tree.get("spec", "pods"))):
         if child := entry.get("template"):
             found += _unknown_fields(child, template, ("spec", "pods", index, "template"))
-    for version, kind in workloads.KINDS:
+    for version, kind in workloads.OVERLAID_KINDS:
         job = tree.get("spec", "job", kind)
         if job and isinstance(job.value, dict):
             found += _unknown_fields(job, shapes.load(version, kind, target), ("spec", "job", kind))
@@ -203,6 +203,12 @@ class LoadedOverlay:
         self.given: Mapping[str, Mark] = given or {}
         """Where a file gives parameters their values."""
 
+    def source_of(self, parameter: str) -> Mark | None:
+        """Return the place that gives a parameter its value: in a file, or the default in the overlay. If unknown, return None."""
+        declared = dict(self.spec.entries("parameters")).get(parameter)
+        default = declared.get("default") if declared and isinstance(declared.value, dict) else None
+        return self.given.get(parameter) or (default.place() if default else None)
+
     def conflicts(self) -> list[MarkedTree]:
         """Return the names of overlays that cannot be applied together with this one."""
         return items(self.spec.get("conflicts"))
@@ -253,7 +259,7 @@ class _Check:
                     self._walk(child, directives, pod=True)
 
     def jobs(self, spec: MarkedTree) -> None:
-        known = {kind: version for version, kind in workloads.KINDS}
+        known = {kind: version for version, kind in workloads.OVERLAID_KINDS}
         for kind, partial in spec.entries("job"):
             if kind not in known:
                 hint = closest(kind, known) or f"the kinds are {', '.join(known)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB
+from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import value_at
 from jobspec.documents.document import Document
@@ -19,8 +19,10 @@ from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.operators.training_operator import WAITING_CONTAINER
+from jobspec.operators.workloads import JOBS, released
 
 Amounts = Mapping[str, Decimal]
+_DEADLINE = "activeDeadlineSeconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,16 @@ def accelerators(resources: Amounts) -> int:
 
 
 def capacity_of(job: Document, context: Sequence[Document], target: Target) -> Capacity:
-    """Return the pods, resources and deadline of a running training job.
+    """Return the pods, resources and deadline of a running job; of a CronJob, those of one run.
 
     A server accepts the job. *context*: the documents that the job may refer to.
     """
     if job.group_kind == PYTORCHJOB:
-        deadline = value_at(job.data, ("spec", "runPolicy", "activeDeadlineSeconds"))
+        deadline = value_at(job.data, ("spec", "runPolicy", _DEADLINE))
         return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
-    deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
+    if job.group_kind != TRAINJOB:
+        return Capacity(list(_pods_of(released(job), context, target)), value_at(job.data, (*JOBS[job.group_kind].policy, _DEADLINE)))
+    deadline = value_at(job.data, ("spec", _DEADLINE))
     if runtime_of(job, context, target) is None:
         nodes, own = nodes_of(job.data, None), _limits_of({"resources": value_at(job.data, ("spec", "trainer", "resourcesPerNode"))})
         pods = AlikePods(nodes, nodes, {name: _as_decimal(each) for name, each in own.items()}, {})

@@ -14,7 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, walk
 from jobspec.kubernetes.index import Index
 from jobspec.operators.kueue.requeueing import is_requeued
 from jobspec.operators.kueue.world import World, queues_in
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload, takes_overlays
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
@@ -37,7 +37,6 @@ Presence = Literal["changed", "new", "removed"]
 
 
 SECRET_PARTS = ("data", "stringData")
-_JOBS = ("PyTorchJob", "TrainJob")
 _CONFIGURATION = ("ConfigMap", "Secret")
 _DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # these follow from the rest of the object
 _NO_NEW_RUN = "no new run: the hash in a job's name covers the job alone"
@@ -100,6 +99,13 @@ class VariantChange:
     """What its job asked for; None of a new variant."""
     after: Capacity | None
     """What its job asks for; None of a removed variant."""
+    job: str = ""
+    """Of a build or file: kind and name of the changed job; empty for its other objects."""
+
+    @property
+    def label(self) -> str:
+        """Return the name of a variant, or the job and where it is built."""
+        return f"{self.job} in {self.name}" if self.job else self.name
 
     @property
     def meaning(self) -> effects.Meaning:
@@ -123,9 +129,18 @@ class Comparison:
     _: KW_ONLY
     differs: bool
     """Whether any file would be another one, or in another place."""
+    noun: Literal["variant", "object"] = "variant"
+    """What is compared: the variants of a project, or the objects of a repository, each build or file being a variant."""
+
+    @property
+    def meanings(self) -> list[effects.Meaning]:
+        """Return what each change means: of a variant, or of an object."""
+        if self.noun == "variant":
+            return [each.meaning for each in self.variants]
+        return [one.meaning for each in self.variants for one in each.objects]
 
     def __repr__(self) -> str:
-        changed = ", ".join(f"{each.name} ({each.meaning})" for each in self.variants)
+        changed = ", ".join(f"{each.label} ({each.meaning})" for each in self.variants)
         return f"<Comparison: {changed or 'no changes'}; {self.unchanged} unchanged>"
 
 
@@ -162,6 +177,12 @@ def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
         yield f"the target changes from {said[0]} to {said[1]}: update the cluster's operators as well"
 
 
+def _jobs_first(change: ObjectChange) -> tuple[bool, bool, str, str]:
+    """The order of objects: the job of the variant, other jobs, the rest."""
+    document = change.document
+    return not takes_overlays(document), not is_workload(document), document.kind, document.name
+
+
 class _Between:
     """Compares the variants of two states, whose objects can be those of other variants, too."""
 
@@ -186,7 +207,7 @@ class _Between:
         return VariantChange(
             name,
             "changed" if old and new else "new" if new else "removed",
-            sorted(_with_note(objects), key=lambda each: (each.document.kind not in _JOBS, each.document.kind, each.document.name)),
+            sorted(_with_note(objects), key=_jobs_first),
             _capacity(old_job, old, self._before.cluster(name)) if old_job else None,
             _capacity(new_job, new, self._after.cluster(name)) if new_job else None,
         )
@@ -310,16 +331,17 @@ class ChangedLines:
         return replace(change, place=place) if place else change
 
     def _parameter(self, overlay: LoadedOverlay, mark: Mark) -> Mark | None:
-        """Return where the project gives the value that changed the overlay's text at a place.
+        """Return where the project gives the value that changed the overlay's text at a place, or the default in the overlay.
 
-        If the overlay itself changed, return None.
+        If the text itself changed, return None.
         """
         before = self._old.get(overlay.name)
         text = next((tree.value for _, tree in walk(overlay.tree) if str(tree.mark) == str(mark)), None)
         if before is None or not isinstance(text, str):
             return None
-        names = [name for name, is_name in pieces(text) if is_name and name in overlay.given]
-        return next((overlay.given[name] for name in names if before.values.get(name) != overlay.values.get(name)), None)
+        names = [name for name, is_name in pieces(text) if is_name]
+        changed = next((name for name in names if before.values.get(name) != overlay.values.get(name)), None)
+        return overlay.source_of(changed) if changed else None
 
     def _removal(self, path: Path) -> Mark | None:
         for overlay in reversed(self._new.overlays):

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jobspec.apis.kinds import MPIJOB, PYTORCHJOB, RAY_CLUSTER, RUNTIMES, TRAINJOB
+from jobspec.apis.kinds import LEADER_WORKER_SET, MPIJOB, RAY_CLUSTER, RUNTIMES, TRAINING_JOBS, TRAINJOB
+from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.wording import shortened
@@ -17,15 +18,22 @@ from jobspec.documents.document import Document
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
 from jobspec.operators.kuberay.changes import effect_on_ray
-from jobspec.operators.life import Effect, effect_on_mpijob, effect_on_pytorchjob, effect_on_trainjob
+from jobspec.operators.life import (
+    Effect,
+    effect_on_leader_worker_set,
+    effect_on_mpijob,
+    effect_on_training_job,
+    effect_on_trainjob,
+)
 from jobspec.operators.workloads import takes_overlays
+from jobspec.outcome.updates import update_outcomes
 from jobspec.project.engines.replacement import SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant, documents_in
 from jobspec.repository.in_build import AppliedFolder
-from jobspec.repository.recreation import recreation_of
+from jobspec.repository.recreation import Recreation, recreation_of
 from jobspec.world.world import Cluster, StoredObjects
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
@@ -37,14 +45,16 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
     """Return the effect of a change that the server accepts, in an update of *old* to *new*."""
     if change.path[0] != "spec":
         return Effect()
-    if new.group_kind == PYTORCHJOB:
-        return effect_on_pytorchjob(change.path, old, new)
+    if new.group_kind in TRAINING_JOBS and new.api_version == API_VERSION:
+        return effect_on_training_job(change.path, old, new)
     if new.group_kind == MPIJOB:
         return effect_on_mpijob(change.path, old, new)
     if new.group_kind[0] == RAY_CLUSTER[0]:
         return effect_on_ray(change.path, old, new)
     if new.group_kind == TRAINJOB:
         return effect_on_trainjob(change.path, old, new)
+    if new.group_kind == LEADER_WORKER_SET:
+        return effect_on_leader_worker_set(change.path, old, new)
     return Effect("existing runs keep their runtime" if new.group_kind in RUNTIMES else "")
 
 
@@ -91,19 +101,38 @@ def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> Ob
     return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
 
 
-def update(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> ObjectChange:
+def update(
+    old: Document,
+    new: Document,
+    changes: Sequence[FieldChange],
+    context: Sequence[Document],
+    cluster: Cluster,
+    folder: AppliedFolder | None = None,
+) -> ObjectChange:
     """Return the effect of an update of an object.
 
-    If the server refuses the update, an engine recreates objects that ask for that.
+    If the server refuses the update, an engine recreates objects that ask for that. *folder*: how an engine applies the object, which
+    decides on recreation as well.
     """
+    how = recreation_of(new, folder or AppliedFolder())
+    if folder and how and how.when in ("always", "never"):
+        return _by_engine(new, changes, how)
     refused = refusals(old, new, changes, context, cluster)
     if refused:
-        meaning: Meaning = "replaced" if is_recreated(new) else "refused"
-        return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
+        meaning: Meaning = "replaced" if how and how.when != "never" and _takes_place(old, new, cluster, folder) else "refused"
+        why = [f"{how.engine} deletes and recreates it: {how.reason}"] if folder and how and meaning == "replaced" else []
+        return ObjectChange(new, meaning, [(each, meaning) for each in changes], [*why, *refused])
+    stuck = [f"{each.message}; {each.hint}" for each in update_outcomes(new, _runtimes(context), StoredObjects([old]), cluster.target)]
+    if stuck:
+        return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], stuck)
     effects = [effect_of(each, old, new) for each in changes]
     meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
     notes = list(dict.fromkeys(each.note for each in effects if each.note))
     return ObjectChange(new, gravest(meanings), list(zip(changes, meanings, strict=True)), notes)
+
+
+def _runtimes(context: Sequence[Document]) -> list[Document]:
+    return [each for each in context if each.group_kind in RUNTIMES]
 
 
 def requeued(change: ObjectChange, jobs: Sequence[Document]) -> ObjectChange:
@@ -118,10 +147,28 @@ def requeued(change: ObjectChange, jobs: Sequence[Document]) -> ObjectChange:
     return replace(change, meaning="in-place", fields=[(each, "in-place") for each, _ in change.fields], notes=[note])
 
 
-def is_recreated(document: Document) -> bool:
-    """True if an object has its engine delete and recreate it if it cannot be changed."""
-    how = recreation_of(document, AppliedFolder())
-    return how is not None and how.when != "never"
+def by_engine_alone(new: Document, changes: Sequence[FieldChange], folder: AppliedFolder) -> ObjectChange:
+    """Return the change of an object of an unknown kind, which the server updates unless its engine recreates the object."""
+    how = recreation_of(new, folder)
+    if how and how.when in ("always", "never"):
+        return _by_engine(new, changes, how)
+    return ObjectChange(new, "in-place", [(each, "in-place") for each in changes])
+
+
+def _by_engine(new: Document, changes: Sequence[FieldChange], how: Recreation) -> ObjectChange:
+    """Return the change of an object that its engine recreates at each sync, or does not update at all."""
+    meaning: Meaning = "replaced" if how.when == "always" else "ignored"
+    done = "deletes and recreates it at each sync" if how.when == "always" else f"does not update the existing {new.kind}"
+    note = f"{how.engine} {done}: {how.reason}"
+    return ObjectChange(new, meaning, [(each, meaning) for each in changes], [note])
+
+
+def _takes_place(old: Document, new: Document, cluster: Cluster, folder: AppliedFolder | None) -> bool:
+    """True if the engine of a folder recreates an object after this refusal. Without a folder, each refusal counts."""
+    if folder is None:
+        return True
+    checked = check(Manifests(new.file, [new], by_engine=folder), cluster.updating(StoredObjects([old])))
+    return any(each.rule == "recreated-object" for each in checked.result.diagnostics)
 
 
 def gravest(meanings: Sequence[Meaning]) -> Meaning:

@@ -21,7 +21,7 @@ from jobspec.journey.references import resolve
 from jobspec.journey.steps import Checked, Manifests
 from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import JOBS, takes_overlays
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.programs.command_lines import FLAGS
@@ -233,11 +233,7 @@ def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:
 
 
 _FIELD = "ttlSecondsAfterFinished"
-_JOBS: dict[GroupKind, Path] = {
-    kinds.PYTORCHJOB: ("spec", "runPolicy", _FIELD),
-    kinds.JOBSET: ("spec", _FIELD),
-    ("batch", "Job"): ("spec", _FIELD),
-}
+_JOBS: dict[GroupKind, Path] = {kind: (*fields.policy, _FIELD) for kind, fields in JOBS.items() if not fields.queued}
 _OF_RUNTIME: Path = ("spec", "template", "spec", _FIELD)
 _HOOK: Path = ("metadata", "annotations", "argocd.argoproj.io/hook")  # which a sync makes anew in any case
 

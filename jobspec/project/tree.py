@@ -17,6 +17,7 @@ from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.decoding import decode
 from jobspec.documents.writer import write
 from jobspec.journey.steps import Source
+from jobspec.operators.workloads import JOBS
 from jobspec.project.engines.argocd import app_project, application, application_set, health_patch, mistakes
 from jobspec.project.engines.argocd_health import customizations
 from jobspec.project.engines.argocd_plugin import plugin_config, plugin_patch
@@ -49,7 +50,7 @@ class PlacedObject:
 
 _NAMESPACES = ("namespace-",)
 _RUNTIMES = ("clustertrainingruntime-", "trainingruntime-")
-_JOBS = ("pytorchjob-", "trainjob-")
+_JOBS = tuple(f"{name.lower()}-" for _, name in JOBS)
 
 
 @dataclass(frozen=True, slots=True)

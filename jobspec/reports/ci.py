@@ -1,4 +1,4 @@
-"""Reports for CI: GitHub workflow commands, Markdown for pull requests, JUnit XML, and SARIF for code scanning."""
+"""Reports for CI: GitHub workflow commands, GitLab code quality, Markdown for pull requests, JUnit XML, SARIF for code scanning."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -106,6 +107,36 @@ def _escaped(text: str) -> str:
 
 
 _MARKUP = {ord(each): f"\\{each}" for each in "<*_"}
+
+
+# A report for GitLab's code quality widget (https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format).
+
+
+_GITLAB = {"error": "critical", "warning": "minor", "info": "info"}
+
+
+def codequality_report(files: Sequence[FileResult], _: Mapping[str, str], folder: str = "") -> str:
+    """Write a JSON list of findings, each at every place that it has. Paths begin at the root of the repository.
+
+    The fingerprint of a finding stays the same if lines are added above it.
+    """
+    found = [each for file in files for one in file.diagnostics for each in (one, *one.related)]
+    rows: list[dict[str, Any]] = []
+    times: Counter[str] = Counter()
+    for each in found:
+        path = clean(_from_root(each.mark.file, folder))
+        known = "\0".join((each.rule, path, each.field, each.message))
+        times[known] += 1
+        rows.append(
+            {
+                "description": clean(message_of(each)),
+                "check_name": each.rule,
+                "fingerprint": sha256(f"{known}\0{times[known]}".encode(errors="surrogateescape")).hexdigest(),
+                "severity": _GITLAB[each.severity],
+                "location": {"path": path, "lines": {"begin": max(each.mark.line, 1), "end": max(each.mark.end_line, 1)}},
+            }
+        )
+    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
 # A report as JUnit XML, which CI servers show as tests: a suite for each file, a case for each document.

@@ -42,12 +42,15 @@ def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100)
     painted: Paint = partial(paint, colour=colour)
     lines = [painted(headline(view), BOLD)]
     changed = view.comparison.variants
-    if changed:
-        lines += ["", *_text_table([header(view), *([shortened(names), *cells] for names, cells in table(view)), totals(view)], painted)]
+    if found := table(view):
+        lines += ["", *_text_table([header(view), *([shortened(names), *cells] for names, cells in found), totals(view)], painted)]
     for note in notes(view):
         lines += wrapped(note, max(width, 40), "      ", first="note: ")
+    above = ""
     for group in alike(changed):
-        lines += ["", painted(shortened([each.name for each in group]), BOLD)]
+        heading = shortened([each.name for each in group])
+        lines += ["", painted(heading, BOLD)] if heading != above else []
+        above = heading
         for number in range(len(group[0].objects)):
             lines += _text_object([each.objects[number] for each in group], painted, width)
     return "\n".join([*lines, "", painted(by_rules_of(view.releases), DIM), ""])
@@ -114,7 +117,7 @@ def markdown_report(view: ComparisonView) -> str:
     """Write the whole report as Markdown, short enough for a comment."""
     changed = view.comparison.variants
     text = f"{MARKER}\n### {_escaped(headline(view))}\n\n"
-    if changed:
+    if table(view):
         text += _markdown_table(view, LIMIT // 2) + "\n"
     text += "".join(f"- {_escaped(note)}\n" for note in _cut(notes(view), LIMIT // 8))
     left = 0
@@ -124,7 +127,8 @@ def markdown_report(view: ComparisonView) -> str:
         text += details
         left += 0 if details else len(group)
     if left:
-        text += f"\nThe fields of {counted(left, 'variant')} are left out here; `jobspec diff {view.ref}` shows them.\n"
+        which = counted(left, "variant" if view.comparison.noun == "variant" else "group")
+        text += f"\nThe fields of {which} are left out here; `jobspec diff {view.ref}` shows them.\n"
     return f"{text}\n<sub>{_escaped(by_rules_of(view.releases))}</sub>\n"
 
 
@@ -147,11 +151,11 @@ def _markdown_table(view: ComparisonView, room: int) -> str:
     text = _line(names) + _line(["---", "---", *["---:" for _ in names[2:]]])
     last = totals(view)
     end = _line([f"**{each}**" if each else "" for each in last]) if last else ""
-    left = len(view.comparison.variants)
+    left, noun = len(_rows_of(view)), view.comparison.noun if view.comparison.noun == "variant" else "job"
     for variants, cells in table(view):
         line = _line([shortened([_code(each) for each in variants]), *cells])
         if len(text) + len(line) + len(end) > room:
-            return f"{text}{end}\n{counted(left, 'variant')} more {'is' if left == 1 else 'are'} left out.\n"
+            return f"{text}{end}\n{counted(left, noun)} more {'is' if left == 1 else 'are'} left out.\n"
         text += line
         left -= len(variants)
     return text + end
@@ -261,18 +265,19 @@ class FieldRow:
 
 def headline(view: ComparisonView) -> str:
     """Write the first sentence of a report."""
-    comparison = view.comparison
-    changed, total = len(comparison.variants), len(comparison.variants) + comparison.unchanged
+    comparison, noun = view.comparison, view.comparison.noun
+    meanings = comparison.meanings
+    changed, total = len(meanings), len(meanings) + comparison.unchanged
     against = f"{visible(view.ref)} ({view.commit[:8]})"
     if not changed:
-        return f"no variant of {total} changes against {against}"
-    counts = [sum(each.meaning == meaning for each in comparison.variants) for meaning in MEANINGS]
+        return f"no {noun} of {total} changes against {against}"
+    counts = [meanings.count(meaning) for meaning in MEANINGS]
     parts = [
         f"{count} {WORDS[meaning]}{'s' * (meaning == 'new-run' and count > 1)}"
         for meaning, count in zip(MEANINGS, counts, strict=True)
         if count
     ]
-    return f"{changed} of {counted(total, 'variant')} change{'s' if changed == 1 else ''} against {against}: {', '.join(parts)}"
+    return f"{changed} of {counted(total, noun)} change{'s' if changed == 1 else ''} against {against}: {', '.join(parts)}"
 
 
 def by_rules_of(releases: Mapping[str, str]) -> str:
@@ -283,7 +288,7 @@ def by_rules_of(releases: Mapping[str, str]) -> str:
 def header(view: ComparisonView) -> list[str]:
     """Return the column headings of the table of variants."""
     cost = [f"cost at most, {visible(view.prices.currency)}"] if view.prices else []
-    return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
+    return ["variant" if view.comparison.noun == "variant" else "job", "in the cluster", "pods", "GPUs", "deadline", *cost]
 
 
 def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
@@ -291,9 +296,14 @@ def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
 
     If many variants have equal rows, the rows are merged.
     """
-    rows = gathered((tuple(_cells(each, view)), each.name) for each in view.comparison.variants)
+    rows = gathered((tuple(_cells(each, view)), each.label) for each in _rows_of(view))
     lines = [(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
     return sorted(lines, key=lambda line: line[0][0])
+
+
+def _rows_of(view: ComparisonView) -> list[VariantChange]:
+    """Return what has a row in the table: the variants, or the jobs among the objects of a repository."""
+    return [each for each in view.comparison.variants if each.job or view.comparison.noun == "variant"]
 
 
 def _cells(change: VariantChange, view: ComparisonView) -> list[str]:
@@ -318,7 +328,7 @@ def number_of_gpus(capacity: Capacity) -> str:
 
 def totals(view: ComparisonView) -> list[str]:
     """Return the last row of the table, the sums. If only one variant differs, it is empty."""
-    changed = view.comparison.variants
+    changed = _rows_of(view)
     if len(changed) < 2:
         return []
     sides = [[each.before for each in changed if each.before], [each.after for each in changed if each.after]]
@@ -333,7 +343,7 @@ def totals(view: ComparisonView) -> list[str]:
 
 def notes(view: ComparisonView) -> list[str]:
     """Return the notes below the tables: about the project, and pods and costs of variants."""
-    about = gathered((note, each.name) for each in view.comparison.variants if each.after for note in _notes_on(each.after, view))
+    about = gathered((note, each.label) for each in view.comparison.variants if each.after for note in _notes_on(each.after, view))
     return [*view.comparison.notes, *(f"{shortened(names)}: {note}" for note, names in about.items())]
 
 
@@ -421,8 +431,13 @@ def names_of(changes: Sequence[ObjectChange]) -> str:
     first = changes[0]
     name = visible("/".join(part for part in (first.document.namespace, first.document.name) if part))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}"
-    return f"{first.document.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
+    if not first.follows:
+        return f"{first.document.kind} {name}{more}"
+    stays = (
+        f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}" if first.meaning != "created" else f"stay{'s' * (not more)}"
+    )
+    fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else stays
+    return f"{first.document.kind} {name}{more}, and {visible(first.follows)}{more} {fate}"
 
 
 def _range(number: int, most: int) -> str:
@@ -450,6 +465,8 @@ def json_report(view: ComparisonView) -> str:
     """
     comparison = view.comparison
     presences = [each.presence for each in comparison.variants]
+    if comparison.noun == "object":
+        return dumps(_repository_as_json(view), indent=2, ensure_ascii=False) + "\n"
     report = {
         "ref": clean(view.ref),
         "commit": view.commit,
@@ -466,6 +483,26 @@ def json_report(view: ComparisonView) -> str:
         "target": view.releases,
     }
     return dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+def _repository_as_json(view: ComparisonView) -> dict[str, Any]:
+    """Return the objects of a repository that differ, as JSON has them, each with its build or file.
+
+    `before` and `after` are what a job asks for, null for other objects.
+    """
+    comparison = view.comparison
+    needs = ((each, {"before": _needs(each.before, view), "after": _needs(each.after, view)}) for each in comparison.variants)
+    objects = [{**_changed_object(one), "build": clean(each.name), **asked} for each, asked in needs for one in each.objects]
+    return {
+        "ref": clean(view.ref),
+        "commit": view.commit,
+        "differs": comparison.differs,
+        "notes": list(comparison.notes),
+        "currency": view.prices.currency if view.prices else None,
+        "objects": objects,
+        "summary": {**{each: comparison.meanings.count(each) for each in MEANINGS}, "unchanged": comparison.unchanged},
+        "target": view.releases,
+    }
 
 
 def _variant(change: VariantChange, view: ComparisonView) -> dict[str, Any]:

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from jobspec.reports.text import ReadText
 
 
-#: For people, programs, CI servers, code scanning, annotations of a pull request on GitHub, and its text or a job's summary.
-FORMATS = ("text", "concise", "json", "junit", "sarif", "github", "markdown")
+#: For people, programs, CI servers, code scanning, annotations of a pull request on GitHub, GitLab's widget, and a job's summary.
+FORMATS = ("text", "concise", "json", "junit", "sarif", "github", "codequality", "markdown")
+#: The formats whose paths begin at the root of the repository.
+FROM_ROOT = ("github", "sarif", "codequality")
 #: Those of `jobspec diff`: for people, for the comment of a pull request, for programs, a page.
 DIFF_FORMATS = ("text", "markdown", "json", "html")
 
@@ -42,7 +44,7 @@ def report(
 
     *read*, *colour* and *width* are for excerpts of files in `text`. *links*: rules are links to their pages. *fixable*: mark, for
     people, what `--fix` can fix. *statistics*: for people, write the number of findings of each rule in place of the findings. *folder*:
-    the working folder in its repository, for `github` and `sarif`, whose paths begin at the repository's root.
+    the working folder in its repository, for formats whose paths begin at the repository's root.
     """
     files = by_cause_of_all(files, for_people=output in _FOR_PEOPLE)
     if output not in _FOR_PEOPLE:
@@ -66,8 +68,8 @@ def _format(output: str, folder: str) -> Callable[[Sequence[FileResult], Mapping
         return json_report
     from jobspec.reports import ci
 
-    if output in ("github", "sarif"):
-        by_root = ci.github_report if output == "github" else ci.sarif_report
+    if output in FROM_ROOT:
+        by_root = {"github": ci.github_report, "sarif": ci.sarif_report, "codequality": ci.codequality_report}[output]
         return lambda files, releases: by_root(files, releases, folder)
     return {"junit": ci.junit_report, "markdown": ci.markdown_report}[output]
 

@@ -241,14 +241,17 @@ def _against(view: ComparisonView) -> str:
 def _changes(view: ComparisonView, groups: Sequence[_Group], *, heading: str = "h2") -> str:
     title = f"<{heading}>{_html(_against(view))}</{heading}>"
     head = f'<section id="changes">{title}<p class="lead">{_html(_sentence(diff.headline(view)))}</p>'
-    if view.comparison.variants:
+    if diff.table(view):
         names = diff.header(view)
         cells = "".join(f'<th scope="col"{_class_of_number(at)}>{_html(each)}</th>' for at, each in enumerate(names))
         rows = "".join(_change_row(variants, cells) for variants, cells in diff.table(view))
         last = diff.totals(view)
         foot = "".join(f"<td{_class_of_number(at)}>{_html(each)}</td>" for at, each in enumerate(last) if at)
         foot = f'<tfoot><tr><th scope="row">{_html(last[0])}</th>{foot}</tr></tfoot>' if last else ""
-        head += _scroll("Variants that change", f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>")
+        head += _scroll(
+            "Variants that change" if view.comparison.noun == "variant" else "Jobs that change",
+            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>",
+        )
     notes = "".join(f"<li>{_prose(each)}</li>" for each in diff.notes(view))
     head += f'<ul class="notes">{notes}</ul>' if notes else ""
     is_open = len(groups) <= _OPEN

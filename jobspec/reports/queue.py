@@ -118,7 +118,8 @@ def remark_on_kind(each: Asked, world: World, how: TextOptions) -> str:
 def _name(each: Asked) -> str:
     job, answer = each.job, each.answer
     namespace = answer.workload.namespace if answer else job.namespace
-    return f"{namespace}/{job_name(job.data)}" if namespace else job_name(job.data)
+    name = f"{namespace}/{job_name(job.data)}" if namespace else job_name(job.data)
+    return name if answer is None or answer.workload.group is None else f"{name}, group {answer.workload.group}"
 
 
 def _flavors(pods: PodSetAnswer) -> str:

@@ -50,7 +50,7 @@ def concise_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool, l
 def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
     """Return one line for each rule: its count, severity and name, the most frequent first."""
     found = (diagnostic for each in files for diagnostic in each.diagnostics)
-    number = Counter((each.severity, each.rule, fixable and bool(each.changes)) for each in found)
+    number = Counter((each.severity, each.rule, fixable and each.has_safe_fix) for each in found)
     rows = sorted(number.items(), key=lambda row: (-row[1], row[0]))
     wide = len(str(rows[0][1]))
     return [
@@ -89,7 +89,7 @@ def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: b
     name = f"[{diagnostic.rule}]"
     page = page_of(diagnostic.rule) if links else ""
     rule = paint(f"\x1b]8;;{page}\x1b\\{name}\x1b]8;;\x1b\\" if page else name, DIM, colour=colour)
-    fix = _FIXABLE if fixable and diagnostic.changes else ""
+    fix = _FIXABLE if fixable and diagnostic.has_safe_fix else ""
     return f"{place} {severity} {visible(message_of(diagnostic))}{more} {rule}{fix}"
 
 

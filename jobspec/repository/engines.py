@@ -52,9 +52,11 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
                     AppliedFolder(
                         default_namespace=namespace,
                         undecrypted=encrypted,
+                        engine="Argo CD",
                         is_recursive=bool(mapping(source, "directory").get("recurse")),
                         is_replaced="Replace=true" in options_of(document),
                         by_server="ServerSideApply=true" in options_of(document),
+                        prunes=mapping(spec, "syncPolicy", "automated").get("prune") is True,
                     ),
                 )
     elif document.group_kind == PROJECT:
@@ -62,7 +64,7 @@ def _applied_by(document: Document, documents: Sequence[Document], is_added: Cal
         if argocd and not argocd.get("plugin"):
             folder = os.path.join(os.path.dirname(document.file), str(spec.get("output") or "rendered"))
             encrypted = _without_plugin(f"the engine of {os.path.basename(document.file)}")
-            yield os.path.abspath(folder), AppliedFolder(undecrypted=encrypted)
+            yield os.path.abspath(folder), AppliedFolder(undecrypted=encrypted, engine="Argo CD")
 
 
 def _sources(application: Document) -> list[dict[str, Any]]:
@@ -104,8 +106,10 @@ def _by_flux(document: Document, documents: Sequence[Document], is_added: Callab
         undecrypted=encrypted,
         completed=frozenset({"namespace"} if namespace else ()),
         is_recursive=True,
+        engine="Flux",
         forced_by=f"`force: true` of the {by}" if spec.get("force") is True else "",
         by_server=True,
+        prunes=spec.get("prune") is True,
     )
 
 
@@ -155,9 +159,11 @@ def agreed_on(several: Sequence[AppliedFolder]) -> AppliedFolder:
         undecrypted=next(iter(undecrypted), None),
         completed=first.completed.intersection(*(each.completed for each in others)),
         is_recursive=any(each.is_recursive for each in several),
+        engine=same(each.engine for each in several),
         forced_by=first.forced_by if all(each.forced_by for each in several) else "",
         is_replaced=all(each.is_replaced for each in several),
         by_server=all(each.by_server for each in several),
+        prunes=first.prunes if all(each.prunes == first.prunes for each in others) else None,
     )
 
 

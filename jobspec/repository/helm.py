@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,8 +33,10 @@ class RenderedChart(Build):
 
     what = "Helm chart"
 
-    def __init__(self, chart: str, text: str, values: Sequence[str], numbers: Sequence[NumberInText] = ()) -> None:
-        super().__init__(os.path.join(chart, "Chart.yaml"), Output(chart, text), {}, ())
+    def __init__(
+        self, chart: str, text: str, values: Sequence[str], numbers: Sequence[NumberInText] = (), reads: Collection[str] = ()
+    ) -> None:
+        super().__init__(os.path.join(chart, "Chart.yaml"), Output(chart, text), {}, reads)
         self._values = (*values, os.path.join(chart, CHART_VALUES))
         self._numbers = numbers
         lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]

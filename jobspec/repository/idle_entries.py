@@ -152,13 +152,19 @@ def _idle_images(layer: Layer, material: _Material, document: Document) -> Itera
         at: Path = ("images", number, "name")
         if found:
             message = f"the image does not reach `{spell(found[0])}`: kustomize knows `containers` and `initContainers` alone"
-            hint = "name the field in a file of `configurations`, or write a patch"
-            yield document.problem("image-not-reached", message, at, hint=hint, severity="warning")
+            hint = "name the field in `images` of a `configurations` file, as --fix does, or write a patch"
+            found_at = document.problem("image-not-reached", message, at, hint=hint, severity="warning")
+            yield found_at.changed(configuration={"images": [{"path": field_path(path)} for path in found]})
         else:
             message = f"no container has the image `{name}`: the entry changes nothing"
             yield document.problem(
                 "selects-nothing", message, at, hint="write the name as manifests have it, without a tag", severity="warning"
             )
+
+
+def field_path(path: Path) -> str:
+    """Return a path as kustomize has it in a field specification: without indices of items, and slashes in keys escaped."""
+    return "/".join(str(step).replace("/", "\\/") for step in path if isinstance(step, str))
 
 
 def _images_in(data: Any, path: Path) -> Iterator[tuple[Path, str]]:

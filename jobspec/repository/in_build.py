@@ -38,12 +38,16 @@ class AppliedFolder:
     """What engines fill in, as in `InBuild`."""
     is_recursive: bool = False
     """Whether the files in folders below are applied with it."""
+    engine: str = ""
+    """`Flux` or `Argo CD`; empty if neither is known to apply it, or both do."""
     forced_by: str = ""
     """What has Flux recreate each object that it cannot update."""
     is_replaced: bool = False
     """Whether Argo CD replaces objects instead of applying them."""
     by_server: bool = False
     """Whether its objects are applied server-side."""
+    prunes: bool | None = None
+    """Whether objects that are gone from it are deleted; None if no engine says so."""
 
 
 @dataclass(frozen=True, slots=True)

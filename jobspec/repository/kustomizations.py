@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -75,6 +75,11 @@ class RootKustomization:
     def is_worth_building(self) -> bool:
         """Whether a build says more than its manifests: it changes them, or may fail."""
         return bool(self.has_changes or self.reads_around or self.unknown_field)
+
+    def is_reached_by(self, changed: Container[str]) -> bool:
+        """Whether a change of some files, given by real paths, can change what is built."""
+        missing = joined(os.path.dirname(self.missing[1]), self.missing[0]) if self.missing else ""
+        return missing in changed or any(each in changed for each in self.read)
 
 
 class References(NamedTuple):

@@ -7,7 +7,7 @@ judged; nothing is said of the value itself. Where an engine fills in all values
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 from typing import Any
 
@@ -40,6 +40,8 @@ _ALONE = re.compile(r"\s*(?:- )?(?:\S+: (?=%))?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?
 #: Names of files that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
+_FLAG = re.compile(r"--?[\w-]+=")
+_NAME_SIGNS = re.compile(r"[${}]")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 #: The stand-in for a value of a type or a format.
 _STAND_INS: dict[str, Any] = {
@@ -194,18 +196,20 @@ def without_placeholders(
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
     key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What the builds that it is *within*
-    have completed is not missing; what is *given* is no placeholder.
+    have completed is not missing; what is *given* is no placeholder. What stands behind a flag and `=` is a value, too, if the placeholder
+    of that name stands where a server refuses it.
     """
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
     lines_of = cache(lambda file: read(file).split("\n"))
     filled_in = {str(each.mark) for each in unjudged}
+    certain = {_NAME_SIGNS.sub("", each) for note in unjudged for each in _PLACEHOLDER.findall(_written_at(note.mark, lines_of))}
     own = {row.index for row in result.documents if row.api_version.startswith(f"{OVERLAY[0]}/")}  # whose `${NAME}` are parameters
     dropped = [
         each
         for each in result.diagnostics
         if each.rule != _NOTE
         and each.document not in own
-        and (_is_placeholder(each, lines_of, given) or (each.severity == "error" and str(each.mark) in filled_in))
+        and (_is_placeholder(each, lines_of, given, certain) or (each.severity == "error" and str(each.mark) in filled_in))
     ]
     objects = {row.index: (row.kind, row.name) for row in result.documents}
 
@@ -283,14 +287,14 @@ def _is_filled_in(
     if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size") and "selector" in completed:
         return True
     said = found.message.partition("`")[2].partition("`")[0]
-    if found.rule == "unpinned-image":
-        return f"image {said.removesuffix(':latest')}" in completed
+    is_about_image = found.rule == "unpinned-image" or (found.rule == "unfilled-placeholder" and found.field.endswith(".image"))
+    if is_about_image and f"image {said.removesuffix(':latest')}" in completed:
+        return True
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
-    return found.rule == "missing-field" and (
-        ("namespace" in completed and is_namespace)
-        or f"{kind} {said}" in completed
-        or is_patched_in(within.patched_in, kind, name, found.field, files)
-    )
+    is_missing = found.rule == "missing-field"
+    if is_missing and (("namespace" in completed and is_namespace) or f"{kind} {said}" in completed):
+        return True
+    return (is_missing or is_about_image) and is_patched_in(within.patched_in, kind, name, found.field, files)
 
 
 def _is_beside(missing: Diagnostic, unknown: Diagnostic) -> bool:
@@ -307,14 +311,19 @@ def _written_at(mark: Mark, lines_of: Callable[[str], list[str]]) -> str:
     return lines[mark.line - 1][mark.column - 1 : end] if 0 < mark.line <= len(lines) else ""
 
 
-def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], given: Variables) -> bool:
-    """Whether the value at the place of a finding has a placeholder without a value; of lint and outcomes, whether it is nothing else."""
+def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], given: Variables, certain: Container[str]) -> bool:
+    """Whether the value at the place of a finding has a placeholder without a value; of lint and outcomes, whether it is nothing else.
+
+    *certain*: the names of what can only be placeholders.
+    """
     if found.field == "sops" and found.rule == "unknown-field":
         return True
     value = given.unsettled(_written_at(found.mark, lines_of).strip("\"'"))
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
     if found.rule in _ABOUT_PLACEHOLDERS:
         return False
+    if (flag := _FLAG.match(value)) and _NAME_SIGNS.sub("", value[flag.end() :]) in certain:
+        value = value[flag.end() :]
     place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
     if place is None or place[0] == value:
         return place is not None

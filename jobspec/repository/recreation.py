@@ -34,6 +34,8 @@ _FLUX_FORCE = "kustomize.toolkit.fluxcd.io/force"
 _FLUX_RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile"
 _FLUX_APPLY = "kustomize.toolkit.fluxcd.io/ssa"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+#: The engines whose annotations an engine looks at.
+_SEEN_BY = {"Flux": ("Flux",), "Argo CD": ("Argo CD", "Helm")}
 #: The annotations of hooks, each with that of its delete policy, and the policies that delete a hook before it is made again.
 _HOOKS = (
     ("Argo CD", "argocd.argoproj.io/hook", "argocd.argoproj.io/hook-delete-policy", ("BeforeHookCreation", "HookSucceeded")),
@@ -42,8 +44,12 @@ _HOOKS = (
 
 
 def recreation_of(document: Document, folder: AppliedFolder) -> Recreation | None:
-    """Return how an object is recreated or left as it is, in a folder that an engine applies; None if each change is an update."""
+    """Return how an object is recreated or left as it is, in a folder that an engine applies; None if each change is an update.
+
+    If the engine is known, the annotations of others have no effect; Argo CD takes hooks of Helm for its own.
+    """
     found = [*_as_hook(document), *_by_argo_cd(document, folder), *_by_flux(document, folder)]
+    found = [each for each in found if each.engine in _SEEN_BY.get(folder.engine, (each.engine,))]
     return next((each for each in found if each.when in ("always", "never")), found[0] if found else None)
 
 

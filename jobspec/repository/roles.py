@@ -147,7 +147,8 @@ def _completed(
         components = [joined(folder, name) for name in texts(data, "components")]
         patching = frozenset(each for each in (folder, *components) if any(map(kustomizations.get(each, {}).get, _PATCHES)))
         names = (*texts(data, "resources"), *texts(data, "bases"), *commented[folder])
-        return _filled_in_by(data), patching, [*(joined(folder, name) for name in names), *components]
+        filled_in = frozenset().union(*(_filled_in_by(each) for each in (data, *(kustomizations.get(name, {}) for name in components))))
+        return filled_in, patching, [*(joined(folder, name) for name in names), *components]
 
     def visit(folder: str, fills: frozenset[str], around: frozenset[str], patches: frozenset[str]) -> None:
         own, patching, listed = of_folder(folder)

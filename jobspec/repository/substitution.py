@@ -17,11 +17,11 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import each_inside
-from jobspec.documents.reader import read
 from jobspec.documents.scalars import resolve
 from jobspec.go.values import mapping
 from jobspec.repository.envsubst import BadSubstitution, substitute
 from jobspec.repository.source_files import SourceFiles
+from jobspec.repository.written_scalars import UnreadableYaml, read_back, written
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -83,7 +83,9 @@ def filled_in(
             made.append(each)
             continue
         problems += _problems(each, given, files) if given.by else ()
-        made.append(with_texts_changed(each, lambda value, shape: _filled_in(value, shape, given), target))
+        shape = shapes.load(each.api_version, each.kind, target)
+        data = _with_each_text(each.data, shape, lambda value, shape, before: _filled_in(value, shape, given, before))
+        made.append(each if data == each.data else each.changed(data))
     return made, problems
 
 
@@ -95,22 +97,31 @@ def with_texts_changed(document: Document, change: Callable[[str, Shape | None],
     """A document with every text changed, for the shape of its field."""
     shape = shapes.load(document.api_version, document.kind, target)
 
-    def inside(value: Any, shape: Shape | None) -> Any:
-        if isinstance(value, (dict, list)):
-            return each_inside(value, lambda step, each: inside(each, shape.at((step,)) if shape else None))
-        return change(value, shape) if isinstance(value, str) else value
-
-    data = inside(document.data, shape)
+    data = _with_each_text(document.data, shape, lambda value, shape, _: change(value, shape))
     return document if data == document.data else document.changed(data)
 
 
-def _filled_in(value: str, shape: Shape | None, given: Variables) -> Any:
+def _with_each_text(value: Any, shape: Shape | None, change: Callable[[str, Shape | None, str], Any], before: str = "-") -> Any:
+    """Data with every text changed; *change* is given what is written before it, too: a dash, or a key and a colon."""
+    if isinstance(value, (dict, list)):
+
+        def inside(step: str | int, each: Any) -> Any:
+            return _with_each_text(each, shape.at((step,)) if shape else None, change, "-" if isinstance(step, int) else _KEY)
+
+        return each_inside(value, inside)
+    return change(value, shape, before) if isinstance(value, str) else value
+
+
+def _filled_in(value: str, shape: Shape | None, given: Variables, before: str) -> Any:
     """A text with its variables filled in, as what its YAML is then."""
     text = substituted(value, given)
     if text == value:
         return value
     if given.by:
-        return _read_again(value, text)
+        try:
+            return read_again(value, given, before)
+        except UnreadableYaml:
+            return text
     return resolve(text) if shape and shape.type in ("integer", "number", "boolean", "int-or-string") else text
 
 
@@ -125,17 +136,16 @@ def substituted(value: str, given: Variables) -> str:
     return _PLAIN_NAME.sub(lambda found: given.values.get(found[1], found[0]), text)
 
 
-#: A text that is YAML without quotes.
-_UNQUOTED = re.compile(r"(?!(?i:true|false|yes|no|on|off|null|y|n)$)[A-Za-z$/][\w${}./:=,@+-]*(?<!:)")
+_KEY = "key:"
 
 
-def _read_again(before: str, text: str) -> Any:
-    """A substituted text as Flux reads it again: what was written without quotes may be a number now, or null where it is empty."""
-    if not _UNQUOTED.fullmatch(before) or "\n" in text:
-        return text
-    documents, problems = read(f"- {text}\n", file="")
-    read_value = documents[0].data[0] if documents and not problems and isinstance(documents[0].data, list) else text
-    return text if isinstance(read_value, (dict, list)) else read_value
+def read_again(value: str, given: Variables, before: str) -> Any:
+    """Return what Flux reads in place of a text: it fills variables in in the YAML that kustomize wrote, and reads that.
+
+    Raises UnreadableYaml if that is no YAML any more.
+    """
+    yaml = written(value, before)
+    return read_back(substitute(yaml, given.values, keep=given.keeps).text, before)
 
 
 # What is wrong with variables.
@@ -154,6 +164,11 @@ def _problems(document: Document, given: Variables, files: SourceFiles) -> Itera
             continue
         if unset:
             yield _unset_variable(document, path, unset, given, files)
+        if value != substituted(value, given):
+            try:
+                read_again(value, given, "-" if isinstance(path[-1], int) else _KEY)
+            except UnreadableYaml:
+                yield _unreadable(document, path, value, given, files)
 
 
 def _texts_in(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
@@ -169,6 +184,14 @@ def _bad_substitution(document: Document, path: Path, text: str, why: str, given
     message = f"Flux cannot substitute `{text}`: {why}; nothing of {given.by} is applied"
     found = document.problem("bad-substitution", message, path, hint=f"write `${text}` for a `{text}` that stays")
     return found.changed(mark=_place_in(found.mark, text, files), severity="warning" if given.is_open else "error")
+
+
+def _unreadable(document: Document, path: Path, text: str, given: Variables, files: SourceFiles) -> Diagnostic:
+    name = (_BRACES.search(text) or _BRACES.search("${NAME}"))[0]  # type: ignore[index]
+    message = f"Flux cannot read the YAML once `{name}` is filled in; nothing of {given.by} is applied"
+    hint = "write it in quotes in the value, or give it another value: Flux fills in text before it reads the YAML"
+    found = document.problem("bad-substitution", message, path, hint=hint)
+    return found.changed(mark=_place_in(found.mark, name, files), severity="warning" if given.is_open else "error")
 
 
 def _unset_variable(document: Document, path: Path, names: Sequence[str], given: Variables, files: SourceFiles) -> Diagnostic:

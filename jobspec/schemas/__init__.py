@@ -5,6 +5,7 @@ DOORS: tuple[str, ...] = (
     "explain",
     "files",
     "json_schema",
+    "merge_schema",
     "shapes",
     "structure",
     "upstream",

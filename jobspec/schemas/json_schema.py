@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jobspec.models.base import QUANTITY, Model, Resource
+from jobspec.schemas.merge_schema import merging_by
 from jobspec.schemas.structure import Structure, placed, structure_of
 from jobspec.schemas.upstream import GROUP_VERSION_KIND
 
@@ -191,9 +192,4 @@ def _merging(structure: Structure) -> dict[str, Any]:
     keys = structure.get("merge", [])
     if not keys or any("items" in structure["items"]["fields"][key] for key in keys):
         return {}
-    return {
-        "x-kubernetes-list-map-keys": keys,
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-patch-merge-key": keys[0],
-        "x-kubernetes-patch-strategy": "merge",
-    }
+    return merging_by(keys)

@@ -1,10 +1,11 @@
-"""Ask a real API server for its verdict on manifests; nothing is stored on a server that jobspec does not own."""
+"""Ask a real API server for its verdict on manifests, or a forge for a comment; nothing is stored on a server of others but that."""
 
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
     "api_server",
     "asking",
     "client",
+    "forges",
     "local",
     "pin",
     "questions",

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jobspec import models
 from jobspec.apis.kinds import COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, plural_of
@@ -19,7 +19,9 @@ from jobspec.diagnostics.places import Data
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import NAMESPACE_NAME
 from jobspec.schemas.files import crd
-from jobspec.server.client import Client
+
+if TYPE_CHECKING:
+    from jobspec.server.client import Client
 
 #: API version and kind of the objects that are kept, in the order in which they are written.
 _KINDS = tuple(
@@ -86,7 +88,19 @@ def pinned(client: Client, name: str, crds_in: str) -> Pinned:
     version = client.get("/version")
     if not version.ok and version.status != 403:
         raise JobspecError(f"{client.name}: what answers at {client.url} is not a Kubernetes API server: {version.message}")
-    reader = _Reader(client)
+    return _read(_Reader(client), _release_of_server(version.body), name, crds_in)
+
+
+def pinned_from_objects(objects: Iterable[Data], name: str, crds_in: str) -> Pinned:
+    """Return the data of a cluster to pin from objects that `kubectl get -o yaml` wrote.
+
+    No kind counts as complete: what is not among the objects may be in the cluster. The release of Kubernetes is not known.
+    """
+    return _read(_GivenObjects(objects), None, name, crds_in)
+
+
+def _read(reader: _Objects, kubernetes: str | None, name: str, crds_in: str) -> Pinned:
+    """Read what manifests meet in a cluster. *kubernetes*: its release; None if that is not known."""
     objects = [_pinned(each, kind) for api_version, kind in _KINDS for each in reader.objects(api_version, kind)]
     parameters = [each for each in map(_parameters_of, objects) if each and each not in (*_KINDS, *_SECRETIVE)]
     objects += [
@@ -95,7 +109,7 @@ def pinned(client: Client, name: str, crds_in: str) -> Pinned:
     known = {_group(version) for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     definitions = {each["metadata"]["name"]: each for each in reader.objects("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     foreign = {name: _definition(each) for name, each in sorted(definitions.items()) if each["spec"]["group"] not in known}
-    releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions)}
+    releases = {**({"kubernetes": kubernetes} if kubernetes or reader.is_whole else {}), **_operators(reader, definitions)}
     spec = {
         "releases": {each: releases[each] for each in sorted(releases)},
         "complete": [
@@ -112,18 +126,57 @@ def pinned(client: Client, name: str, crds_in: str) -> Pinned:
     return Pinned({**data, "spec": {key: value for key, value in spec.items() if value}}, foreign)
 
 
+class _Objects(Protocol):
+    """The objects of a cluster: those of a server, or some that are given."""
+
+    is_whole: bool
+    """Whether no other objects are in the cluster, but for those that may not be read."""
+    complete: set[tuple[str, str]]
+    """The kinds of which all objects are here."""
+    unread: dict[str, str]
+    """Why others are not, by kind."""
+
+    def objects(self, api_version: str, kind: str) -> list[Data]:
+        """Return the objects of a kind by namespace and name."""
+
+    def has_group(self, group: str) -> bool:
+        """True if the server is known to have kinds of a group."""
+
+
+class _GivenObjects:
+    """The objects of files, none of whose kinds is complete."""
+
+    __slots__ = ("_objects", "complete", "unread")
+    is_whole = False
+
+    def __init__(self, objects: Iterable[Data]) -> None:
+        self._objects = list(objects)
+        self.complete: set[tuple[str, str]] = set()
+        self.unread: dict[str, str] = {}
+
+    def objects(self, api_version: str, kind: str) -> list[Data]:
+        """Return the objects of a kind by namespace and name, each once."""
+        versions = (api_version, _OLDER.get(api_version, api_version))
+        found = [each for each in self._objects if each.get("kind") == kind and each.get("apiVersion") in versions]
+        by_name = {(each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in found}
+        return [by_name[key] for key in sorted(by_name)]
+
+    def has_group(self, group: str) -> bool:
+        """True if an object of the group is given."""
+        return any(_group(str(each.get("apiVersion"))) == group for each in self._objects)
+
+
 class _Reader:
     """Lists the objects of kinds, and keeps what may not be read."""
 
     __slots__ = ("_client", "_plurals", "complete", "unread")
+    is_whole = True
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._plurals: dict[str, dict[str, tuple[str, str]]] = {}
         self.complete: set[tuple[str, str]] = set()
-        """The kinds of which all objects were read."""
         self.unread: dict[str, str] = {}
-        """Why others were not, by kind."""
 
     def objects(self, api_version: str, kind: str) -> list[Data]:
         """Return all objects of a kind by namespace and name.
@@ -211,7 +264,7 @@ def _release_of_server(version: Data) -> str | None:
     return found[1] if found else None
 
 
-def _operators(reader: _Reader, definitions: Mapping[str, Data]) -> dict[str, str | None]:
+def _operators(reader: _Objects, definitions: Mapping[str, Data]) -> dict[str, str | None]:
     """Return the release of each operator on the server; None if it is unknown.
 
     The release is read from the image of the operator's Deployment, else from its CRD. If CRDs may not be read, an operator counts if the
@@ -224,6 +277,8 @@ def _operators(reader: _Reader, definitions: Mapping[str, Data]) -> dict[str, st
         definition = definitions.get(f"{plural_of(kind)}.{group}")
         if definition:
             found[component] = from_images.get(component) or _from_crd(definition, component, kind)
+        elif component in from_images and not reader.is_whole:
+            found[component] = from_images[component]
         elif "CustomResourceDefinition" in reader.unread and reader.has_group(group):
             found[component] = from_images.get(component)
     return found
@@ -303,5 +358,5 @@ def _rounded(name: str, amount: str) -> str:
     Nodes of one machine type differ in what the system takes.
     """
     if name in ("memory", "ephemeral-storage"):
-        return f"{amount_of(amount) // _GIB}Gi"
+        return f"{amount_of(amount) // (1000 * _GIB)}Gi"
     return str(amount)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -26,7 +26,6 @@ from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, output_from, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
-from jobspec.repository.generated_names import unfollowed_names
 from jobspec.repository.idle_entries import idle_entries
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
@@ -40,6 +39,7 @@ from jobspec.repository.kustomizations import (
 )
 from jobspec.repository.layers import Layer
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
+from jobspec.repository.unfollowed_names import unfollowed_names
 from jobspec.session.folders import repository_root
 from jobspec.session.source_files import DiskFiles
 
@@ -55,10 +55,18 @@ WORK_PREFIX = "jobspec-"
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
 
 
-def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: Callable[..., list[Any]]) -> dict[str, InBuild]:
+def in_builds(
+    paths: Sequence[str],
+    charts: Iterable[str],
+    *,
+    build: bool,
+    run: Callable[..., list[Any]],
+    about: Container[str] | None = None,
+) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
-    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`.
+    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *about*: only
+    kustomizations that read one of these real paths are built, then also those that change nothing of what they list; None for all.
     """
     folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
@@ -74,10 +82,10 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool, run: 
         patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     if build:
-        built, unbuilt = _built(shown, read, top, anywhere=any(map(builds_anywhere, of_engines)))
+        built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)))
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
-        layers = _layers(read)
+        layers = _layers(read) if about is None else {}
         for name, idle in gathered((*idle_entries(layers, shown), *unfollowed_names(layers, shown))).items():
             found |= {name: replace(found[name], notes=(*found[name].notes, *idle))} if name in found else {}
     patched = patched_by_flux(of_engines)
@@ -184,13 +192,16 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
     return around
 
 
-def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhere: bool) -> tuple[dict[str, InBuild], dict[str, str]]:
+def _built(
+    shown: dict[str, str], read: Mapping[str, _Read], top: str, about: Container[str] | None, *, anywhere: bool
+) -> tuple[dict[str, InBuild], dict[str, str]]:
     """The kustomizations that files are built by, the manifests that are judged by that, and why those of other builds are not.
 
-    *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
+    *about*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
-    roots = [each for each in kustomizations.roots(references) if each.is_worth_building and not shown.keys().isdisjoint(each.read)]
+    wanted = (each for each in kustomizations.roots(references) if (each.is_worth_building if about is None else each.is_reached_by(about)))
+    roots = [each for each in wanted if not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}, {}
     shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
@@ -210,18 +221,19 @@ def _built(shown: dict[str, str], read: Mapping[str, _Read], top: str, *, anywhe
             continue
         if output:
             broken = _file_of(output.failure.folder, references) or root.path
-            found[path] = found.get(path, InBuild(f"{_UNBUILT}: fails"))
+            found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: fails"))
             found[shown[broken]] = InBuild(found[path].role, notes=(_broken(output.failure, broken, shown[broken], read),))
         elif root.missing or root.unknown_field:
             why = "a file is missing" if root.missing else "unknown field"
-            found[path] = InBuild(f"{_UNBUILT}: {why}", notes=(_not_built(root, shown),))
+            found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(_not_built(root, shown),))
         else:
-            found[path] = InBuild(f"{_UNBUILT}: {root.obstacle or 'no kustomize or kubectl'}")
+            found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {root.obstacle or 'no kustomize or kubectl'}")
         unbuilt |= {shown[each]: found[path].role for each in root.manifests}
     return found, unbuilt
 
 
-_UNBUILT = f"{UNBUILT}kustomization"
+UNBUILT_KUSTOMIZATION = f"{UNBUILT}kustomization"
+"""The beginning of the role of a kustomization that is not built."""
 
 
 def _layers(read: Mapping[str, _Read]) -> dict[str, Layer]:
@@ -436,9 +448,15 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
             read = (*values, os.path.join(chart, CHART_VALUES), os.path.join(chart, CHART))
             texts = {path: _FILES.text(path) for path in read if os.path.isfile(path)}
             numbers = numbers_in_text(text, texts.items(), functools.partial(_rendered_with, command, chart, values, work))
-            made = RenderedChart(chart, text, values, tuple(numbers))
+            made = RenderedChart(chart, text, values, tuple(numbers), _read_by_helm(chart, values))
         found[made.path] = InBuild(build=made)
     return found
+
+
+def _read_by_helm(chart: str, values: Sequence[str]) -> list[str]:
+    """The real paths of what helm reads of a chart: all of its files, and the files of values."""
+    inside = (os.path.join(here, name) for here, _, names in os.walk(chart) for name in names)
+    return list(map(os.path.realpath, (*inside, *values)))
 
 
 def _helm_command(helm: str, kubernetes: str, chart: str, values: Sequence[str]) -> list[str]:

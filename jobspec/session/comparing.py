@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from jobspec.apis.kinds import PRICES
+from jobspec.apis.kinds import PRICES, PROJECT_FILE
 from jobspec.diagnostics.diagnostic import lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
@@ -15,14 +15,18 @@ from jobspec.operators.kueue.world import World
 from jobspec.operators.workloads import takes_overlays
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
+from jobspec.project.object_changes import compare_objects
 from jobspec.project.project import only_document
 from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, tree_of
 from jobspec.reports.diff import ComparisonView
 from jobspec.session.found import Found
+from jobspec.session.git import git
+from jobspec.session.inputs import load_run_context, project_among
 from jobspec.session.options import Options
 from jobspec.session.project import FilesAround, judged, plan, result_of
 from jobspec.session.reading import content_of
+from jobspec.session.states import change_since, states_of
 from jobspec.session.trees import FilesAtRef, ProjectFiles
 from jobspec.world.world import Cluster
 
@@ -46,6 +50,45 @@ def compared(options: Options) -> ComparisonView:
         raise JobspecError(lines_of(wrong))
     changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
     return ComparisonView(changes, ref=options.ref, commit=then.commit, releases=after.releases, prices=None)
+
+
+def with_compared(options: Options) -> Options:
+    """Return the options with the ref, and with the paths of a repository or the path of a project.
+
+    A first argument that names no commit and is a path is one of the paths. Without any, the project here is compared, or else the
+    working folder.
+    """
+    ref, paths = options.ref, [*options.paths]
+    if os.path.lexists(ref) and not _is_commit(ref):
+        ref, paths = "HEAD", [ref, *paths]
+    if missing := [each for each in paths if not os.path.lexists(each) and _is_commit(each)]:
+        raise JobspecError(f"give one commit, before the paths: {missing[0]}")
+    if options.project is not None or options.helm:
+        return options.changed(ref=ref, paths=paths)
+    project = paths[0] if len(paths) == 1 and project_among(paths) else "" if paths else PROJECT_FILE
+    if project and os.path.isfile(project):
+        return options.changed(ref=ref, paths=[], project=project)
+    return options.changed(ref=ref, paths=paths or [os.curdir])
+
+
+def _is_commit(ref: str) -> bool:
+    try:
+        git(os.curdir, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why="")
+    except JobspecError:
+        return False
+    return True
+
+
+def compared_objects(options: Options, prices: PriceList | None) -> ComparisonView:
+    """Compare the objects of a repository at a Git ref with those of the working tree. Raises JobspecError outside of a repository."""
+    context = load_run_context(options)
+    if context.wrong:
+        raise JobspecError(lines_of(each for result in context.wrong for each in result.diagnostics))
+    change = change_since(options.ref, options.paths)
+    queues = queues_in(options.queues) if options.queues else None
+    with states_of(change, context.cluster, options.helm, options.values) as states:
+        found = compare_objects(states.before, states.after, states.edits, queues)
+    return ComparisonView(found, ref=options.ref, commit=change.commit, releases=context.cluster.releases, prices=prices)
 
 
 def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:

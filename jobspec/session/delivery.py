@@ -6,7 +6,7 @@ import os
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
-from jobspec.reports.formats import report
+from jobspec.reports.formats import FROM_ROOT, report
 from jobspec.session.terminal import takes_colour, takes_links, width_of
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
     fixable = options.declares("fix") and not options.overlay
     for output, _, path in wanted:
         file = path or options.output_file
-        folder = _in_repository() if output in ("github", "sarif") else ""
+        folder = _in_repository() if output in FROM_ROOT else ""
         looks: dict[str, Any] = {}
         if file is None:
             looks = {"colour": takes_colour(stream), "links": takes_links(stream), "width": width_of(stream)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jobspec.diagnostics.explanations import RENAMED, RULES
+from jobspec.diagnostics.explanations import RENAMED
 from jobspec.overlays.load import shipped
 from jobspec.session.field_pages import print_field
 from jobspec.session.inputs import overlay_file
@@ -21,20 +21,18 @@ def explained(name: str, targets: Iterable[str], *, recursive: bool = False) -> 
 
 
 def _explained_rule(name: str) -> str:
-    """What is said of a rule; empty where there is none of this name, such as a path. Not all rules are loaded for one."""
+    """What is said of a rule; empty where there is none of this name, such as a path."""
     name = RENAMED.get(name, name)
-    if name in RULES:
-        return f"{name}: {RULES[name]}\n"
     if "." in name:
         return ""
+    import shutil
+
+    from jobspec.lint import pages, rule_pages
     from jobspec.lint.catalogue import rules
     from jobspec.lint.linting import RULES as LINT
-    from jobspec.lint.pages import as_text
 
+    width = shutil.get_terminal_size().columns
     advice = next((rule for rule in LINT if rule.name == name), None)
     if advice:
-        import shutil
-
-        return as_text(advice, shutil.get_terminal_size().columns)
-    explanation = rules().get(name)
-    return f"{name}: {explanation}\n" if explanation else ""
+        return pages.as_text(advice, width)
+    return rule_pages.as_text(name, width) if name in rules() else ""

@@ -90,13 +90,29 @@ def _steps(text: str) -> tuple[str, list[str]]:
     by_lower = {each.lower(): each for each in sorted({kind.name for kind in (*kinds.with_model(), *kinds.built_in())})}
     if kind.lower() not in by_lower:
         from jobspec.kubernetes.problems import closest
-        from jobspec.lint.catalogue import rules
 
-        known = by_lower.values() if steps else [*rules(), *by_lower.values(), *shipped()]
-        what = "kind" if steps else "rule, kind or overlay"
-        listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(rules())}")
-        raise JobspecError(f"no {what} `{kind}`: {closest(kind, known) or listed}")
+        if not steps:
+            raise JobspecError(_nothing_of_name(kind, by_lower.values()))
+        near = closest(kind, by_lower.values()) or f"the kinds are {', '.join(by_lower.values())}"
+        raise JobspecError(f"no kind `{kind}`: {near}")
     return by_lower[kind.lower()], steps
+
+
+_ALIKE = 3  # letters in a row that two names share
+
+
+def _nothing_of_name(name: str, kinds: Iterable[str]) -> str:
+    """Say that nothing has a name, and which few names share the most letters in a row with the name."""
+    from difflib import SequenceMatcher
+
+    from jobspec.kubernetes.problems import closest, listed
+    from jobspec.lint.catalogue import rules
+
+    known = [*rules(), *kinds, *shipped()]
+    shared = {each: SequenceMatcher(None, name.lower(), each.lower(), autojunk=False).find_longest_match().size for each in known}
+    alike = sorted((each for each in known if shared[each] >= _ALIKE), key=lambda each: -shared[each])[:5]
+    few = f"names that are a little like it are {listed(alike)}; " if alike else ""
+    return f"no rule, kind or overlay `{name}`: {closest(name, known) or f'{few}`jobspec explain` lists all rules'}"
 
 
 def _root(kind: str, steps: Sequence[str], api_version: str) -> ExplainedKind:

@@ -15,7 +15,7 @@ from jobspec.session.reading import read_stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from typing import Any
 
     from jobspec.lint.ignores import ReportFilter
@@ -36,12 +36,13 @@ def find(
     encrypted: bool = False,
     disk: Disk = DISK,
     run: Callable[..., list[Any]] = one_by_one,
+    about: Container[str] | None = None,
 ) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one.
+    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *about*: as in `in_builds`.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -60,7 +61,7 @@ def find(
         elif os.path.exists(path):
             found.append(Found(path, named=True, disk=disk))
         else:
-            wrong.append(f"{path}: no such file or folder")
+            wrong.append(f"{path}: no such file or folder" if path else "an empty path names no file: is a variable of the shell unset?")
     if wrong:
         raise JobspecError("\n".join(wrong))
     named = {os.path.normpath(each.path) for each in found if each.named}
@@ -68,7 +69,7 @@ def find(
     own, vendored = list[Found](), list[Found]()
     for each in found:
         (vendored if _is_vendored(each) else own).append(each)
-    found = with_roles(own, skip_unknown=skip_unknown, build=build, run=run)
+    found = with_roles(own, skip_unknown=skip_unknown, build=build, run=run, about=about)
     found += (skipped(each.path, "vendored file", disk) for each in vendored)
     return found if encrypted else [skipped(each.path, "encrypted file", disk) if _is_encrypted(each) else each for each in found]
 
@@ -81,6 +82,7 @@ def find_for(
     kubernetes: str = "",
     encrypted: bool = False,
     run: Callable[..., list[Any]] = one_by_one,
+    about: Container[str] | None = None,
 ) -> list[Found]:
     """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
 
@@ -90,7 +92,7 @@ def find_for(
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     markdown, skip_unknown, disk = options.markdown, options.skip_unknown, options.disk
-    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run)
+    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run, about=about)
     if walked := [each for each in paths if os.path.isdir(each)]:
         from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
 
@@ -105,7 +107,14 @@ def find_for(
     return [*found, *(Found(path, named=False, in_build=each, disk=disk) for path, each in charts.items())]
 
 
-def with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Callable[..., list[Any]] = one_by_one) -> list[Found]:
+def with_roles(
+    found: list[Found],
+    *,
+    skip_unknown: bool,
+    build: bool,
+    run: Callable[..., list[Any]] = one_by_one,
+    about: Container[str] | None = None,
+) -> list[Found]:
     """Each file with its role in a build; named files that are judged as they are stay unchanged."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
     folders = {os.path.dirname(each.path) for each in asked}
@@ -120,7 +129,7 @@ def with_roles(found: list[Found], *, skip_unknown: bool, build: bool, run: Call
 
     from jobspec.session.builds import in_builds
 
-    known = in_builds([each.path for each in asked], charts, build=build, run=run)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about)
     disk = disk_of(found)
     if disk.opened:  # the files on disk have what is known of their documents and kinds
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}

@@ -55,7 +55,8 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
     found = files_to_fix(options, run_context, settings)
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
-    fixed = fixed_files(found, CandidateChecker(found, run_context, rules, options), settings)
+    checker = CandidateChecker(found, run_context, rules, options)
+    fixed = fixed_files(found, checker, settings, lambda _, each: options.unsafe_fixes or each.has_safe_fix)
     changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:

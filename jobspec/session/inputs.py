@@ -6,6 +6,7 @@ import os
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT, PROJECT_FILE, UNKNOWN
 from jobspec.apis.releases import complete, is_later, parse_target, reported
+from jobspec.diagnostics.coverage import is_job_of_others
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark
@@ -14,7 +15,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.operators.workloads import KINDS, takes_overlays
+from jobspec.operators.workloads import OVERLAID_KINDS, is_workload, may_take_overlays
 from jobspec.session.folders import folders_above, holds_repository
 from jobspec.session.found import Found
 from jobspec.session.reading import content_of
@@ -22,10 +23,11 @@ from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.results import DocumentResult
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.lint.ignores import ReportFilter
     from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
@@ -191,15 +193,20 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
     """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
-    if any(takes_overlays(document) for each in results for document in each.documents):
+    rows = [document for each in results for document in each.documents]
+    if any(map(may_take_overlays, rows)):
         return list(results)
-    return [results[0].with_diagnostics([no_workload(overlays, results[0].path, "error")]), *results[1:]]
+    return [results[0].with_diagnostics([no_workload(overlays, results[0].path, "error", rows)]), *results[1:]]
 
 
-def no_workload(overlays: Sequence[LoadedOverlay], path: str, severity: Severity) -> Diagnostic:
-    """What is said of a file without a training job that overlays could be applied to."""
+def no_workload(
+    overlays: Sequence[LoadedOverlay], path: str, severity: Severity, there: Iterable[Document | DocumentResult] = ()
+) -> Diagnostic:
+    """What is said of a file without a training job that overlays could be applied to; *there*: what it holds."""
     message = f"no training job to apply `{overlays[0].name}` to"
-    hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
+    others = dict.fromkeys(each.kind for each in there if is_workload(each) or is_job_of_others(each.api_version, each.kind))
+    patch = f"; overlays do not know which pods of a {next(iter(others))} train: patch it with kustomize" if others else ""
+    hint = f"the kinds are {', '.join(kind for _, kind in OVERLAID_KINDS)}{patch}"
     return Diagnostic("no-workload", message, Mark(path), severity=severity, hint=hint)
 
 

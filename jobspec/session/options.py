@@ -10,12 +10,13 @@ import os
 import sys
 
 from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.diagnostics.record import Record
 from jobspec.session.disk import DISK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
     from jobspec.journey.steps import Source
@@ -121,6 +122,7 @@ class ChoiceOptions:
     within: str | None = None
     fix: bool = False
     fix_only: bool = False
+    unsafe_fixes: bool = False
     diff: bool = False
     """Whether a diff is shown in place of what would be written."""
     show_fixes: bool = False
@@ -180,6 +182,8 @@ class CommandOptions:
     preview: bool = False
     folder: str = "."
     checks: bool = False
+    install: str = ""
+    from_files: Sequence[str] = ()
     engine: str = ""
     kind: str = ""
     namespace: str = ""
@@ -265,6 +269,37 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
     return Options(paths=paths, **values)
 
 
+#: The options that the environment may give: `JOBSPEC_TARGET` is `--target`. They say what holds for all runs, as in an image for CI.
+OF_ENVIRONMENT = (
+    *("baseline", "cluster", "context", "crd", "fail-on", "ignore", "output", "prices", "queues"),
+    *("schema-location", "select", "set-env", "target"),
+)
+
+
+def variable_of(name: str) -> str:
+    """Return the name of the variable for an option: `JOBSPEC_FAIL_ON` for `fail-on`."""
+    return f"JOBSPEC_{name.upper().replace('-', '_')}"
+
+
+def of_environment(
+    arguments: Sequence[str], repeatable: Mapping[str, bool], formats: Container[str], environment: Mapping[str, str]
+) -> list[str]:
+    """Return the arguments that variables of the environment stand for. An option that is given on the command line counts alone.
+
+    *repeatable*: the long names of a command's options, without dashes, and whether each may be repeated, for which blanks separate
+    values. *formats*: those of the command's report; another one in the variable is for other commands.
+    """
+    given = {each.partition("=")[0] for each in arguments[: arguments.index("--") if "--" in arguments else None] if each[:1] == "-"}
+    given |= {"--output"} if any(each[:2] == "-o" for each in given) else set()
+    found: list[str] = []
+    for name in OF_ENVIRONMENT:
+        value = environment.get(variable_of(name), "").strip()
+        if name in repeatable and value and f"--{name}" not in given:
+            values = value.split() if repeatable[name] else [value]
+            found += [f"--{name}={each}" for each in values if name != "output" or each in formats]
+    return found
+
+
 _FEW = 4  # choices
 
 
@@ -275,29 +310,51 @@ _HEADINGS = {
         "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
     ),
     "overlays": "overlay set",
-    "fixes": "diff fix fix-only",
+    "fixes": "diff fix fix-only unsafe-fixes",
     "the report": "baseline fail-on ignore output output-file page prices select statistics write-baseline",
 }
 _MANY = 15  # options, from which on help texts have headings, and usages do not list them
 
 
-def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "[PATH ...]") -> None:
+class Help(Record):
+    """What the help of a command of many options begins with, and what it leaves out."""
+
+    examples: Sequence[tuple[str, str]] = ()
+    """Command lines, each with what it does."""
+    used_most: str = ""
+    """The names of the options that people use first."""
+    not_shown: str = ""
+    """The names of options that are taken like the others, and mean little to this command."""
+
+
+def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "[PATH ...]", shown: Help | None = None) -> None:
     """Add options to a parser of argparse; *paths*: the end of the usage, which does not list options where they are many."""
     groups: dict[str, Any] = {}
+    shown = shown or Help()
+    if shown.examples:
+        parser.description = f"{parser.description}\n\nexamples:\n{_examples(shown.examples)}"
     if len(options) >= _MANY:
         parser.usage = f"%(prog)s [OPTION ...] {paths}"
-        parser.epilog = "Each finding ends with its rule in brackets; `jobspec explain RULE` says why, and what to do."
+        parser.epilog = "Each finding ends with its rule in brackets;\n`jobspec explain RULE` says why, and what to do."
+        most = dict.fromkeys(shown.used_most.split(), parser.add_argument_group("used most")) if shown.used_most else {}
         for heading, below in _HEADINGS.items():
             groups |= dict.fromkeys(below.split(), parser.add_argument_group(heading))
+        groups |= most
+        first = [each for name in most for each in options if _long_name(each) == name]
+        options = [*first, *(each for each in options if each not in first)]
+    hidden = shown.not_shown.split()
+    from argparse import SUPPRESS
+
     alone: Any = None
     for option in options:
-        group = groups.get(option.names[0].removeprefix("--"), parser)
+        name = _long_name(option)
+        group = groups.get(name, parser)
         if option.exclusive:
             group = alone = alone or group.add_mutually_exclusive_group()
         add, names = group.add_argument, sorted(option.names, key=len)
         if not option.takes_value:
             action = "store_false" if option.default else "store_true"
-            add(*names, dest=option.dest, action=action, help=option.what)
+            add(*names, dest=option.dest, action=action, help=SUPPRESS if name in hidden else option.what)
         else:
             is_long = len(option.choices) > _FEW  # which would stand in each usage, and twice in the help
             add(
@@ -307,8 +364,23 @@ def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "
                 default=[] if option.repeatable else option.default,
                 choices=_Choices(option) if option.choices else None,
                 metavar="FORMAT" if is_long else option.metavar or None,
-                help=f"{option.what}; FORMAT is one of {', '.join(option.choices)}" if is_long else option.what,
+                help=SUPPRESS if name in hidden else _help_of(option, is_long=is_long),
             )
+
+
+def _examples(examples: Sequence[tuple[str, str]]) -> str:
+    """Return the lines of examples. If they fit the width, each has what it does beside the command, and below it otherwise."""
+    wide = max(len(line) for line, _ in examples)
+    beside = [f"  {line:{wide}}  {does}" for line, does in examples]
+    return "\n".join(beside if max(map(len, beside)) <= _columns() else [f"  {line}\n      {does}" for line, does in examples])
+
+
+def _help_of(option: Option, *, is_long: bool) -> str:
+    return f"{option.what}; FORMAT is one of {', '.join(option.choices)}" if is_long else option.what
+
+
+def _long_name(option: Option) -> str:
+    return option.names[0].removeprefix("--")
 
 
 class _Choices:
@@ -378,12 +450,15 @@ def formatter(prog: str) -> HelpFormatter:
     """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
     from argparse import RawDescriptionHelpFormatter
 
+    return RawDescriptionHelpFormatter(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
     columns = os.environ.get("COLUMNS", "")
     try:
-        width = int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size().columns
+        return int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size().columns
     except OSError:
-        width = 100
-    return RawDescriptionHelpFormatter(prog, width=width - 2)
+        return 100
 
 
 # Options that several commands have, and the values of them.
@@ -494,6 +569,7 @@ def fix_options() -> list[Option]:
     """The options that fix files."""
     return [
         Option("--fix", what="fix the files where there is a single safe fix, as for a misspelt field"),
+        Option("--unsafe-fixes", what="with --fix, --fix-only or --diff: also fixes that change what runs, as an Istio label"),
         Option("--fix-only", what="fix the files, and report nothing else; exit with 0 also where errors are left"),
         Option("--diff", what="show what --fix would change as a diff, write nothing"),
         Option("--markdown", what="also read manifests in Markdown pages of folders; a page that is named is always read"),

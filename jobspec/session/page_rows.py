@@ -17,7 +17,7 @@ from jobspec.journey.steps import Checked
 from jobspec.lint.documents import Documents
 from jobspec.lint.linted import linted_job
 from jobspec.lint.linting import seen
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload, takes_overlays
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
 from jobspec.project.capacity import capacity_of
 from jobspec.project.variants import PlannedVariant
@@ -56,7 +56,7 @@ def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], k
         text = text_of([document], target)
         blamed = Blame(variant, planned.project, cluster, document, text, stages).fields()
         texts.append(object_text(name, text, blamed, is_secret=document.kind == "Secret"))
-    job = next(filter(takes_overlays, objects.values()), None)
+    job = next((each for test in (takes_overlays, is_workload) for each in objects.values() if test(each)), None)
     base = from_here(variant.base.file)
     written = [base, *filter(None, [", ".join(_overlays_of_variant(variant))])]
     if job is None:
@@ -88,7 +88,7 @@ def rows_of_jobs(checked: Sequence[Checked], results: Sequence[FileResult], clus
     documents = Documents([each for file in checked for each in seen(file)], cluster)
     said = {each.path: each.diagnostics for each in results}
     elsewhere = gathered((str(each.mark), (result.path, each)) for result in results for each in result.diagnostics)
-    jobs = [(job, file) for file in checked for job in file.documents if takes_overlays(job)]
+    jobs = [(job, file) for file in checked for job in file.documents if is_workload(job)]
 
     def row_of(each: tuple[Document, Checked]) -> PageRow:
         job, file = each

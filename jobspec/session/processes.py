@@ -28,6 +28,7 @@ def how_to_run(items: Sequence[object]) -> Run:
     return spread
 
 
+_LOOK = 0.25  # seconds between two looks of a process at its parent
 _TURNS = 8  # of each process: with fewer, one could get most of what is large
 
 
@@ -50,6 +51,13 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     share = min(processors(), 16)
     if not hasattr(os, "fork"):
         return [work(item) for item in items]
+    import signal
+
+    def end_with(parent: int) -> None:
+        """End this process soon after its parent, which a signal may have ended."""
+        signal.signal(signal.SIGALRM, lambda *_: None if os.getppid() == parent else os._exit(1))
+        signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
+
     first = [work(item) for item in items[:1]]
     size = max(len(items) // (share * _TURNS), 1)
     starts = range(1, len(items), size)
@@ -63,7 +71,7 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
             start = starts[number[0]]
             yield start, [work(item) for item in items[start : start + size]]
 
-    children = [_start(take) for _ in range(share - 1)]
+    children = [_start(take, end_with) for _ in range(share - 1)]
     try:
         found = dict(take())
     finally:
@@ -77,8 +85,9 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     return [*first, *(each for start in starts for each in found[start])]
 
 
-def _start(take: Callable[[], Iterator[tuple[int, Any]]]) -> tuple[int, int]:
+def _start(take: Callable[[], Iterator[tuple[int, Any]]], end_with: Callable[[int], None]) -> tuple[int, int]:
     """Fork a child that does a part of the work; returns its process id and the pipe for its results."""
+    parent = os.getpid()
     try:
         reading, writing = os.pipe()
         pid = os.fork()
@@ -88,6 +97,7 @@ def _start(take: Callable[[], Iterator[tuple[int, Any]]]) -> tuple[int, int]:
         os.close(writing)
         return pid, reading
     try:
+        end_with(parent)
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(_pickled(take()))

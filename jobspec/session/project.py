@@ -467,11 +467,12 @@ def write_project(options: Options, path: str) -> int:
         deliver(rendered.results, rendered.releases, options, sys.stderr, read=reader(rendered.read))
         return 0 if rendered.valid else 1
     is_text = options.output == "text"
-    if rendered.valid and options.check:
-        lines = owned_trees.compare(trees_of(rendered, options.only))
+    if rendered.valid and (options.check or options.diff):
+        lines = owned_trees.compare(trees_of(rendered, options.only), in_full=options.diff)
         sys.stdout.writelines(lines)
         if lines and is_text:
-            sys.stderr.write(f"jobspec: {rendered.output} is not what {path} renders to: run `jobspec render`, and commit it\n")
+            more = "" if options.diff else "; `jobspec render --diff` shows the difference"
+            sys.stderr.write(f"jobspec: {rendered.output} is not what {path} renders to: run `jobspec render`, and commit it{more}\n")
         return 1 if lines else 0
     if rendered.valid:
         written = owned_trees.write(trees_of(rendered, options.only))

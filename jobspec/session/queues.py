@@ -19,7 +19,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.children import children_in_queues
 from jobspec.operators.kueue.versions import KINDS, makes_workloads_of
-from jobspec.operators.kueue.workload import is_managed, workload_of
+from jobspec.operators.kueue.workload import is_managed, workload_of, workloads_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
@@ -93,12 +93,14 @@ def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
     """What becomes of the jobs among documents, each with what it may refer to."""
-    return [_asked(job, context, target, world) for job, context in jobs if makes_workloads_of(job)]
+    return [asked for job, context in jobs if makes_workloads_of(job) for asked in _asked(job, context, target, world)]
 
 
-def _asked(job: Document, context: Sequence[Document], target: Target, world: World) -> Asked:
-    answer = answer_of(job, context, target, world)
-    return Asked(job, answer, () if answer else children_in_queues(job, context, target, world))
+def _asked(job: Document, context: Sequence[Document], target: Target, world: World) -> list[Asked]:
+    """What becomes of a job: one answer, or one for each group of a LeaderWorkerSet."""
+    if not is_managed(job, target, world):
+        return [Asked(job, None, children_in_queues(job, context, target, world))]
+    return [Asked(job, ask(each, world)) for each in workloads_of(job, context, target, world)]
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:

@@ -14,24 +14,6 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.kubernetes import common_kinds
 from jobspec.session.crds import read_crds
 
-_FETCH = ["kubectl", "get", "--raw", "/openapi/v2"]
-
-
-def fetch_openapi() -> dict[str, Any]:
-    """The OpenAPI document of the user's cluster, which `kustomize openapi fetch` gets, too."""
-    import subprocess
-
-    command = " ".join(_FETCH)
-    remedy = f"give the document that `{command}` prints where there is a cluster: --base FILE"
-    try:
-        done = subprocess.run(_FETCH, capture_output=True, check=False)  # noqa: S603 (the user's own kubectl, fixed arguments)
-    except FileNotFoundError:
-        raise JobspecError(f"kubectl is not installed; {remedy}") from None
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise JobspecError(f"`{command}` failed: {lines[-1] if lines else done.returncode}; {remedy}")
-    return parse_openapi(done.stdout.decode(errors="replace"), f"the reply to `{command}`")
-
 
 def parse_openapi(text: str, name: str) -> dict[str, Any]:
     """Parse an OpenAPI document. Raises JobspecError if the text holds anything else."""
@@ -40,7 +22,7 @@ def parse_openapi(text: str, name: str) -> dict[str, Any]:
     except ValueError:
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("definitions"), dict):
-        raise JobspecError(f"{name}: not an OpenAPI v2 document in JSON; `{' '.join(_FETCH)}` prints one")
+        raise JobspecError(f"{name}: not an OpenAPI v2 document in JSON; `kubectl get --raw /openapi/v2` prints one")
     return document
 
 
@@ -105,4 +87,5 @@ def _crds_in_clone(clones: str, project: str, release: str, place: str) -> Itera
         command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
         raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
     found, _ = read_crds([os.path.join(clone, place)], choose([]))
-    yield from (each.data for each in sorted(found, key=lambda crd: crd.name))
+    whole = [each for each in found if each.data["spec"].get("group")]  # no patches of CRDs
+    yield from (each.data for each in sorted(whole, key=lambda crd: crd.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.diagnostics.errors import JobspecError
@@ -57,10 +57,21 @@ class OwnedTree:
         return merge
 
 
-def compare(owned: Sequence[OwnedTree]) -> list[str]:
-    """The lines of a unified diff from the trees as they are to those to be."""
+def compare(owned: Sequence[OwnedTree], *, in_full: bool) -> list[str]:
+    """Return a line for each file that differs from what the trees are to be, or with *in_full* the lines of a unified diff."""
     found = [read_folder(each.folder) for each in owned]
-    return [line for each, here in zip(owned, found, strict=True) for line in differences(here, each.wanted(here), each.folder)]
+    pairs = [(each.folder, here, each.wanted(here)) for each, here in zip(owned, found, strict=True)]
+    if in_full:
+        return [line for folder, here, wanted in pairs for line in differences(here, wanted, folder)]
+    return [line for folder, here, wanted in pairs for line in _changed_files(folder, here, wanted)]
+
+
+def _changed_files(folder: str, here: Files, wanted: Files) -> Iterator[str]:
+    """Yield a line for each file that a render would add, change or remove."""
+    for path in sorted(here.keys() | wanted.keys()):
+        if here.get(path) != wanted.get(path):
+            action = "add" if path not in here else "remove" if path not in wanted else "change"
+            yield f"would {action} {folder}/{path}\n"
 
 
 @dataclass(frozen=True)
@@ -244,7 +255,7 @@ class FilesAtRef:
         self._repository = os.path.dirname(project) or os.curdir
         self.ref = ref
         inside = _prefix(self._repository)
-        self.commit = _commit(self._repository, ref)
+        self.commit = commit_of(self._repository, ref)
         self._folder = inside.rstrip("/")
         self.found: list[Found] = []
         """The other files that were read, for reports."""
@@ -316,7 +327,7 @@ def _prefix(folder: str) -> str:
     return os.fsdecode(git(folder, "rev-parse", "--show-prefix", why=f"cannot find the repository of {where}").removesuffix(b"\n"))
 
 
-def _commit(folder: str, ref: str) -> str:
+def commit_of(folder: str, ref: str) -> str:
     """The commit that a ref names. Raises JobspecError where it names none."""
     try:
         found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=f"`{ref}` names no commit")

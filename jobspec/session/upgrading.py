@@ -12,7 +12,7 @@ from jobspec.documents.reader import read
 from jobspec.journey.steps import Checked
 from jobspec.migrate.files import File, migrate_project, to_release
 from jobspec.migrate.upgrade import JudgedJob, UpgradeState, needed_first
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 from jobspec.session.found import Found
 from jobspec.session.inputs import load_run_context, project_among, settings_of
 from jobspec.session.judging import Depth
@@ -46,7 +46,7 @@ def judge(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -
     for file in given.applied:
         status = {(row.index, row.kind, row.name): row.status for row in file.checked.result.documents}
         refused = [each for each in file.checked.documents if status.get((each.index, each.kind, each.name)) == "invalid"]
-        for job in filter(takes_overlays, file.checked.documents):
+        for job in filter(is_workload, file.checked.documents):
             if status.get((job.index, job.kind, job.name)) == "valid":
                 name = "\0".join((file.checked.result.path, str(job.index), job.kind, file.variant or job.name))
                 jobs[name] = JudgedJob(name, job, [each for each in file.context if each not in refused], file.cluster.target)

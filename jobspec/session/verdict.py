@@ -7,6 +7,7 @@ import sys
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.journey.parts import PART
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context
@@ -19,7 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.session.build_fixes import BuildFix
     from jobspec.session.project import Plan
 
 
@@ -29,7 +32,10 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
 
-        if fix_files(options, context, settings, depth.rules):
+        shown = fix_files(options, context, settings, depth.rules)
+        if options.build:
+            shown |= _fix_builds(options, context, settings, depth)
+        if shown:
             return 1
         if options.fix_only and not options.diff:
             return 0
@@ -42,16 +48,56 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     return 1 if fails else 0
 
 
+def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth) -> bool:
+    """Write the files beside kustomizations that fix their builds, or show them with `--diff`; whether any is shown.
+
+    A kustomization that then cannot be built, or loses as much as before, is left as it was.
+    """
+    from jobspec.session.build_fixes import build_fixes, show_fixes, tell, undo, write_fixes
+
+    if not any(os.path.basename(each.path) in KUSTOMIZATIONS for each in files_for(options, context, settings)):
+        return False
+
+    def judged() -> Sequence[FileResult]:
+        return chosen_results(results_of(options, context, settings, depth), options, settings, depth)[0]
+
+    done: list[BuildFix] = []
+    failed: list[BuildFix] = []
+    while fixes := [each for each in build_fixes(judged(), context) if not any(each.path == one.path for one in (*done, *failed))]:
+        if options.diff:
+            show_fixes(fixes)
+            return True
+        each = fixes[0]  # one after the other, since a kustomization may need several
+        write_fixes([each])
+        after = judged()
+        if any(_is_of(one, each) for file in after for one in file.diagnostics):
+            undo([each])
+            failed.append(each)
+        done.append(each)
+    tell(done, failed)
+    return False
+
+
+def _is_of(found: Diagnostic, fix: BuildFix) -> bool:
+    """Whether a finding is one that a fix was to end, or says that the build of its kustomization fails."""
+    if found.rule == "broken-kustomization":
+        return found.mark.file == fix.kustomization and found.severity != "info"
+    return any((each.rule, str(each.mark), each.message) == (found.rule, str(found.mark), found.message) for each in fix.found) and (
+        not found.builds or (os.path.dirname(fix.kustomization) or os.curdir) in found.builds
+    )
+
+
 def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
-    """Load what files are checked with: the world, the objects that they update, and contracts of images."""
+    """Load what files are checked with: the world, the objects that they update, and what settings say of images and kinds."""
     context = load_run_context(options)
     if options.stored is not None or options.stored_ref is not None:
         context = _with_stored(context, options)
     if not settings:
         return context
     from jobspec.session.contracts import with_contracts
+    from jobspec.session.pods_settings import with_pods
 
-    return context.with_cluster(with_contracts(context.cluster, settings))
+    return context.with_cluster(with_pods(with_contracts(context.cluster, settings), settings))
 
 
 def _with_stored(context: RunContext, options: Options) -> RunContext:

@@ -109,7 +109,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
         return Judged(document, unknown, old=old)
     seen = document
     found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
-    if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind in (kinds.JOBSET, kinds.LEADER_WORKER_SET)):
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)

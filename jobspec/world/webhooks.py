@@ -63,6 +63,10 @@ def _of_own_operator(document: Document, target: Target, objects: Objects, *, ol
         from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 
         RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806
+    elif document.group_kind == kinds.LEADER_WORKER_SET:
+        from jobspec.operators.lws import webhook as lws
+
+        RULES = lws.UPDATE_RULES if old else lws.CREATE_RULES  # noqa: N806
     elif sibling_kinds.find(document.api_version, document.kind):
         from jobspec.operators.training_operator.webhook import SIBLING_RULES
 

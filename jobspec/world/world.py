@@ -10,16 +10,19 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.workloads import may_have_templates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.applying import Side
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.kubernetes.index import Index
+    from jobspec.operators.templates import PodsSetting, PodTemplate
     from jobspec.programs.command_lines import Contract
 
     T = TypeVar("T")
@@ -67,7 +70,7 @@ class Cluster:
 
     __slots__ = (
         *("_found", "around", "complete", "contracts", "custom_kinds", "installed", "later", "objects"),
-        *("stored", "target", "webhooks"),
+        *("pods", "stored", "target", "webhooks"),
     )
 
     def __init__(
@@ -83,6 +86,7 @@ class Cluster:
         complete: kinds.CompleteKinds = kinds.UNKNOWN,
         installed: Mapping[str, str | None] | None = None,
         contracts: Mapping[str, Contract] | None = None,
+        pods: Mapping[GroupKind, Sequence[PodsSetting]] | None = None,
         around: Index | None = None,
     ) -> None:
         """Raises JobspecError for an unknown release, and for *crds*, *objects* and *stored* that cannot be read."""
@@ -107,6 +111,8 @@ class Cluster:
         """What it has of operators, each with its release where that is known: all of them unless a pinned cluster says otherwise."""
         self.contracts: Mapping[str, Contract] = contracts or {}
         """Of images, by their names without tag and digest: the flags that their programs take."""
+        self.pods: Mapping[GroupKind, Sequence[PodsSetting]] = pods or {}
+        """Of kinds that jobspec does not know: where their objects have pod templates."""
         self.around = around
         """The objects with those of all checked files; None before these are known."""
         self._found: dict[str, Any] = {}
@@ -172,6 +178,20 @@ class Cluster:
         """The same cluster, where more is known of images."""
         return self._changed(contracts=contracts)
 
+    def with_pods(self, pods: Mapping[GroupKind, Sequence[PodsSetting]]) -> Cluster:
+        """The same cluster, where the pod templates of more kinds are known."""
+        return self._changed(pods=pods)
+
+    def templates_in(self, document: Document) -> Sequence[PodTemplate]:
+        """The pod templates in a document of a kind that no operator's room knows."""
+        if not may_have_templates(document):
+            return ()
+        from jobspec.kubernetes.structures import structure_of
+        from jobspec.operators.templates import pod_templates
+
+        shape = structure_of(document, self.target, self.custom_kinds)
+        return pod_templates(document, shape, self.target, self.pods.get(document.group_kind, ()))
+
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""
         from jobspec.kubernetes.index import data_of
@@ -196,7 +216,7 @@ class Cluster:
         return self._changed(around=index)
 
     def _changed(self, **changed: Any) -> Cluster:
-        attributes = ("custom_kinds", "objects", "stored", "webhooks", "complete", "installed", "contracts", "around")
+        attributes = ("custom_kinds", "objects", "stored", "webhooks", "complete", "installed", "contracts", "pods", "around")
         target = changed.get("target", {**self.target, **self.later} if self.later else self.target)
         return Cluster(target, **{each: changed[each] if each in changed else getattr(self, each) for each in attributes})
 

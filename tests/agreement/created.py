@@ -24,7 +24,10 @@ TOKEN_VOLUME = "kube-api-access-"
 
 #: Kinds that are no built-in ones: records keep their `apiVersion`.
 _CUSTOM = ("JobSet",)
-_WATCHED = ("Pod", "Service", "ConfigMap", "Secret", "JobSet", "Job", "HorizontalPodAutoscaler", "NetworkPolicy")
+_WATCHED = (
+    *("Pod", "Service", "ConfigMap", "Secret", "JobSet", "Job", "HorizontalPodAutoscaler", "NetworkPolicy"),
+    *("ServiceAccount", "Role", "RoleBinding"),
+)
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,8 @@ def named_fields(message: str) -> Iterator[tuple[str, bool]]:
 
 
 def _flat(field: str) -> str:
+    """A field in one spelling. The trainer's webhook names a reference by its field in Go, which no manifest has."""
+    field = re.sub(r"^spec\.RuntimeRef\b", "spec.runtimeRef", field)
     return re.sub(r"\[(?!\d+\])([^\]]*)\]", r".\1", field)
 
 

@@ -173,9 +173,24 @@ def test_what_is_ignored_is_not_fixed(options: list[str], text: str, tmp_path: P
 
 def test_a_rule_that_is_selected_alone_still_leaves_valid_what_was(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _PULLED, "b.yaml": _BAD})
-    done = run_here("lint", "--fix", "--select", "needless-pull", ".", cwd=tmp_path)
+    done = run_here("lint", "--fix", "--unsafe-fixes", "--select", "needless-pull", ".", cwd=tmp_path)
     assert done.stderr == "a.yaml: 1 problem fixed\n"
     assert (tmp_path / "b.yaml").read_text() == _BAD
+
+
+def test_a_fix_that_changes_what_runs_has_to_be_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _PULLED, "b.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
+    said = run_here("lint", "--diff", ".", cwd=tmp_path)
+    assert (said.returncode, "replicas: 1" in said.stdout, "imagePullPolicy" in said.stdout) == (1, True, False)
+    done = run_here("lint", "--fix", "a.yaml", "b.yaml", cwd=tmp_path)
+    assert done.stderr == "b.yaml: 1 problem fixed\n"
+    assert (tmp_path / "a.yaml").read_text() == _PULLED
+    assert "1 fixable with --fix --unsafe-fixes" in done.stdout
+    (pulled,) = [line for line in run_here("lint", "-o", "concise", "a.yaml", cwd=tmp_path).stdout.splitlines() if "needless-pull" in line]
+    assert pulled.endswith("[needless-pull]")
+    done = run_here("lint", "--fix", "--unsafe-fixes", "a.yaml", cwd=tmp_path)
+    assert done.stderr == "a.yaml: 1 problem fixed\n"
+    assert "imagePullPolicy" not in (tmp_path / "a.yaml").read_text()
 
 
 @pytest.mark.parametrize("outcome", [True, False])

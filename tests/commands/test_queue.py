@@ -125,6 +125,33 @@ def test_expand_shows_the_workload_and_the_pods_as_admitted(tmp_path: Path) -> N
     assert not any("nodeSelector" in each["spec"] for each in json.loads(waiting.stdout)["items"] if each["kind"] == "Pod")
 
 
+_PODS = "{spec: {restartPolicy: Never, containers: [{name: main, image: 'registry.example/train:1', resources: {requests: {cpu: 1}}}]}}"
+_OF_JOBS = {
+    "Job": ("batch/v1", f"{{completionMode: Indexed, parallelism: 2, completions: 2, template: {_PODS}}}", "main"),
+    "JobSet": (
+        "jobset.x-k8s.io/v1alpha2",
+        f"{{replicatedJobs: [{{name: worker, replicas: 2, template: {{spec: {{template: {_PODS}}}}}}}]}}",
+        "worker",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _OF_JOBS)
+def test_expand_shows_jobs_of_kubernetes_and_jobsets_as_admitted(tmp_path: Path, kind: str) -> None:
+    version, spec, name = _OF_JOBS[kind]
+    metadata = "{name: train, namespace: nlp, labels: {kueue.x-k8s.io/queue-name: nlp}}"
+    write(tmp_path, {"job.yaml": f"apiVersion: {version}\nkind: {kind}\nmetadata: {metadata}\nspec: {spec}\n", "queues.yaml": QUEUES})
+    done = run_here("expand", "job.yaml", "--queued", "--queues", "queues.yaml", "-o", "json", cwd=tmp_path)
+    made = json.loads(done.stdout)["items"]
+    (workload,) = (each for each in made if each["kind"] == "Workload")
+    assert [(each["name"], each["count"]) for each in workload["spec"]["podSets"]] == [(name, 2)]
+    pods = [each for each in made if each["kind"] == "Pod"]
+    assert [each["spec"]["nodeSelector"] for each in pods] == [{"gpu": "a100"}] * 2
+    assert [each["metadata"]["labels"]["kueue.x-k8s.io/podset"] for each in pods] == [name] * 2
+    waiting = json.loads(run_here("expand", "job.yaml", "--queued", "-o", "json", cwd=tmp_path).stdout)["items"]
+    assert not any("nodeSelector" in each["spec"] for each in waiting if each["kind"] == "Pod")
+
+
 def test_a_project_names_the_queue_and_its_variants_are_asked_together(tmp_path: Path) -> None:
     entries = "  defaults: {base: base/job.yaml, queue: nlp, namespace: nlp}\n  variants: [{name: a}, {name: b}, {name: c, queue: other}]\n"
     write(tmp_path, {"jobspec.yaml": PROJECT_HEAD + entries, "base/job.yaml": JOB, "queues.yaml": QUEUES})

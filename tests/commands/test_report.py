@@ -66,7 +66,7 @@ def test_a_row_has_its_topology_its_pods_and_the_origin_of_each_value(tmp_path: 
     places, text, notes = (about.one("pre", class_=name).text[1:].split("\n") for name in ("at", "text", "notes"))
     assert len(places) == len(text) == len(notes)
     line = next(number for number, each in enumerate(text) if "nvidia.com/gpu: 4" in each)
-    assert places[line] == "overlay gpu-nccl:25"
+    assert places[line] == "overlay gpu-nccl:29"
     assert notes[line] == "${gpus} = 4 (jobspec.yaml:7)"
     name = next(number for number, each in enumerate(text) if each.startswith("  name: one-"))
     assert re.fullmatch(r'hash of spec = "[0-9a-f]{8}" \(base/job\.yaml:\d+\); was train \(base/job\.yaml:4\)', notes[name])
@@ -111,6 +111,21 @@ def test_jobs_in_files_are_rows_with_their_lines(tmp_path: Path) -> None:
     assert [each.attributes["id"] for each in page.one("table", class_="rows").all("tbody")] == ["row-train", "row-train~2"]
     assert page.one("tbody", id="row-train~2").one("span", class_="sub").text == "b/job.yaml:4"
     assert "a/job.yaml:13" in page.one("div", id="about-train").one("pre", class_="at").text
+
+
+def test_jobs_of_all_kinds_are_rows_with_pods_gpus_and_cost(tmp_path: Path) -> None:
+    container = "{name: main, image: 'registry.example/train:1', resources: {limits: {amd.com/gpu: 2}}}"
+    pods = f"{{spec: {{restartPolicy: Never, containers: [{container}]}}}}"
+    jobs = {
+        "Job": ("batch/v1", f"{{parallelism: 3, completions: 3, activeDeadlineSeconds: 3600, template: {pods}}}"),
+        "CronJob": ("batch/v1", f"{{schedule: '0 0 * * *', suspend: true, jobTemplate: {{spec: {{template: {pods}}}}}}}"),
+        "JobSet": ("jobset.x-k8s.io/v1alpha2", f"{{replicatedJobs: [{{name: a, replicas: 2, template: {{spec: {{template: {pods}}}}}}}]}}"),
+    }
+    texts = [f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n" for kind, (version, spec) in jobs.items()]
+    prices = "apiVersion: jobspec.dev/v1alpha1\nkind: Prices\nspec: {currency: EUR, resources: {amd.com/gpu: 1.5}}\n"
+    write(tmp_path, {"jobs.yaml": "---\n".join(texts), "prices.yaml": prices})
+    rows = [_cells(each)[1:5] for each in _page(tmp_path, "jobs.yaml", "--prices", "prices.yaml").one("table", class_="rows").all("tbody")]
+    assert rows == [["3", "6", "1h", "9.00"], ["1", "2", "none", "-"], ["2", "4", "none", "-"]]
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
@@ -197,7 +212,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     assert "No comparison with HEAD: HEAD:base/job.yaml:" in _page(tmp_path, "HEAD").one("section", id="changes").text
     for arguments, why in (
         (("nowhere",), "nowhere: no such file or folder; `nowhere` names no commit"),
-        (("HEAD", "base"), "HEAD: no such file or folder, and no commit can be compared with"),
+        (("mian", "base"), "mian: no such file or folder; `mian` names no commit"),
         (("no.yaml", "HEAD"), "no.yaml: no such file or folder\nHEAD: no such file or folder"),
     ):
         done = run_here("report", *arguments, cwd=tmp_path)

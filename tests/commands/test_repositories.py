@@ -113,6 +113,32 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
 
 
+def test_an_image_that_a_build_replaces_is_not_unpinned_though_the_build_lacks_a_file() -> None:
+    done = run_here("lint", ".", "-o", "json", cwd=REPOSITORIES / "images-of-bases")
+    found = [
+        (each["path"], one["line"], one["rule"])
+        for each in json.loads(done.stdout)["files"]
+        for one in each["diagnostics"]
+        if "image" in one["field"]
+    ]
+    assert found == [("base/other.yaml", 10, "unpinned-image"), ("base/other.yaml", 11, "unfilled-placeholder")]
+
+
+def test_what_a_script_fills_in_is_filled_in_wherever_it_is_named() -> None:
+    done = run_here("lint", ".", "-o", "json", cwd=REPOSITORIES / "filled-in-by-a-script")
+    found = [
+        (each["path"], one["line"], one["rule"], one["message"])
+        for each in json.loads(done.stdout)["files"]
+        for one in each["diagnostics"]
+        if one["severity"] != "info"
+    ]
+    assert found == [
+        ("jobs.yaml", 8, "unknown-queue", "no LocalQueue `teams-2x2` in the job's namespace"),
+        ("queues.yaml", 28, "unknown-cluster-queue", "no ClusterQueue `some-4x4` among the files"),
+        ("train.yaml", 30, "wrong-process-count", "torchrun exits at once: `$PODS` is not a valid number of nodes"),
+    ]
+
+
 def test_two_placeholders_name_no_namespace_together() -> None:
     assert _reported(REPOSITORIES / "namespaces", ".") == {"namespace.yaml": ("", []), "pod.yaml": ("", [])}
 
@@ -663,7 +689,10 @@ def test_a_manifest_whose_build_is_not_made_is_not_valid(tmp_path: Path, monkeyp
         monkeypatch.setenv("PATH", "")
         line = _last_line(tmp_path)
         assert f": 1 partly checked (1 PyTorchJob: unbuilt kustomization: {why}), 4 skipped (" in line
-        assert "2 Helm chart files: not rendered, use --helm" in line and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
+        assert (
+            "2 Helm chart files: not rendered, use --helm CHART" in line
+            and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
+        )
         summary = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["summary"]
         assert summary["valid"] == 0
         assert summary["notBuilt"] == [{"build": "kustomization", "reason": why, "builds": 1}, chart]
@@ -1030,3 +1059,15 @@ def test_only_what_is_applied_together_is_the_same_object_twice(tmp_path: Path) 
         ("file.yaml", "1"),
         ("flat/two.yaml", "flat/one.yaml"),
     ]
+
+
+def test_queues_of_one_name_that_differ_decide_only_what_all_of_them_do() -> None:
+    folder = REPOSITORIES / "queues-of-two-clusters"
+    found = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    rules = {each["rule"]: each["message"] for file in found for each in file["diagnostics"]}
+    assert rules == {
+        "admission-not-known": "not known whether Kueue admits it: more than one ClusterQueue `team` is given, and they differ",
+        "never-admitted": "never admitted by Kueue: nvidia.com/gpu: 17 wanted, 1 at most (the quota of `team`)",
+    }
+    asked = run_here("queue", ".", "-o", "json", cwd=folder).stdout
+    assert [each["verdict"] for each in json.loads(asked)["workloads"]] == ["unknown", "never"]

@@ -1,9 +1,11 @@
 """The action for GitHub and the component for GitLab: their steps run as they stand, with the inputs that others give."""
 
+import json
 import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -11,9 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.forge import forge_on_loopback, github_job, gitlab_job
 from tests.support.manifests import JOB, write
 from tests.support.processes import command, environment, program
 from tests.support.reference import ROOT
+from tests.support.repositories import committed, git
 
 _BAD = JOB.replace("replicas: 1", "replicaz: 1")
 ACTION: dict[str, Any] = yaml.load((ROOT / "action.yml").read_text(), yaml.BaseLoader)
@@ -27,13 +31,14 @@ def _program(folder: Path) -> None:
     (folder / "jobspec").chmod(0o755)
 
 
-def _step(folder: Path, name: str, **given: str) -> CompletedProcess[str]:
+def _step(folder: Path, name: str, more: Mapping[str, str] | None = None, **given: str) -> CompletedProcess[str]:
     """Run a step of the action as a runner does: with the inputs in its environment, by `bash -e`."""
     (step,) = [each for each in ACTION["runs"]["steps"] if each.get("name") == name]
     inputs = {key: each["default"] for key, each in ACTION["inputs"].items()} | {
         key.replace("_", "-"): value for key, value in given.items()
     }
-    variables = {key: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], text) for key, text in step["env"].items()}
+    values = {f"inputs.{key}": value for key, value in inputs.items()} | {"github.token": "secret"}
+    variables = {key: re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: values[found[1]], text) for key, text in step["env"].items()}
     if "FORMAT" in variables:
         variables["FORMAT"] = "github" if inputs["annotations"] == "true" else "text"
     assert "${{" not in step["run"] + "".join(variables.values())
@@ -46,7 +51,9 @@ def _step(folder: Path, name: str, **given: str) -> CompletedProcess[str]:
         "-c",
         step["run"],
         cwd=folder,
-        env=environment(RUNNER_TEMP=str(folder / "temp"), GITHUB_STEP_SUMMARY=str(folder / "temp" / "summary"), **variables),
+        env=environment(
+            **(more or {}), RUNNER_TEMP=str(folder / "temp"), GITHUB_STEP_SUMMARY=str(folder / "temp" / "summary"), **variables
+        ),
     )
 
 
@@ -61,6 +68,35 @@ def test_the_action_annotates_and_fails(tmp_path: Path) -> None:
     assert said.startswith("1 document: 1 valid")
     assert _step(tmp_path, "Check the manifests", paths="more").returncode == 0
     assert _step(tmp_path, "Check the manifests", paths="none").returncode == 2
+
+
+def test_the_action_writes_one_comment_on_a_change(tmp_path: Path) -> None:
+    place = committed(tmp_path / "repository", {"job.yaml": JOB})
+    committed(place, {"job.yaml": JOB.replace("replicas: 1", "replicas: 2")})
+    with forge_on_loopback() as forge:
+        job = {key: value for key, value in github_job(forge).items() if key != "GITHUB_TOKEN"}
+        for image in ("a:1", "a:2"):
+            done = _step(place, "Comment on what the pull request changes", job)
+            assert done.returncode == 0, done.stderr
+            committed(place, {"other.yaml": f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {{image: '{image}'}}}}\n"})
+        (comment,) = [each["body"] for each in forge.comments if "jobspec" in each["body"]]
+    assert comment.startswith("<!-- jobspec diff -->\n### 1 of 1 object changes")
+    assert comment.count("<!-- jobspec diff -->") == 1
+
+
+def test_the_component_writes_one_comment_on_a_change(tmp_path: Path) -> None:
+    base = git(committed(tmp_path, {"jobs/a.yaml": JOB}), "rev-parse", "HEAD").strip()
+    write(tmp_path, {"jobs/a.yaml": JOB.replace("replicas: 1", "replicas: 2")})
+    _program(tmp_path / ".jobspec-venv" / "bin")
+    _, jobs = _component({"paths": "jobs", "diff": "true", "command": "lint"})
+    script = "\n".join(jobs["jobspec"]["after_script"])
+    with forge_on_loopback() as forge:
+        variables = {**gitlab_job(forge), "CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
+        for _ in range(2):
+            done = program("bash", "-eo", "pipefail", "-c", script, cwd=tmp_path, env=environment(**variables))
+            assert done.returncode == 0, done.stderr
+        assert ["1 of 1 object changes" in each["body"] for each in forge.comments[150:]] == [True]
+    assert done.stdout == "comment unchanged\n"
 
 
 def test_the_action_is_what_runners_take() -> None:
@@ -96,7 +132,10 @@ def test_the_component_reports_tests_and_fails_where_they_do(tmp_path: Path, tex
     done = program("bash", "-eo", "pipefail", "-c", script, cwd=tmp_path, env=environment(PATH=os.environ["PATH"]))
     assert done.returncode == code, done.stderr
     assert ("<failure" in (tmp_path / "jobspec.xml").read_text()) == bool(code)
-    assert jobs["jobspec"]["artifacts"]["reports"] == {"junit": "jobspec.xml"}
+    assert jobs["jobspec"]["artifacts"]["reports"] == {"junit": "jobspec.xml", "codequality": "jobspec.json"}
+    rows = json.loads((tmp_path / "jobspec.json").read_text())
+    assert ("unknown-field", "jobs/a.yaml") in {(each["check_name"], each["location"]["path"]) for each in rows} or not code
+    assert len({each["fingerprint"] for each in rows}) == len(rows)
 
 
 def test_zizmor_finds_nothing_in_workflows_in_the_action_and_in_what_init_writes() -> None:

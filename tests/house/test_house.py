@@ -412,8 +412,8 @@ _EXTRAS = {
     "jobspec/server": ("dry-run",),
     "jobspec/editor": ("lsp", "mcp"),
     "jobspec": (),
-    "trainer": ("trainer",),
-    "tests": ("dev", "dev-trainer", "dry-run", "trainer"),
+    "trainer": ("trainer-libraries",),
+    "tests": ("dev", "dev-trainer", "dry-run", "trainer-libraries"),
 }
 _DISTRIBUTIONS = {"google": "protobuf", "ruamel": "ruamel.yaml", "yaml": "pyyaml"}
 

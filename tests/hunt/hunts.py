@@ -33,6 +33,7 @@ from tests.hunt import (
     policy_kinds,
     queues,
     rules,
+    substitutions,
     trainjob_pods,
     updates,
     workloads,
@@ -186,6 +187,7 @@ HUNTS = (
         lambda ground, random: queues.running_finds(ground.kueue, random, ground.tally),
         lambda ground: ground.kueue.needs("PyTorchJob", "TrainJob", "JobSet"),
     ),
+    Hunt("substitutions", lambda ground, random: substitutions.finds(random, ground.tally), lambda _: substitutions.prepare()),
     Hunt(
         "pod-policies",
         lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, count=10),
@@ -268,4 +270,5 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "ordinary": lambda text, _: ordinary.difference(text),
     "queues": lambda text, _: queues.difference(text),
     "running-queues": lambda text, _: queues.difference(text),
+    "substitutions": lambda text, _: substitutions.difference(text),
 }

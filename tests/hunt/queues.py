@@ -26,6 +26,8 @@ _PATHS = {
     "Namespace": "/api/v1/namespaces",
     "Node": "/api/v1/nodes",
     "LimitRange": "/api/v1/namespaces/{}/limitranges",
+    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "AdmissionCheck": f"{_KUEUE}/admissionchecks",
     "RuntimeClass": "/apis/node.k8s.io/v1/runtimeclasses",
     "ResourceFlavor": f"{_KUEUE}/resourceflavors",
     "Topology": f"{_KUEUE}/topologies",
@@ -44,6 +46,7 @@ _SETTLED = 2.0
 _THREADS = 4
 GPU = "example.com/gpu"
 """A resource that no node of the server's own has."""
+_ACTIVE = {"type": "Active", "status": "True", "reason": "Active", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 _PRIORITIES = (-5, 0, 10, 100)
 _KINDS = ("PyTorchJob", "TrainJob", "JobSet", "Job")
 
@@ -67,7 +70,7 @@ def running_finds(server: Server, random: Random, tally: Counter[str], *, worlds
 
 
 def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
-    world = _World(random, f"q{SystemRandom().randrange(1 << 32):08x}", is_running=True)
+    world = World(random, f"q{SystemRandom().randrange(1 << 32):08x}", is_running=True)
     found: list[Find] = []
     made: list[str] = []
     try:
@@ -115,7 +118,7 @@ def _submitted(server: Server, job: Data, others: list[Data]) -> tuple[list[str]
     return made, server.get(made[-1])["metadata"]["uid"]
 
 
-def _settled(server: Server, world: "_World") -> list[Data] | None:
+def _settled(server: Server, world: "World") -> list[Data] | None:
     """The queues, nodes and Workloads of a world with their status, once nothing changes any more; None where that takes too long."""
     end, quiet, last = time.monotonic() + _PATIENCE, time.monotonic(), ""
     while time.monotonic() < end:
@@ -168,11 +171,12 @@ def _made_room(workload: Data, uid: str) -> bool:
 
 def _why_not(workload: Data) -> list[str]:
     conditions = workload.get("status", {}).get("conditions", ())
-    return [each["message"] for each in conditions if each["type"] == "QuotaReserved" and each["status"] == "False"]
+    said = [each["message"] for each in conditions if each["type"] == "QuotaReserved" and each["status"] == "False"]
+    return [each for each in said if not each.startswith("Workload no longer fits")]  # Kueue tries it again at once
 
 
 def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int, kinds: Sequence[str]) -> list[Find]:
-    world = _World(random, f"q{SystemRandom().randrange(1 << 32):08x}", kinds=kinds)
+    world = World(random, f"q{SystemRandom().randrange(1 << 32):08x}", kinds=kinds)
     found: list[Find] = []
     try:
         if not world.create(server):
@@ -188,7 +192,7 @@ def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int, ki
     return found
 
 
-def _asked(server: Server, world: "_World", job: Data, others: list[Data], tally: Counter[str]) -> Find | None:
+def _asked(server: Server, world: "World", job: Data, others: list[Data], tally: Counter[str]) -> Find | None:
     made: list[str] = []
     for each in (*others, job):
         answer = server.call("POST", _path(each), json.dumps(each))
@@ -294,7 +298,7 @@ def _remove(server: Server, paths: Any) -> None:
         server.call("DELETE", each, json.dumps({"propagationPolicy": "Background"}), "application/json")
 
 
-def _emptied(server: Server, world: "_World") -> None:
+def _emptied(server: Server, world: "World") -> None:
     """Wait until nothing of a job is left in a world."""
     for _ in range(200):
         left = server.get(_PATHS["Workload"].format(world.namespace)).get("items")
@@ -319,7 +323,7 @@ def _path(each: Data) -> str:
 
 
 @dataclass
-class _World:
+class World:
     """Queues at random, all of whose names begin alike."""
 
     random: Random
@@ -332,15 +336,18 @@ class _World:
         random = self.random
         self.made, self.rare = 0, 0.2 if self.is_running else 0.5
         self.namespace = self.prefix
+        self.rarely = Random(random.getrandbits(32))  # of its own, so that one more thing in a world changes no other
         self.levels = random.choice(([], [], ["rack", "host"], ["block", "rack", "host"], ["block", "rack"]))
         self.labels = {"type": ["a", "b"], "zone": ["x", "z"]}
         self.resources = random.choice((["cpu"], ["cpu", "memory"], ["cpu", GPU], ["cpu", "memory", GPU], ["cpu", "pods"]))
         self.flavors = [self._flavor(f"{self.prefix}-f{number}") for number in range(random.randint(1, 4))]
         self.cohorts = [f"{self.prefix}-c{number}" for number in range(random.choice((0, 1, 1, 2, 3)))]
         self.queues = [f"{self.prefix}-q{number}" for number in range(random.randint(1, 4))]
-        self.objects = [*self._around(), *self._topology(), *self.flavors, *self._cohorts(), *self._priorities()]
+        self.objects = [*self._around(), *self._topology(), *self.flavors, *self._cohorts(), *self._priorities(), *self._checks()]
         self.objects += [self._queue(each) for each in self.queues]
         self.local = [self._local(each) for each in self.queues]
+        if self.rarely.random() < 0.25:
+            self.local.append(self._kueue("LocalQueue", "default", self.local[0]["spec"], namespace=self.namespace))
         self.objects += self.local
 
     def key(self, name: str) -> str:
@@ -357,6 +364,9 @@ class _World:
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace, "labels": {"team": self.random.choice("ab")}}}
         if self._some(0.15):
             limit = {"type": "Container", "defaultRequest": {"cpu": self.random.choice(("1", "500m"))}, "max": {"cpu": "6"}}
+            if self.rarely.random() < 0.5:  # one that says no requests, which come of limits then
+                said: tuple[Data, ...] = ({"default": {"cpu": "2"}}, {"max": {"cpu": "3"}}, {"min": {"cpu": "1"}})
+                limit = {"type": "Container", **self.rarely.choice(said)}
             yield {
                 "apiVersion": "v1",
                 "kind": "LimitRange",
@@ -372,8 +382,15 @@ class _World:
                 "overhead": {"podFixed": {"cpu": "250m"}},
             }
 
+    def _checks(self) -> Iterator[Data]:
+        """An AdmissionCheck, whose controller says that it is active."""
+        made = self._kueue("AdmissionCheck", f"{self.prefix}-ready", {"controllerName": f"example.com/{self.prefix}"})
+        yield {**made, "status": {"conditions": [_ACTIVE]}}
+
     def _priorities(self) -> Iterator[Data]:
         for value in _PRIORITIES if self.is_running else ():
+            name = f"{self.prefix}-pods{value}".replace("s-", "s-below-")
+            yield {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
             metadata = {"name": f"{self.prefix}-p{value}".replace("p-", "below-")}
             yield {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": metadata, "value": value}
 
@@ -468,6 +485,15 @@ class _World:
             ({"namespaceSelector": {}}, {"namespaceSelector": {"matchLabels": {"team": "a"}}}, {}), weights=(93, 6, 1)
         )[0]
         stop = {"stopPolicy": self.random.choice(("Hold", "HoldAndDrain"))} if self._some(0.02) else {}
+        if self.rarely.random() < 0.1:
+            named = self.rarely.choice(("ready", "ready", "none"))
+            checks: Data = {"name": f"{self.prefix}-{named}"}
+            flavor = self.flavors[0]["metadata"]["name"]
+            stop |= {"admissionChecksStrategy": {"admissionChecks": [{**checks, **self.rarely.choice(({}, {"onFlavors": [flavor]}))}]}}
+        if self.rarely.random() < 0.05:
+            operator = self.rarely.choice(("In", "NotIn", "Exists", "DoesNotExist"))
+            requirement = {"operator": operator, **({"values": ["a"]} if operator in ("In", "NotIn") else {})}
+            selector = {"namespaceSelector": {"matchExpressions": [{"key": "team", **requirement}]}}
         fungibility = {
             "flavorFungibility": {
                 "whenCanBorrow": self.random.choice(("MayStopSearch", "TryNextFlavor")),
@@ -513,6 +539,9 @@ class _World:
             answer = server.call("POST", path, json.dumps(each))
             if not answer.accepted:
                 return False
+            if each["kind"] == "AdmissionCheck" and "status" in each:
+                place = f"{path}/{each['metadata']['name']}/status"
+                server.patch(place, json.dumps({"status": each["status"]}))
         for _ in range(100):  # until Kueue knows all nodes and queues
             states = [_status(server, name).get("conditions") for name in self.queues]
             if all(states):
@@ -537,6 +566,8 @@ class _World:
         annotations = {}
         self.made += 1
         metadata: Data = {"name": f"a{self.made}", "namespace": self.namespace, "labels": {"kueue.x-k8s.io/queue-name": queue}}
+        if any(each["metadata"]["name"] == "default" for each in self.local) and self.rarely.random() < 0.3:
+            metadata["labels"] = {}  # the webhook names the queue `default`
         if self.is_running and self._some(0.8):
             classes = [each["metadata"]["name"] for each in self.objects if each["kind"] == "WorkloadPriorityClass"]
             metadata["labels"]["kueue.x-k8s.io/priority-class"] = self.random.choice(classes)
@@ -629,6 +660,7 @@ class _World:
             spec["restartPolicy"] = restart
         if self.is_running:
             spec["schedulerName"] = "none"
+            spec |= self._pod_priority()
         if self._some(0.15):
             before = {name: each for name, each in self._requests().items() if name != GPU}
             init = {"name": "i", "image": "a", "resources": {"requests": before}}
@@ -655,6 +687,11 @@ class _World:
             spec["resourceClaims"] = [{"name": "c", "resourceClaimName": "c"}]
         metadata = {**({"annotations": annotations} if annotations else {}), **({"labels": {"odd": "-a-"}} if rare.random() < 0.03 else {})}
         return {**({"metadata": metadata} if metadata else {}), "spec": spec}
+
+    def _pod_priority(self) -> Data:
+        """The priority class of pods, which is that of their job where that names none of Kueue's."""
+        names = [each["metadata"]["name"] for each in self.objects if each["kind"] == "PriorityClass"]
+        return {"priorityClassName": self.rarely.choice(names)} if self.rarely.random() < 0.3 else {}
 
     def _placement(self, count: int) -> Data:
         start = "kueue.x-k8s.io/podset-"

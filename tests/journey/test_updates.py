@@ -45,6 +45,25 @@ def _kustomization(name: str, *, force: bool, path: str = "./jobs") -> str:
     return json.dumps({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": name}, "spec": spec})
 
 
+def _annotated(annotation: str) -> str:
+    return _JOB.replace("{name: migrate}", f"{{name: migrate, annotations: {{{annotation}}}}}")
+
+
+_APPLICATION = json.dumps(
+    {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "jobs"},
+        "spec": {
+            "project": "default",
+            "source": {"path": "jobs", "repoURL": "https://example.com/a"},
+            "destination": {"name": "in-cluster"},
+        },
+    }
+)
+_OF_ARGO_CD = _annotated('argocd.argoproj.io/sync-options: "Force=true,Replace=true"')
+_OF_FLUX = _annotated("kustomize.toolkit.fluxcd.io/force: enabled")
+_OF_HELM = _annotated("helm.sh/hook: pre-install")
 _BUILD = {"jobs/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n", "base/kustomization.yaml": "resources: [job.yaml]\n"}
 
 
@@ -63,10 +82,32 @@ _BUILD = {"jobs/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n", "
     ],
 )
 def test_what_flux_forces_is_recreated(files: dict[str, str], rules: set[str], tmp_path: Path) -> None:
-    write(tmp_path, files)
+    assert _rules(files, tmp_path) == rules
+
+
+@pytest.mark.parametrize(
+    ("job", "engine", "rule"),
+    [
+        (_OF_ARGO_CD, {}, "recreated-object"),
+        (_OF_ARGO_CD, {"argocd.json": _APPLICATION}, "recreated-object"),
+        (_OF_ARGO_CD, {"flux.json": _kustomization("jobs", force=False)}, "immutable-field"),
+        (_OF_ARGO_CD, {"argocd.json": _APPLICATION, "flux.json": _kustomization("jobs", force=False)}, "recreated-object"),
+        (_OF_FLUX, {"flux.json": _kustomization("jobs", force=False)}, "recreated-object"),
+        (_OF_FLUX, {"argocd.json": _APPLICATION}, "immutable-field"),
+        (_OF_HELM, {"argocd.json": _APPLICATION}, "recreated-object"),
+        (_OF_HELM, {"flux.json": _kustomization("jobs", force=False)}, "immutable-field"),
+    ],
+)
+def test_a_known_engine_looks_at_its_own_annotations_alone(job: str, engine: dict[str, str], rule: str, tmp_path: Path) -> None:
+    assert _rules({"jobs/job.yaml": job, **engine}, tmp_path) == {rule}
+
+
+def _rules(files: dict[str, str], place: Path) -> set[str]:
+    """The rules of what is said of a new image of the job in a repository."""
+    write(place, files)
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    (job,) = tmp_path.rglob("job.yaml")
-    job.write_text(_JOB.replace("a:1", "a:2"))
-    report = json.loads(run_here("validate", ".", "--from-ref", "HEAD", "-o", "json", cwd=tmp_path).stdout)
-    assert {one["rule"] for file in report["files"] for one in file["diagnostics"]} == rules
+        subprocess.run(["git", *command], cwd=place, check=True)
+    (job,) = place.rglob("job.yaml")
+    job.write_text(job.read_text().replace("a:1", "a:2"))
+    report = json.loads(run_here("validate", ".", "--from-ref", "HEAD", "-o", "json", cwd=place).stdout)
+    return {one["rule"] for file in report["files"] for one in file["diagnostics"]}

@@ -3,12 +3,13 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
+from jobspec.apis import sibling_kinds
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.manifest import document_of
@@ -18,22 +19,29 @@ from jobspec.operators.expansion import expand
 from jobspec.operators.made import RANDOM
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support import server as servers
-from tests.support.job_growth import grown_job
+from tests.support.job_growth import grown_job, grown_sibling
 from tests.support.seeds import seed
-from tests.support.server import WITH_OPERATORS, Server
+from tests.support.server import PLURALS, SIBLINGS, WITH_OPERATORS, Server
 
 _JOBS = 24
 _PATIENCE = 60.0  # seconds
 _PAUSE = 1.0
+_RIGHTS = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}"
 _LISTS = {
+    "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "HorizontalPodAutoscaler": "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers",
     "Pod": "/api/v1/namespaces/{}/pods",
+    "Role": f"{_RIGHTS}/roles",
+    "RoleBinding": f"{_RIGHTS}/rolebindings",
     "Service": "/api/v1/namespaces/{}/services",
+    "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts",
 }
 _MADE_BY_SERVER = (
     *("uid", "creationTimestamp", "generation", "managedFields", "resourceVersion"),
     *("deletionTimestamp", "deletionGracePeriodSeconds"),  # of a pod that the operator deletes just then
 )
+
+_OF_ALL = ("HorizontalPodAutoscaler", "Pod", "Service")
 
 Objects = dict[tuple[str, str], dict[str, Any]]
 
@@ -59,12 +67,16 @@ def _live(server: Server, namespace: str) -> Objects:
     """All objects that the operator has made in a namespace so far, as records have them."""
     found = []
     for kind, place in _LISTS.items():
-        for item in server.get(place.format(namespace))["items"]:
+        listed = json.dumps(server.get(place.format(namespace))["items"])
+        for item in json.loads(listed.replace(namespace, "default")):
             metadata = {name: each for name, each in item["metadata"].items() if name not in _MADE_BY_SERVER}
-            spec = {name: each for name, each in item["spec"].items() if name != "nodeName"}
+            if kind not in _OF_ALL and not metadata.get("ownerReferences"):
+                continue  # of the namespace itself
             metadata.setdefault("ownerReferences", [])
-            made = {"apiVersion": "", "kind": kind, "metadata": metadata, "spec": spec}
-            found.append(as_recorded(made, {"metadata": {}}))
+            fields = {name: each for name, each in item.items() if name not in ("apiVersion", "status")}
+            if "spec" in fields:
+                fields["spec"] = {name: each for name, each in fields["spec"].items() if name != "nodeName"}
+            found.append(as_recorded({**fields, "apiVersion": "", "kind": kind, "metadata": metadata}, {"metadata": {}}))
     return by_name(map(_in_order, found))
 
 
@@ -83,15 +95,17 @@ def _ours(data: dict[str, Any], target: Target) -> Objects:
     return by_name(_in_order(as_recorded(each.data(), {"metadata": {}})) for each in with_api_defaults(expansion.objects, (), target))
 
 
-def test_fresh_jobs(server: Server, namespace: str) -> None:
-    random = Random(seed())
-    jobs = {}
-    for number in range(_JOBS):
-        data = grown_job(f"j{number}", random)
-        answer = server.call("POST", f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs?fieldValidation=Strict", json.dumps(data))
+def _agrees(server: Server, namespace: str, grown: Iterable[dict[str, Any]]) -> None:
+    """Check that what the operator makes of accepted jobs is what we expand."""
+    jobs, refused = {}, list[str]()
+    for data in grown:
+        path = {**PLURALS, **SIBLINGS}[data["kind"]].format(namespace)
+        answer = server.call("POST", f"{path}?fieldValidation=Strict", json.dumps(data))
         if answer.accepted:
             jobs[data["metadata"]["name"]] = data
-    assert len(jobs) > _JOBS / 2
+        else:
+            refused.append(f"{data['kind']}: {answer}")
+    assert len(jobs) > len(refused), refused
     ours = {name: made for data in jobs.values() for name, made in _ours(data, server.target).items()}
     end = time.monotonic() + _PATIENCE
     theirs: Objects = {}
@@ -104,6 +118,17 @@ def test_fresh_jobs(server: Server, namespace: str) -> None:
         for difference in differing(theirs.get(name), ours.get(name), "/".join(name)):
             wrong[difference] = job
     assert wrong == {}
+
+
+def test_fresh_jobs(server: Server, namespace: str) -> None:
+    random = Random(seed())
+    _agrees(server, namespace, (grown_job(f"j{number}", random) for number in range(_JOBS)))
+
+
+def test_fresh_jobs_of_other_kinds(server: Server, namespace: str) -> None:
+    random, release = Random(seed()), server.target["training-operator"]
+    served = [kind for kind in SIBLINGS if sibling_kinds.SIBLINGS[kind].is_in(release)]
+    _agrees(server, namespace, (grown_sibling(kind, f"{kind.lower()}{at}", random) for kind in served for at in range(_JOBS // 2)))
 
 
 _MOUNT = [{"name": "v", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.journey import checking
 from jobspec.journey.steps import Source
 from jobspec.migrate.facts import JobFacts, job_facts
+from jobspec.operators.workloads import is_workload
 from jobspec.world.world import Cluster
 
 RELEASES = ("2.0", "2.1", "2.2", "2.3")
@@ -39,7 +40,7 @@ def jobs_among(documents: Sequence[Document], kind: tuple[str, str] = PYTORCHJOB
 def view_of(text: str, trainer: str = "2.3", **more: Any) -> JobFacts:
     """The view of the only job in a text."""
     documents = accepted(text, trainer)
-    (job,) = [*jobs_among(documents), *jobs_among(documents, TRAINJOB)]
+    (job,) = filter(is_workload, documents)
     return job_facts(job, documents, cluster(trainer).target, **more)
 
 

@@ -166,3 +166,23 @@ def test_a_variable_that_may_be_absent_is_another_one() -> None:
     one, other = ({"env": [{"name": "A", "valueFrom": {"secretKeyRef": {**source, **more}}}]} for more in ({}, {"optional": True}))
     found = _reported(text_of(pytorchjob(one, workers=0)), text_of(pytorchjob(other, workers=0)))
     assert found == {"node 0 container that trains env A": ("<secretKey s k>", "<secretKey s k> (if there is one)")}
+
+
+@pytest.mark.parametrize("kind", ["Job", "CronJob", "JobSet"])
+def test_jobs_of_kubernetes_and_jobsets_are_compared_by_their_pods_and_their_life(kind: str) -> None:
+    def job(image: str, limit: int) -> str:
+        pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": image, "command": ["python", "train.py"]}]}}
+        spec: dict[str, Any] = {"backoffLimit": limit, "template": pod}
+        if kind == "JobSet":
+            version, spec = "jobset.x-k8s.io/v1alpha2", {"replicatedJobs": [{"name": "a", "template": {"spec": spec}}]}
+        elif kind == "CronJob":
+            version, spec = "batch/v1", {"schedule": "0 0 * * *", "jobTemplate": {"spec": spec}}
+        else:
+            version = "batch/v1"
+        return text_of({"apiVersion": version, "kind": kind, "metadata": {"name": "train", "namespace": "ml"}, "spec": spec})
+
+    assert compared(view_of(job("a:1", 2)), view_of(job("a:1", 2))) == []
+    assert _reported(job("a:1", 2), job("a:2", 3)) == {
+        "node 0 container that trains image": ("a:1", "a:2"),
+        "node 0 life restarts": (2, 3),
+    }

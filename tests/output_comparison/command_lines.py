@@ -228,7 +228,7 @@ def _of_project(folder: Path, rendered: Iterable[Path]) -> Iterator[Run]:
     for command, report in product(("validate", "lint"), ("text", "json")):
         yield run(f"{command} {'.' if report == 'json' else 'rendered'} -o {report}", folder)
         yield run(f"{command} jobspec.yaml -o {report}", folder)
-    for options in ("", "--check", "--only a", "--only p -o json", "jobspec.yaml -o sarif", "--to elsewhere"):
+    for options in ("", "--check", "--diff", "--only a", "--only p -o json", "jobspec.yaml -o sarif", "--to elsewhere"):
         yield run(f"render {options}", folder, writes=True)
     for options in (
         "",

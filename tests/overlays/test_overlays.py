@@ -165,10 +165,15 @@ def test_cpu_with_all_parameters() -> None:
 
 
 @pytest.mark.parametrize(("sets", "gpus"), [((), 1), (("gpu-nccl.gpus=4",), 4)])
-def test_gpu_nccl(sets: tuple[str, ...], gpus: int) -> None:
+def test_gpu_nccl_leaves_the_arguments_of_the_program_alone(sets: tuple[str, ...], gpus: int) -> None:
     resources = {"resources": {"limits": {"nvidia.com/gpu": gpus}}}
+    assert templates(rendered("gpu-nccl", sets=sets)) == pods({**MASTER, **resources}, {**WORKER, **resources})
+
+
+def test_gpu_nccl_sets_the_backend_that_is_asked_for() -> None:
+    resources = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
     master, worker = {**CONTAINER, "args": ["--backend", "nccl"], **resources}, {**CONTAINER, "args": ["--backend=nccl"], **resources}
-    assert templates(rendered("gpu-nccl", sets=sets)) == pods(master, worker)
+    assert templates(rendered("gpu-nccl", sets=("gpu-nccl.backend=nccl",))) == pods(master, worker)
 
 
 @pytest.mark.parametrize(
@@ -271,11 +276,12 @@ def test_every_format_reports_a_wrong_parameter_at_the_command_line() -> None:
 
 def test_an_overlay_that_is_shipped_is_shown_by_its_name() -> None:
     base = BASE.replace("--backend, gloo]", "--backend, gloo], resources: {limits: {nvidia.com/gpu: 2}}")
-    result = run_here("validate", "-", "--overlay", "gpu-nccl", "--overlay", "cpu", "--set", "cpu.backend=gloo", stdin=base)
+    backends = ("--set", "gpu-nccl.backend=nccl", "--set", "cpu.backend=gloo")
+    result = run_here("validate", "-", "--overlay", "gpu-nccl", "--overlay", "cpu", *backends, stdin=base)
     lines = result.stdout.splitlines()
     gpu, cpu = ((ROOT / "overlays" / f"{name}.yaml").read_text().splitlines() for name in ("gpu-nccl", "cpu"))
     line, column = cpu.index("    - flags:") + 2, len("        --backend: ") + 1
-    other = f"overlay gpu-nccl:{gpu.index('        --backend: nccl') + 1}:{column}"
+    other = f"overlay gpu-nccl:{gpu.index('        --backend: ${backend}') + 1}:{column}"
     message = f'`cpu` sets `--backend` to " gloo", and `gpu-nccl` sets `--backend` to " nccl" (in {other})'
     assert f"overlay cpu:{line}:{column}: error: {message} [overlay-conflict]" in lines
     assert f"    {line} |         --backend: ${{backend}}" in lines
@@ -292,7 +298,8 @@ def test_the_way_out_of_a_conflict_edits_no_overlay_that_is_shipped(tmp_path: Pa
     }
     for (first, second), hint in hints.items():
         sets = ("--set", "cpu.backend=gloo") if second == "cpu" else ()
-        result = run_here("validate", "-", "--overlay", first, "--overlay", second, *sets, stdin=BASE)
+        nccl = ("--set", "gpu-nccl.backend=nccl")
+        result = run_here("validate", "-", "--overlay", first, "--overlay", second, *nccl, *sets, stdin=BASE)
         assert f"    hint: {hint}" in result.stdout.splitlines()
 
 

@@ -65,7 +65,7 @@ spec:
     labels: {team: vision, tier: free}
     flags: {--epochs: 3}
     overlays:
-    - gpu-nccl: {gpus: 2}
+    - gpu-nccl: {gpus: 2, backend: nccl}
     - overlays/queue.yaml
   variants:
   - name: one
@@ -112,14 +112,14 @@ base      base/mnist.yaml:15                  image: example.com/mnist:v1
 base      base/mnist.yaml:16                  - --epochs
 one       jobspec.yaml:16                     - "4"  # was "3" (jobspec.yaml:7), "15" (base/mnist.yaml:16)
 base      base/mnist.yaml:16                  - --lr=0.1
-gpu-nccl  overlay gpu-nccl:16                 - --backend
-gpu-nccl  overlay gpu-nccl:16                 - nccl
+gpu-nccl  overlay gpu-nccl:20                 - --backend
+gpu-nccl  overlay gpu-nccl:20                 - nccl
                                               env:
 base      base/mnist.yaml:19                  - name: LEVEL
 queue     overlays/queue.yaml:16                value: debug  # was "info" (base/mnist.yaml:19)
                                               resources:
                                                 limits:
-gpu-nccl  overlay gpu-nccl:25                     nvidia.com/gpu: 2  # was 1 (base/mnist.yaml:20)
+gpu-nccl  overlay gpu-nccl:29                     nvidia.com/gpu: 2  # was 1 (base/mnist.yaml:20)
                                                 requests:
 base      base/mnist.yaml:20                      cpu: 2
 """
@@ -166,7 +166,7 @@ def test_a_whole_file_has_the_origin_of_each_value_beside_it(repository: Path) -
         ),
         (
             f"{CONTAINER}.resources.limits[nvidia.com/gpu]",
-            "is   2  gpu-nccl  overlay gpu-nccl:25:35\n        ${gpus} = 2  jobspec.yaml:9:24\nwas  1  base      base/mnist.yaml:20:50",
+            "is   2  gpu-nccl  overlay gpu-nccl:29:35\n        ${gpus} = 2  jobspec.yaml:9:24\nwas  1  base      base/mnist.yaml:20:50",
         ),
         (
             f"{POD}.nodeSelector[pool]",
@@ -222,7 +222,7 @@ def test_a_name_is_reported_with_the_matrix_and_the_hash_that_made_it(repository
 @pytest.mark.parametrize(
     ("field", "removed", "value"),
     [
-        (f"{LASTING}.resources.requests[nvidia.com/gpu]", "gpu-nccl overlay gpu-nccl:23:35", "1"),
+        (f"{LASTING}.resources.requests[nvidia.com/gpu]", "gpu-nccl overlay gpu-nccl:27:35", "1"),
         (f"{LASTING}.env[DEBUG].value", "queue overlays/queue.yaml:15:13", '"1"'),
         (f"{LASTING}.args[--debug]", "one jobspec.yaml:16:35", '"--debug"'),
     ],
@@ -300,7 +300,7 @@ def test_programs_get_everything_as_json(repository: Path) -> None:
                 "field": field,
                 "removed": False,
                 "value": 2,
-                **place("gpu-nccl", "overlay gpu-nccl", 25, 35, 42),
+                **place("gpu-nccl", "overlay gpu-nccl", 29, 35, 42),
                 "causes": [{"kind": "parameter", "name": "gpus", "value": 2, **place("", "jobspec.yaml", 9, 24, 25)}],
                 "renderedLine": 35,
                 "overrode": [{"field": field, "removed": False, "value": 1, **place("", "base/mnist.yaml", 20, 50, 51), "causes": []}],

@@ -12,7 +12,7 @@ from jobspec.journey import checking
 from jobspec.journey.steps import Source
 from jobspec.operators.accelerators import is_accelerator
 from jobspec.operators.expansion import expand
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 from jobspec.project.capacity import Capacity, PriceList, accelerators, capacity_of, cost_of
 from jobspec.reports.diff import duration
 from jobspec.world.world import Cluster
@@ -113,7 +113,7 @@ def test_pods_are_counted_as_operators_make_them(target: tuple[str, ...]) -> Non
     cluster, compared = Cluster(choose(target)), 0
     for path in [*folder("corpus", "manifests").rglob("*.y*ml"), *(ROOT / "tests" / "cases" / "guides").glob("*.yaml")]:
         checked = checking.checked(Source(str(path), path.read_bytes(), skip_unknown=True), (), cluster)
-        for job in filter(takes_overlays, checked.documents if checked.result.valid else ()):
+        for job in filter(is_workload, checked.documents if checked.result.valid else ()):
             made, found = _expanded(job, checked.documents, cluster.target), capacity_of(job, checked.documents, cluster.target)
             compared += made is not None
             assert made in (None, (found.number, found.gpus)), path

@@ -1,4 +1,4 @@
-"""Two states of a project to what their difference means, case by case (see tests/cases/diff/README.md)."""
+"""Two states of a project or repository to what their difference means, case by case (see tests/cases/diff/README.md)."""
 
 import json
 import re
@@ -43,12 +43,18 @@ def _expected(files: dict[str, str | None], sign: str, ref: str) -> Iterator[Rep
                 yield Reported(ref + path, number, found[1], found[2])
 
 
+def _objects(report: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The objects that differ, each with its variant, or in a repository with its build or file."""
+    if "variants" in report:
+        return [(variant["name"], each) for variant in report["variants"] for each in variant["objects"]]
+    return [(each["build"], each) for each in report["objects"]]
+
+
 def _reported(report: dict[str, Any]) -> Iterator[Reported]:
-    for variant in report["variants"]:
-        for each in variant["objects"]:
-            for field in each["fields"]:
-                place = field["changedIn"] or field["was"]
-                yield Reported(place["file"], place["line"], field["meaning"], field["field"])
+    for _, each in _objects(report):
+        for field in each["fields"]:
+            place = field["changedIn"] or field["was"]
+            yield Reported(place["file"], place["line"], field["meaning"], field["field"])
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -64,9 +70,7 @@ def test_each_case_is_reported_as_it_says(tmp_path: Path, path: Path) -> None:
     report = json.loads(done.stdout)
 
     heads = re.findall(r"^# reports: (\S+) (\S+) ([a-z-]+)(?:: (.*))?$", text, re.MULTILINE)
-    objects = [
-        (variant["name"], each["kind"], each["meaning"], each["notes"]) for variant in report["variants"] for each in variant["objects"]
-    ]
+    objects = [(name, each["kind"], each["meaning"], each["notes"]) for name, each in _objects(report)]
     assert sorted(each[:3] for each in objects) == sorted(head[:3] for head in heads)
     for *head, words in heads:
         assert any(words in note for *each, notes in objects if each == head for note in ["", *notes]), (head, words)

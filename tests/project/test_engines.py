@@ -209,7 +209,7 @@ def test_a_plugin_finds_a_project_by_its_name_and_writes_no_tree(tmp_path: Path)
     (tmp_path / "jobspec.yaml").rename(tmp_path / "ours.yaml")
     done = run_here("render", "ours.yaml", cwd=tmp_path)
     assert (done.returncode, "this one is `ours.yaml`" in done.stderr) == (1, True)
-    for option, message in (("--check", "--check compares the committed tree"), ("out", "--to DIR is for manifests")):
+    for option, message in (("--check", "--check and --diff compare the committed tree"), ("out", "--to DIR is for manifests")):
         more = ["--to", "-", "--check"] if option == "--check" else ["--to", option]
         done = run_here("render", "ours.yaml", *more, cwd=tmp_path)
         assert (done.returncode, message in done.stderr) == (2, True)
@@ -436,7 +436,7 @@ def test_both_folders_are_checked_and_stale_objects_go(tmp_path: Path) -> None:
     _render(tmp_path)
     assert run_here("render", "--check", cwd=tmp_path).returncode == 0
     (tmp_path / "jobspec.yaml").write_text(_project(TWO, FLUX))
-    done = run_here("render", "--check", cwd=tmp_path)
+    done = run_here("render", "--check", "--diff", cwd=tmp_path)
     assert done.returncode == 1
     assert "--- a/engines/argocd/application-jobs.yaml\n+++ /dev/null\n" in done.stdout
     assert "--- a/rendered/two/trainingruntime-ours.yaml" in done.stdout  # which has no wave any more

@@ -20,6 +20,7 @@ from tests.support.cluster import assets
 from tests.support.killing import Killing
 from tests.support.manifests import files_in
 from tests.support.processes import environment, program, run_here
+from tests.support.reference import ROOT
 
 KINDS = ("PyTorchJob", "TrainJob")
 FILES = [
@@ -40,9 +41,14 @@ FILES = [
 
 
 def _init(folder: Path, *arguments: str) -> Path:
-    done = run_here("init", folder, *arguments)
+    given = () if "--install" in arguments else ("--install", __version__)
+    done = run_here("init", folder, *arguments, *given)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return folder
+
+
+#: How the hooks are installed, which takes a registry.
+_INSTALLED = re.compile(r"language: python\n *additional_dependencies: .*")
 
 
 class Repository:
@@ -58,6 +64,8 @@ class Repository:
         nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(folder / "home")}
         kept = {name: value for name, value in environment().items() if not name.startswith("GIT_")}
         self.variables = {**kept, **who, **nowhere, "PATH": path}
+        hooks = self.folder / ".pre-commit-config.yaml"
+        hooks.write_text(_INSTALLED.sub("language: system", hooks.read_text()))
         self.run("git", "init", "--quiet", "--initial-branch=main")
         self.commit()
 
@@ -148,7 +156,7 @@ def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tm
     assert kustomization["spec"]["path"].removeprefix("./") == "flux/rendered"
     for folder in (tmp_path / "deep" / "er", tmp_path / "flux"):
         assert run_here("render", "--check", cwd=folder).stdout == ""
-    done = run_here("init", tmp_path / "no", "--engine", "flux", "--repository", "git@git.example:a/b.git")
+    done = run_here("init", tmp_path / "no", "--install", __version__, "--engine", "flux", "--repository", "git@git.example:a/b.git")
     assert (done.returncode, done.stderr) == (2, "jobspec: Flux does not accept the repository URL `git@git.example:a/b.git`\n")
     assert not (tmp_path / "no").exists()
 
@@ -159,6 +167,40 @@ def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> Non
     newest = {operator: max(RELEASES[operator], key=lambda each: tuple(map(int, each.split(".")))) for operator in target}
     assert target == {operator: release.rpartition(".")[0] for operator, release in newest.items()}
     assert tree[".github/workflows/jobspec.yaml"].count(f"=={__version__}".encode()) == 3
+
+
+def test_hooks_and_workflow_install_what_is_asked_for(tmp_path: Path) -> None:
+    wanted = "git+https://git.example/ml/jobspec@0123456789abcdef0123456789abcdef01234567"
+    tree = files_in(_init(tmp_path / "new", "--install", wanted))
+    workflow, hooks = tree[".github/workflows/jobspec.yaml"].decode(), yaml.safe_load(tree[".pre-commit-config.yaml"])
+    assert workflow.count(f'pip install "jobspec-k8s @ {wanted}"') == 2
+    assert f'pip install "jobspec-k8s[dry-run] @ {wanted}"' in workflow
+    yaml.safe_load(workflow)
+    installed = {(each["language"], *each["additional_dependencies"]) for each in hooks["repos"][0]["hooks"]}
+    assert installed == {("python", f"jobspec-k8s @ {wanted}")}
+
+
+@pytest.mark.slow
+def test_the_hooks_bring_the_jobspec_that_is_asked_for(tmp_path: Path) -> None:
+    """With no jobspec on the PATH: pre-commit installs this checkout's commit, with a registry for what that needs."""
+    commit = program("git", "-C", ROOT, "rev-parse", "HEAD", check=True).stdout.strip()
+    folder = _init(tmp_path / "new", "--install", f"git+file://{ROOT}@{commit}")
+    kept = {name: value for name, value in environment().items() if not name.startswith("GIT_")}
+    variables = {**kept, "PRE_COMMIT_HOME": str(tmp_path / "home"), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    assert not shutil.which("jobspec", path=variables["PATH"])
+    program("git", "init", "--quiet", cwd=folder, env=variables, check=True)
+    program("git", "add", "--all", cwd=folder, env=variables, check=True)
+    done = program(sys.executable, "-m", "pre_commit", "run", "--all-files", "--color=never", cwd=folder, env=variables)
+    assert (done.returncode, re.findall(r"\.(Passed|Failed)$", done.stdout, re.MULTILINE)) == (0, ["Passed", "Passed"]), done.stdout
+
+
+@pytest.mark.parametrize("given", ["other-package==1", "jobspec-k8s-more==1", "jobspec-k8s; rm -rf .", "jobspec-k8s # a", "./dist"])
+def test_what_pip_would_not_take_for_jobspec_is_an_error(tmp_path: Path, given: str) -> None:
+    done = run_here("init", tmp_path / "new", "--install", given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"jobspec: --install {given}: write a version, a requirement of jobspec-k8s, or a URL such as git+https://"
+    )
 
 
 def test_files_are_reported_and_other_files_stay(tmp_path: Path) -> None:
@@ -188,7 +230,7 @@ def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) 
     (tmp_path / "new" / "rendered").mkdir()
     (tmp_path / "new" / "rendered" / "notes.txt").write_text("mine\n")
     before = files_in(tmp_path)
-    done = run_here("init", "new", cwd=tmp_path)
+    done = run_here("init", "new", "--install", __version__, cwd=tmp_path)
     said = "jobspec: new/README.md, new/base, new/rendered: there already; nothing is written\n"
     assert (done.returncode, done.stderr, files_in(tmp_path)) == (2, said, before)
 
@@ -203,40 +245,41 @@ def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) 
     ],
 )
 def test_names_that_kubernetes_does_not_take_are_an_error(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    done = run_here("init", tmp_path / "new", *arguments)
+    done = run_here("init", tmp_path / "new", *arguments, "--install", __version__)
     assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (2, said, [])
 
 
 @pytest.mark.parametrize("arguments", [("--name", "on"), ("--name", "null"), ("--namespace", "12"), ("--namespace", "1e3")])
 def test_names_that_are_no_text_in_yaml_are_an_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    done = run_here("init", tmp_path / "new", *arguments)
+    done = run_here("init", tmp_path / "new", *arguments, "--install", __version__)
     said = f"jobspec: {' '.join(arguments)}: without quotes, YAML does not read this as a string; choose another\n"
     assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (2, said, [])
 
 
 def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> None:
     whole, there = files_in(_init(tmp_path / "whole")), tmp_path / "there"
-    assert "--checks needs a project" in run_here("init", there, "--checks").stderr
+    assert "--checks needs a project" in run_here("init", there, "--checks", "--install", __version__).stderr
     shutil.copytree(tmp_path / "whole", there)
     for name in (".gitattributes", ".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
         (there / name).unlink()
-    assert run_here("init", "--checks", cwd=there).stdout == ".gitattributes\n.github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
+    done = run_here("init", "--checks", "--install", __version__, cwd=there)
+    assert done.stdout == ".gitattributes\n.github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
     assert files_in(there) == whole
     ours = "repos: []  # ours\n"
     (there / ".pre-commit-config.yaml").write_text(ours)
     (there / ".github/workflows/jobspec.yaml").unlink()
-    done = run_here("init", "--checks", cwd=there)
+    done = run_here("init", "--checks", "--install", __version__, cwd=there)
     assert (done.returncode, (there / ".pre-commit-config.yaml").read_text()) == (0, ours)
     assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.gitattributes exists and is unchanged; add what is missing")
     assert "\n.pre-commit-config.yaml exists and is unchanged; add what is missing" in done.stdout
     assert "          - id: jobspec-render-check\n" in done.stdout
     (tmp_path / ".git").mkdir()
-    done = run_here("init", "there", "--checks", cwd=tmp_path)
+    done = run_here("init", "there", "--checks", "--install", __version__, cwd=tmp_path)
     assert done.stderr.endswith("root of the repository alone: move them to ., and name there/jobspec.yaml in them\n"), done
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
-    assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
+    assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", "--install", __version__, cwd=there).stderr
     (there / "jobspec.yaml").write_text("a: 1\n")
-    assert "is not a valid project" in run_here("init", "--checks", cwd=there).stderr
+    assert "is not a valid project" in run_here("init", "--checks", "--install", __version__, cwd=there).stderr
 
 
 @pytest.mark.slow

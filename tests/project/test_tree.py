@@ -200,11 +200,14 @@ def test_companions_of_one_name_that_differ_are_an_error(tmp_path: Path) -> None
 
 def test_check_reports_the_difference_and_writes_nothing(tmp_path: Path) -> None:
     _place(tmp_path)
-    assert "+++ b/rendered/one/configmap-settings.yaml" in _refused(tmp_path, "--check", code=1)
+    assert "+++ b/rendered/one/configmap-settings.yaml" in _refused(tmp_path, "--check", "--diff", code=1)
+    assert "would add rendered/one/configmap-settings.yaml\n" in _refused(tmp_path, "--check", code=1)
     _render(tmp_path)
     assert run_here("render", "--check", cwd=tmp_path).returncode == 0
     _edit(tmp_path)
     said = _refused(tmp_path, "--check", code=1)
+    assert (said.count("would change "), "replicas" in said) == (1, False)
+    said = _refused(tmp_path, "--diff", code=1)
     assert "-      replicas: 3\n+      replicas: 1\n" in said
     assert said.count("--- ") == 1
 

@@ -68,6 +68,17 @@ def test_a_change(tmp_path: Path) -> None:
     _conforms("findings", run_here("diff", "-o", "json", cwd=tmp_path).stdout)
 
 
+def test_a_change_of_a_repository(tmp_path: Path) -> None:
+    gone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone}\n"
+    committed(tmp_path, {"base.yaml": JOB, "gone.yaml": gone, "prices.yaml": PROJECT["prices.yaml"]})
+    _conforms("diff-repository", run_here("diff", "-o", "json", cwd=tmp_path).stdout)
+    write(tmp_path, {"base.yaml": JOB.replace("replicas: 1", "replicas: 2"), "new.yaml": JOB.replace("name: ", "name: new-", 1)})
+    (tmp_path / "gone.yaml").unlink()
+    done = run_here("diff", "-o", "json", "--prices", "prices.yaml", cwd=tmp_path)
+    _conforms("diff-repository", done.stdout)
+    assert [each["meaning"] for each in json.loads(done.stdout)["objects"]].count("removed") == 1
+
+
 def test_origins(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     assert run_here("render", cwd=tmp_path).returncode == 0

@@ -243,7 +243,7 @@ def test_a_command_replaces_that_of_the_container_and_the_arguments_stay(tmp_pat
 
 
 def test_overlays_are_applied_first(tmp_path: Path) -> None:
-    done = _run(tmp_path, _job(SHOW), "--overlay", "gpu-nccl")
+    done = _run(tmp_path, _job(SHOW), "--overlay", "gpu-nccl", "--set", "gpu-nccl.backend=nccl")
     assert done.returncode == 0, done.stderr
     assert _shown(done)["master-0"]["ARGUMENTS"] == ["--backend", "nccl"]
 
@@ -343,3 +343,10 @@ def test_a_jobset_starts_all_of_a_trainjob_again_after_its_job_has_failed(tmp_pa
     done = _run(tmp_path, _trainjob(code))
     assert (done.returncode, len((tmp_path / "count").read_text())) == (1, 4)  # two rounds of one start and one more
     assert done.stderr.count("the whole job restarts (restart 1 of 1)") == 1
+
+
+def test_placeholders_that_are_not_filled_in_stop_a_run(tmp_path: Path) -> None:
+    done = _run(tmp_path, _job(SHOW).replace("replicas: 1", "replicas: ${N}"))
+    assert done.returncode == 1
+    assert "placeholders: 1 value not checked" in done.stderr
+    assert done.stderr.endswith("nothing is run before these placeholders are filled in, by --substitute or --set-env\n")

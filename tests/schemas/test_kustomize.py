@@ -155,7 +155,8 @@ def test_the_document_of_a_real_server(tmp_path: Path) -> None:
     """Its own definitions of a PyTorchJob do not say how patches merge; ours take their place, and their name."""
     fetched = program("kubectl", f"--kubeconfig={kubeconfig()}", "get", "--raw", "/openapi/v2")
     assert _patched(tmp_path, fetched.stdout) == {**BOTH, "PyTorchJob": ["train:v1"]}
-    done = _jobspec(KUBECONFIG=str(kubeconfig()))
+    (tmp_path / "fetched.json").write_text(fetched.stdout)
+    done = _jobspec("--base", str(tmp_path / "fetched.json"))
     assert (done.returncode, done.stderr) == (0, "")
     assert _patched(tmp_path, done.stdout) == BOTH
     theirs, ours = (_lasting(json.loads(text)) for text in (fetched.stdout, done.stdout))
@@ -274,19 +275,55 @@ def test_a_base_that_is_not_there(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"jobspec: {tmp_path / 'none.json'}: No such file or directory\n")
 
 
-REMEDY = "give the document that `kubectl get --raw /openapi/v2` prints where there is a cluster: --base FILE\n"
-
-
-def test_without_kubectl_or_a_cluster_the_remedy_is_reported(tmp_path: Path) -> None:
+def test_without_a_cluster_the_document_has_all_kinds_and_is_small(tmp_path: Path) -> None:
     done = _jobspec(PATH=str(tmp_path))
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: kubectl is not installed; {REMEDY}")
-    nowhere = {
-        "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
-        "contexts": [{"name": "a", "context": {"cluster": "a"}}],
+    assert (done.returncode, done.stderr) == (0, "")
+    assert _patched(tmp_path, done.stdout) == BOTH
+    assert len(done.stdout) < 100_000
+
+
+ENV = {"env": [{"name": "A", "value": "1"}], "image": "train:v1"}
+OTHER = {"env": [{"name": "B", "value": "2"}]}
+
+
+def _ray(pod: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {"name": "ray"},
+        "spec": {"rayClusterSpec": {"headGroupSpec": {"template": pod}}},
     }
-    (tmp_path / "config").write_text(quick_yaml.dump({"apiVersion": "v1", "kind": "Config", "current-context": "a", **nowhere}))
-    done = _jobspec(KUBECONFIG=str(tmp_path / "config"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("jobspec: `kubectl get --raw /openapi/v2` failed: ")
-    assert done.stderr.endswith(f"; {REMEDY}")
-    assert done.stderr.count("\n") == 1
+
+
+def _unknown(pod: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Trainer", "metadata": {"name": "own"}, "spec": {"nodes": {"template": pod}}}
+
+
+@pytest.mark.parametrize(
+    "made", [_ray, _unknown, _deployment, _jobset, lambda pod: _pytorchjob(Worker=pod), lambda pod: _runtime("TrainingRuntime", pod)]
+)
+def test_the_kinds_of_a_repository_keep_what_patches_do_not_name(made: Any, tmp_path: Path) -> None:
+    base, overlay = tmp_path / "base", tmp_path / "overlays" / "prod"
+    overlay.mkdir(parents=True)
+    base.mkdir()
+    (tmp_path / ".git").mkdir()
+    (base / "job.yaml").write_text(quick_yaml.dump(made(_containers("main", **ENV))))
+    (base / "kustomization.yaml").write_text("resources: [job.yaml]\n")
+    (overlay / "patch.yaml").write_text(quick_yaml.dump(made(_containers("main", **OTHER))))
+    (overlay / "kustomization.yaml").write_text("# ours\nresources: [../../base]\npatches:\n- path: patch.yaml\n")
+    done = run_here("schema", "kustomize", "--into", str(overlay))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (overlay / "kustomization.yaml").read_text().startswith("# ours\nresources: [../../base]\n")
+    built = program("kubectl", "kustomize", overlay, check=True).stdout
+    assert [each in built for each in ("train:v1", "name: A", "name: B")] == [True] * 3
+    assert len((overlay / "kustomize-schema.json").read_text()) < 12_000
+    again = run_here("schema", "kustomize", "--into", str(overlay))
+    assert (again.returncode, again.stdout) == (0, f"{overlay / 'kustomize-schema.json'}\n")
+
+
+def test_an_entry_of_another_schema_stays(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("openapi: {path: own.json}\n")
+    done = run_here("schema", "kustomize", "--into", str(tmp_path))
+    assert done.returncode == 2
+    assert "it has an `openapi` of its own" in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["kustomization.yaml"]

@@ -159,9 +159,13 @@ class ArgoCD:
 
         self.waits_for(is_over, lambda: f"no end of a sync: {self.state(application)}")
 
-    def _looked_at(self, application: str) -> bool:
+    def refresh(self, application: str) -> None:
         """Have the application compared with its repository and the cluster."""
         self._patch(application, {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}})
+
+    def _looked_at(self, application: str) -> bool:
+        """Have the application compared, and wait until it is."""
+        self.refresh(application)
 
         def is_done() -> bool:
             return "argocd.argoproj.io/refresh" not in self._application(application)["metadata"].get("annotations", {})

@@ -90,9 +90,14 @@ class Synced:
             at = f"reconcile.fluxcd.io/requestedAt={time.monotonic_ns()}"
             self.kubectl("annotate", "--overwrite", kind, self.name, "--namespace=flux-system", at)
 
-    def state(self) -> tuple[str, str, str]:
-        """Of the Kustomization: the commit that it was last given to apply, whether it is ready, and what it says."""
-        words = ("get", "kustomizations.kustomize.toolkit.fluxcd.io", self.name, "--namespace=flux-system", "-ojson")
+    def create(self, resource: dict[str, Any]) -> None:
+        """Create an object."""
+        done = program("kubectl", f"--kubeconfig={self._kubeconfig}", "create", "--filename=-", stdin=json.dumps(resource))
+        assert done.returncode == 0, done.stderr
+
+    def state(self, name: str = "") -> tuple[str, str, str]:
+        """Of a Kustomization: the commit that it was last given to apply, whether it is ready, and what it says."""
+        words = ("get", "kustomizations.kustomize.toolkit.fluxcd.io", name or self.name, "--namespace=flux-system", "-ojson")
         status = json.loads(self.kubectl(*words)).get("status", {})
         ready = next((each for each in status.get("conditions", ()) if each["type"] == "Ready"), {})
         attempted = status.get("lastAttemptedRevision", "").rpartition(":")[2]
@@ -139,8 +144,9 @@ class Synced:
             assert time.monotonic() < deadline, f"after {_PATIENCE:.0f} s: {otherwise()}"
             time.sleep(0.3)
 
-    def remove(self) -> None:
+    def remove(self, *more: str) -> None:
+        """Remove Flux's objects, those of *more* names too, and the namespace."""
         kinds = "kustomizations.kustomize.toolkit.fluxcd.io,gitrepositories.source.toolkit.fluxcd.io"
-        names = [self.name, f"{self.name}-runtimes"]
+        names = [self.name, f"{self.name}-runtimes", *more]
         self.kubectl("delete", kinds, *names, "--namespace=flux-system", "--ignore-not-found", "--wait=false", fails=True)
         self.kubectl("delete", "namespace", self.name, "--ignore-not-found", "--wait=false", fails=True)

@@ -1,10 +1,30 @@
-"""Random PyTorchJobs that are likely to be accepted: replicas, ports, elastic policies, sidecars, variables, metadata."""
+"""Random jobs of training-operator that are likely to be accepted: replicas, ports, elastic policies, sidecars, variables, metadata."""
 
 from copy import deepcopy
 from random import Random
 from typing import Any
 
 _PORT = {"name": "pytorchjob-port", "containerPort": 4000}
+#: A kind beside PyTorchJob -> the field of its replicas, sets of replica types, the training container, and the operator's port.
+SIBLINGS: dict[str, tuple[str, tuple[list[str], ...], str, str]] = {
+    "TFJob": (
+        "tfReplicaSpecs",
+        (["Worker"], ["PS", "Worker"], ["Chief", "Worker"], ["worker", "Master", "evaluator"], ["Worker", "Evaluator"], ["Odd", "Worker"]),
+        "tensorflow",
+        "tfjob-port",
+    ),
+    "XGBoostJob": ("xgbReplicaSpecs", (["Master"], ["Worker", "Master"]), "xgboost", "xgboostjob-port"),
+    "PaddleJob": ("paddleReplicaSpecs", (["Worker"], ["Master", "Worker"], ["Master"]), "paddle", "master"),
+    "JAXJob": ("jaxReplicaSpecs", (["Worker"],), "jax", "jaxjob-port"),
+    "MXJob": ("mxReplicaSpecs", (["Worker"], ["Scheduler", "Server", "Worker"], ["server", "Worker"]), "mxnet", "mxjob-port"),
+    "MPIJob": ("mpiReplicaSpecs", (["Launcher", "Worker"], ["Launcher", "Worker"], ["Launcher"]), "mpi", "mpi-port"),
+}
+#: The fields of the spec of these kinds beside the replicas.
+_OWN: dict[str, dict[str, tuple[Any, ...]]] = {
+    "TFJob": {"enableDynamicWorker": (True, False), "successPolicy": ("AllWorkers", "")},
+    "PaddleJob": {"elasticPolicy": ({"minReplicas": 1, "maxReplicas": 3}, {"maxReplicas": 2, "maxRestarts": 1})},
+    "MPIJob": {"slotsPerWorker": (1, 2, 8), "mainContainer": ("mpi", ""), "cleanPodPolicy": ("None", "All")},
+}
 _CONTAINER: dict[str, tuple[Any, ...]] = {
     "args": (["--rank=$(RANK)"], ["a b", "", "$(date)"]),
     "command": (["python", "train.py"], ["sh", "-c", "set -e\necho $RANK\n"], []),
@@ -81,22 +101,43 @@ def grown_job(name: str, random: Random) -> dict[str, Any]:
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name}, "spec": spec}
 
 
-def _role(role: str, random: Random, *, least: int) -> dict[str, Any]:
+def grown_sibling(kind: str, name: str, random: Random) -> dict[str, Any]:
+    """A job of a kind beside PyTorchJob."""
+    field, sets, container, port = SIBLINGS[kind]
+    roles = random.choice(sets)
+    spec: dict[str, Any] = {field: {role: _role(role, random, least=1, container=container, port=port) for role in roles}}
+    if random.random() < 0.5:
+        spec["runPolicy"] = _some(_POLICY, random, 0.3)
+    own = _some(_OWN.get(kind, {}), random, 0.4)
+    if "elasticPolicy" in own and "Worker" not in roles:
+        del own["elasticPolicy"]
+    if kind == "MXJob":
+        own["jobMode"] = "MXTrain"
+    return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": name}, "spec": {**spec, **own}}
+
+
+_SINGLE = ("Master", "Launcher")
+
+
+def _role(role: str, random: Random, *, least: int, container: str = "pytorch", port: str = "") -> dict[str, Any]:
     """A replica type; a job of Workers alone that has none of them is complete at once, and its pods may be gone before anybody looks."""
-    made: dict[str, Any] = {"template": _template(random)}
-    if role == "Master" or random.random() < 0.8:
-        made["replicas"] = 1 if role == "Master" else random.choice((least, 1, 2, 3))
+    made: dict[str, Any] = {"template": _template(random, container, port)}
+    if role in _SINGLE or random.random() < 0.8:
+        made["replicas"] = 1 if role in _SINGLE else random.choice((least, 1, 2, 3))
     if random.random() < 0.6:
         made["restartPolicy"] = random.choice(("Always", "OnFailure", "Never", "ExitCode"))
     return made
 
 
-def _template(random: Random) -> dict[str, Any]:
-    training = {
-        "name": "pytorch",
+def _template(random: Random, container: str, port: str) -> dict[str, Any]:
+    training: dict[str, Any] = {
+        "name": container,
         "image": random.choice(("a:1", "a", "b.example/c@sha256:" + "0" * 64, "<a>")),
         **_some(_CONTAINER, random, 0.3),
     }
+    for each in training.get("ports", ()):
+        if port and each.get("name") == _PORT["name"]:
+            each["name"] = port
     sidecar = {"name": "side", "image": "s:1", **_some({**_CONTAINER, "ports": ([{"containerPort": 5}],)}, random, 0.2)}
     containers = random.choice(([training], [training], [training, sidecar], [sidecar, training]))
     template: dict[str, Any] = {"spec": {"containers": containers, "volumes": [{"name": "v"}], **_some(_POD, random, 0.2)}}

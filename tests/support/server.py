@@ -25,11 +25,18 @@ PLURALS = {
     "TrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainingruntimes",
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
+    "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
+    "LeaderWorkerSet": "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets",
     "RayCluster": "/apis/ray.io/v1/namespaces/{}/rayclusters",
     "RayJob": "/apis/ray.io/v1/namespaces/{}/rayjobs",
     "RayService": "/apis/ray.io/v1/namespaces/{}/rayservices",
-    "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
 }
+#: Kinds of training-operator beside PyTorchJob.
+SIBLINGS = {
+    f"{name}Job": f"/apis/kubeflow.org/v1/namespaces/{{}}/{name.lower()}jobs" for name in ("TF", "XGBoost", "Paddle", "JAX", "MX", "MPI")
+}
+#: The same under names that no kind of another operator has.
+OF_V1 = {f"{kind} of v1": path for kind, path in SIBLINGS.items()}
 #: Kinds that every server has, in which templates of pods are, and Services.
 PODS = "/api/v1/namespaces/{}/pods"
 WORKLOADS = {
@@ -91,7 +98,7 @@ class Server:
     def judge(self, kind: str, text: str | bytes, *, namespace: str = "default") -> Answer:
         """The reply to a strict, dry create of one document in its own text."""
         self.has_namespace(namespace)
-        path = {**PLURALS, **WORKLOADS}[kind].format(quote(namespace)) + STRICT
+        path = {**PLURALS, **OF_V1, **WORKLOADS}[kind].format(quote(namespace)) + STRICT
         return self.call("POST", path, text)
 
     def needs(self, *kinds: str) -> None:

@@ -75,8 +75,8 @@ def test_training_without_a_package_of_the_extra(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for package, (code, out, err) in json.loads(done.stdout).items():
         named = [name for name in ("torch", "torchvision", package) if name == package or find_spec(name) is None]  # the first to be missed
-        how = "of the extra `trainer`: pip install '.[trainer]' in a clone"
-        messages = [f"trainer: training needs the package `{name}`, {how}\n" for name in named]
+        how = "pip install '.[trainer-libraries]' in a clone"
+        messages = [f"trainer: training needs the package `{name}`: {how}\n" for name in named]
         assert (code, out) == (2, "")
         assert err in messages
 
@@ -89,7 +89,7 @@ def test_drawing_without_matplotlib(tmp_path: Path) -> None:
     ]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = python(_blocking("matplotlib", "trainer.plot"), "metrics.jsonl", cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
-    message = "drawing needs the package `matplotlib`, of the extra `trainer`: pip install '.[trainer]' in a clone\n"
+    message = "drawing needs the package `matplotlib`: pip install '.[trainer-libraries]' in a clone\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 

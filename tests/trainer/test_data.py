@@ -109,11 +109,16 @@ def mirrors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_download_goes_to_the_next_mirror_where_one_has_another_checksum(mirrors: str, tmp_path: Path) -> None:
+def test_a_download_goes_to_the_next_mirror_where_one_has_another_checksum(
+    mirrors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = _config(tmp_path / "data", download=True, mirrors=f"http://127.0.0.1:9/,{mirrors}/damaged, {mirrors}/whole/")
     fetch(config)
     assert sorted(each.name for each in (tmp_path / "data" / "FashionMNIST" / "raw").iterdir()) == sorted(FILES)
     assert len(load(config, CPU, train=False)) == 20
+    said = capsys.readouterr().err.splitlines()
+    assert f"trainer: downloading {mirrors}/whole/{FILES[0]}.gz" in said
+    assert len(said) == 3 * len(FILES)
 
 
 def test_a_download_that_no_mirror_gives_says_why_and_leaves_nothing(mirrors: str, tmp_path: Path) -> None:

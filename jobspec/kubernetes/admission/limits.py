@@ -10,7 +10,7 @@ from __future__ import annotations
 from operator import gt, lt
 
 from jobspec.apis.kinds import LIMIT_RANGE
-from jobspec.diagnostics.places import Data, Key, Path
+from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
@@ -37,8 +37,8 @@ def with_limit_defaults(pod: Data, namespace: str, objects: Index) -> Data:
     return {**pod, "spec": spec}
 
 
-def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Problem]:
-    """Return the problems that a pod has only because LimitRanges *filled* it.
+def problems_of_defaults(pod: Data, filled: Data, target: Target, namespace: str, objects: Index) -> list[Problem]:
+    """Return the problems that a pod has only because LimitRanges *filled* it, each with the LimitRange that did.
 
     Such a problem is a default limit below the container's own request.
     """
@@ -51,7 +51,23 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
     found = builtin_problems(limited, "v1", "Pod", target)
     before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)} if found else set()
     hint = "a LimitRange of the namespace sets defaults for what is missing: set it here"
-    return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
+    new = [each for each in found if (each.rule, each.path) not in before]
+    return [Problem(each.rule, each.path, f"{_setter(each.path, pod, namespace, objects)}{each.message}", hint) for each in new]
+
+
+#: The fields of a LimitRange's item that fill in a limit or a request, the first that there is.
+_FILLING = {"limits": ("default", "max"), "requests": ("defaultRequest", "default", "max", "min")}
+
+
+def _setter(path: Path, pod: Data, namespace: str, objects: Index) -> str:
+    """Say which LimitRange fills in the amount that a problem is about, as the beginning of the problem's message."""
+    resource, own = str(path[-1]), value_at(pod, path[:-2])
+    side = next((each for each in _FILLING if resource not in _given(own, each)), "limits")
+    for name, item in _items(objects, namespace, "Container"):
+        for field in _FILLING[side]:
+            if (amount := _given(item, field).get(resource)) is not None:
+                return f"LimitRange `{name}` sets the {side.removesuffix('s')} {resource}={amount}: "
+    return ""
 
 
 def limit_problems(pod: Data, namespace: str, objects: Index) -> Problems:

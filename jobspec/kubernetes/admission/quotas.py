@@ -59,17 +59,17 @@ def claim_quota_problems(claim: Data, namespace: str, objects: Index) -> Problem
             yield from _exceeded(quota, asked, quota.used, "the claim requests", ("spec", "resources", "requests"))
 
 
-def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: Index) -> Problems:
+def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: Index, whose: str = "the job's pods") -> Problems:
     """Return the problems of pods that are to run at once, by ResourceQuotas.
 
     Each pod comes with its count. A problem means that the pods never fit together. Other present usage does not count, since it may end.
-    The pods are as `review_pod` leaves them; the path is empty.
+    The pods are as `review_pod` leaves them; the path is empty. *whose*: what the message calls them.
     """
     quotas = _quotas(namespace, objects)
     used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
     for quota in quotas:
         asked = sum_of(needs for pod, needs in used if _counts(quota, pod))
-        yield from _exceeded(quota, asked, {}, "the job's pods request", ())
+        yield from _exceeded(quota, asked, {}, f"{whose} request", ())
 
 
 def exceeds(problem: Problem) -> bool:

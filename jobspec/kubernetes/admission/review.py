@@ -62,7 +62,7 @@ def review_pod(pod: Data, namespace: str, objects: Index, target: Target) -> Pod
         filled = {**filled, "spec": with_resources(filled["spec"], release)}
     refusals, warned = [*by_account, *by_priority, *by_class], list[Problem]()
     if objects.in_namespace(kinds.LIMIT_RANGE, namespace):
-        refusals += [*problems_of_defaults(decoded, filled, target), *limit_problems(filled, namespace, objects)]
+        refusals += [*problems_of_defaults(decoded, filled, target, namespace, objects), *limit_problems(filled, namespace, objects)]
     if labels := objects.labels(namespace):
         from jobspec.kubernetes.admission.pod_security import pod_security_problems
 

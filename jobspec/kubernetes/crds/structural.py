@@ -524,17 +524,18 @@ def _inner_decode_problems(value: Any, wanted: Any, shape: Shape, path: Path, *,
 
 
 def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
-    """Remove null, unknown and empty keywords from a schema. A null schema is `{}`.
+    """Remove null, unknown and empty keywords from a schema. What is no object, as null, is `{}`.
 
     Empty values of the keywords *kept* stay.
     """
     made: Schema = {}
-    for keyword, value in (schema or {}).items():
+    for keyword, value in schema.items() if isinstance(schema, dict) else ():
         if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
             continue
         if keyword in MAPS:
+            named = value.items() if isinstance(value, dict) else ()
             made[keyword] = {
-                name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()
+                name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in named
             }
         elif keyword in _NESTED and isinstance(value, dict):
             made[keyword] = decoded(value, kept=kept)

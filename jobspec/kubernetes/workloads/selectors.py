@@ -1,7 +1,8 @@
 """What workloads share: limits of numbers, annotations that stand for former fields, selectors, and equality of pod templates.
 
-Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36, and `ValidatePositiveIntOrPercent`,
-`IsNotMoreThan100Percent` and `getIntOrPercentValue`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
+Follows `ValidateNonnegativeField` and `GetScaledValueFromIntOrPercent`, k8s.io/apimachinery pkg/api/validation and pkg/util/intstr,
+0.36, and `ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent` and `getIntOrPercentValue`, k8s.io/kubernetes
+pkg/apis/apps/validation, 1.36.
 """
 
 from __future__ import annotations
@@ -42,6 +43,17 @@ def amount(value: Any) -> int:
         whole = digits[1:] if digits[:1] in ("+", "-") else digits
         return int(digits) if whole and _DIGITS.issuperset(whole) else 0
     return 0 if isinstance(value, bool) or not isinstance(value, int | float) else int(value)
+
+
+def scaled_amount(value: Any, total: int, *, up: bool) -> int:
+    """Return the number that a count, or a percentage of a *total*, stands for.
+
+    *up*: round a percentage up, not down.
+    """
+    if not is_percentage(value):
+        return amount(value)
+    hundredths = amount(value) * total
+    return -(-hundredths // 100) if up else hundredths // 100
 
 
 def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Problems:

@@ -49,7 +49,7 @@ from jobspec.operators.made import (
     operator_mark,
     owner_references,
     stored,
-    typed_pod,
+    with_structs,
 )
 from jobspec.operators.workloads import suspension
 from jobspec.schemas import shapes
@@ -215,7 +215,7 @@ def _as_written(spec: MarkedTree, target: Target) -> MarkedTree:
 
     def group(each: MarkedTree) -> MarkedTree:
         whole = with_mappings(each, ("template", "metadata"))
-        return changed(whole, ("template", "spec"), lambda template: typed_pod(as_go_writes(template, pod)))
+        return changed(whole, ("template", "spec"), lambda template: with_structs(as_go_writes(template, pod)))
 
     written = changed(spec, ("headGroupSpec",), group)
     if written.get("headGroupSpec", "headService") is not None:

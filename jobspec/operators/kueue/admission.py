@@ -112,7 +112,24 @@ class _Untried:
 
 
 def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> QueueAnswer:
-    """The verdict on a workload. *usage*: the amounts in use, in place of those that the objects show."""
+    """The verdict on a workload. *usage*: the amounts in use, in place of those that the objects show.
+
+    If several objects of one name are given, and the workload is never admitted with some of them alone, it is unknown.
+    """
+    found = _ask(workload, world, usage)
+    is_never = found.verdict == "never"
+    others = ((key, _ask(workload, other, usage)) for key, other in world.with_rivals())
+    (kind, _, name), differing = next((each for each in others if (each[1].verdict == "never") is not is_never), (("", "", ""), found))
+    if differing is found:
+        return found
+    pods = [replace(each, verdict="unknown", placement=None) for each in found.pod_sets]
+    why = f"more than one {kind} `{name}` is given, and they differ"
+    missing = [Missing(kind, name, f"which {kind} `{name}` is there")]
+    return QueueAnswer(workload, found.cluster_queue or differing.cluster_queue, "unknown", pods, why, missing=missing)
+
+
+def _ask(workload: QueuedWorkload, world: World, usage: Usage | None) -> QueueAnswer:
+    """The verdict on a workload in a world with one object of each name."""
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
     queue = world.queues.get(name)
@@ -140,6 +157,18 @@ def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> Q
         return QueueAnswer(workload, name, "waits", pods, held)
     found = _admitted(workload, queue, taken, is_empty=False) if taken else empty
     return _once_gone(found, queue, taken) if found.preempted else found
+
+
+def admitted_groups(workloads: Sequence[QueuedWorkload], world: World) -> tuple[int, QueueAnswer | None]:
+    """How many Workloads of one job an empty cluster admits together, one after the other, and the answer to the first that it does not."""
+    usage: Usage = {}
+    for number, workload in enumerate(workloads):
+        answer = ask(workload, world, usage)
+        if answer.verdict not in ("fits", "borrows"):
+            return number, answer
+        for cell, value in answer.requested.items():
+            world.with_usage(usage, ("ClusterQueue", answer.cluster_queue), cell, value)
+    return len(workloads), None
 
 
 def _once_gone(found: QueueAnswer, queue: QueueInCohort, usage: Usage) -> QueueAnswer:
@@ -177,6 +206,7 @@ def _head_before(workload: QueuedWorkload, queue: QueueInCohort) -> str:
     for (namespace, _), each in queue.world.of_kind("Workload"):
         local = queue.world.local_queue(namespace, text(mapping(each, "spec"), "queueName"))
         is_queued = is_pending(each) and text(mapping(local, "spec"), "clusterQueue") == queue.name
+        is_queued = is_queued and _selects(queue, namespace, queue.world)[0] is not False  # else it holds up no others
         if is_queued and priority(each) >= (workload.priority or 0):
             return f"waits behind {name_of(each)}: `{queue.name}` admits in the order of its queue, `StrictFIFO`"
     return ""

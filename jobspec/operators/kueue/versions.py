@@ -5,7 +5,20 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, MPIJOB, PYTORCHJOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, TRAINJOB, GroupKind
+from jobspec.apis.kinds import (
+    CRON_JOB,
+    JOB,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    PYTORCHJOB,
+    QUEUED_TRAINING_JOBS,
+    RAY_CLUSTER,
+    RAY_JOB,
+    RAY_SERVICE,
+    TRAINJOB,
+    GroupKind,
+)
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
@@ -37,20 +50,20 @@ _PRIORITY_SOURCES = {
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""
 _FRAMEWORKS = {
-    PYTORCHJOB: "kubeflow.org/pytorchjob",
+    **{kind: f"kubeflow.org/{kind[1].lower()}" for kind in QUEUED_TRAINING_JOBS},
     TRAINJOB: "trainer.kubeflow.org/trainjob",
     JOBSET: "jobset.x-k8s.io/jobset",
     MPIJOB: "kubeflow.org/mpijob",
     JOB: "batch/job",
+    LEADER_WORKER_SET: "leaderworkerset.x-k8s.io/leaderworkerset",
     RAY_CLUSTER: "ray.io/raycluster",
     RAY_JOB: "ray.io/rayjob",
     RAY_SERVICE: "ray.io/rayservice",
 }
 """The kinds of jobs of which Workloads can be said, with their names among `integrations.frameworks` of Kueue's configuration."""
+FRAMEWORK_OF_GROUPS = _FRAMEWORKS[LEADER_WORKER_SET]
 KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
 FURTHER_FRAMEWORKS: dict[str, GroupKind] = {
-    **{f"kubeflow.org/{kind.lower()}": ("kubeflow.org", kind) for kind in ("JAXJob", "PaddleJob", "TFJob", "XGBoostJob")},
-    "leaderworkerset.x-k8s.io/leaderworkerset": ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     "sparkoperator.k8s.io/sparkapplication": ("sparkoperator.k8s.io", "SparkApplication"),
     "workload.codeflare.dev/appwrapper": ("workload.codeflare.dev", "AppWrapper"),
     "deployment": ("apps", "Deployment"),

@@ -9,7 +9,7 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, MPIJOB, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, QUEUED_TRAINING_JOBS, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -34,6 +34,7 @@ from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
 from jobspec.operators.workloads import (
+    LEADER,
     MAXIMUM_TIME,
     PATCHED_JOBS,
     PREFERRED_TOPOLOGY,
@@ -302,7 +303,7 @@ def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
     said = _meta(data, "annotations").get(_PREBUILT, "")
-    if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
+    if kind in QUEUED_TRAINING_JOBS and workload.old and not _is_suspended(kind, data):
         return
     if said:
         yield from misnamed(_annotation(_PREBUILT), said, bad_subdomain, "the name of a Workload")
@@ -492,16 +493,27 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = [_Pods(string_map(mapping(value_at(data, at[:-1])), "annotations"), at, pods_at_once(mapping(data, "spec")))]
     elif kind == TRAINJOB:
         found = list(_pods_of_trainjob(workload))
+    elif kind == LEADER_WORKER_SET:
+        found = list(_pods_of_group(workload))
     elif kind in ray.KINDS:
         found = list(_pods_of_ray(workload))
     else:
         found = []
         for role in workload.roles:
             at = (*role.path, *role.template, "metadata", "annotations")
-            alone = 1 if kind in (MPIJOB, PYTORCHJOB) else pods_at_once(mapping(role.data, "template", "spec"))
+            alone = 1 if kind in (MPIJOB, *QUEUED_TRAINING_JOBS) else pods_at_once(mapping(role.data, "template", "spec"))
             annotations = without_nulls(mapping(value_at(data, at)))  # as a server stores a custom resource
             found.append(_Pods(annotations, at, _one_if_absent(role.data, "replicas") * alone))
     return [each for each in found if any(name.startswith(f"{GROUP}/podset-") for name in each.annotations)]
+
+
+def _pods_of_group(workload: Workload) -> Iterator[_Pods]:
+    """The leader and the workers of a group of a LeaderWorkerSet, or all of its pods if the leader has no template of its own."""
+    size = _one_if_absent(mapping(workload.document.data, "spec", "leaderWorkerTemplate"), "size")
+    has_leader = any(role.name == LEADER for role in workload.roles)
+    for role in workload.roles:
+        annotations = without_nulls(mapping(role.data, "metadata", "annotations"))
+        yield _Pods(annotations, (*role.path, "metadata", "annotations"), 1 if role.name == LEADER else size - has_leader)
 
 
 def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
@@ -648,6 +660,92 @@ def _level(pods: _Pods) -> tuple[str, str]:
     return name, pods.annotations[name]
 
 
+# LeaderWorkerSets, of which each group has a Workload.
+#
+# Follows `Webhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/kueue pkg/controller/jobs/leaderworkerset, 0.18.2 and 0.19.2.
+
+
+_MOST_GROUPS = 1_000_000
+
+
+def queued_groups(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A LeaderWorkerSet has at most 1,000,000 groups, each of which would be a Workload."""
+    replicas = _one_if_absent(mapping(workload.document.data, "spec"), "replicas")
+    if replicas > _MOST_GROUPS:
+        yield Finding(("spec", "replicas"), f"{replicas} groups are more than {_MOST_GROUPS:,}, for each of which Kueue makes a Workload")
+
+
+def queued_groups_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A LeaderWorkerSet in a queue keeps the size of its groups, and its queue while a group is ready; no queue can be removed.
+
+    Nor can its priority class, and none is added while a group is ready.
+    """
+    assert workload.old
+    now, before = workload.document.data, workload.old.data
+    labels, labels_before = _meta(now, "labels"), _meta(before, "labels")
+    queue, queue_before = labels.get(QUEUE, ""), labels_before.get(QUEUE, "")
+    runs = bool(mapping(before, "status").get("readyReplicas"))
+    if queue != queue_before and (runs or not queue):
+        why = "while a group is ready" if queue else "once it is there"
+        yield Finding(_label(QUEUE), f"the queue of a LeaderWorkerSet cannot be {'changed' if queue else 'removed'} {why}")
+    priority, priority_before = labels.get(PRIORITY, ""), labels_before.get(PRIORITY, "")
+    if priority and not priority_before and runs:
+        yield Finding(_label(PRIORITY), "a LeaderWorkerSet with a ready group cannot get a priority class")
+    elif priority_before and not priority:
+        yield Finding(_label(PRIORITY), "the priority class of a job cannot be removed", f"keep `{priority_before}`, or name another one")
+    sizes = [_one_if_absent(mapping(each, "spec", "leaderWorkerTemplate"), "size") for each in (now, before)]
+    if queue and _is_later(target) and sizes[0] != sizes[1]:
+        at = ("spec", "leaderWorkerTemplate", "size")
+        yield Finding(at, f"the size of groups in a queue cannot change from {sizes[1]} to {sizes[0]}", "create a new LeaderWorkerSet")
+
+
+_SHAPE = (
+    *("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead"),
+    "resourceClaims",
+)
+
+
+def queued_templates_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Of a LeaderWorkerSet in a queue, an update cannot change what the pods request and where they can run. Images can change."""
+    assert workload.old
+    if not _meta(workload.document.data, "labels").get(QUEUE):
+        return
+    at: Path = ("spec", "leaderWorkerTemplate")
+    new, old = (mapping(each.data, *map(str, at)) for each in (workload.document, workload.old))
+    for role in ("leaderTemplate", "workerTemplate"):
+        now, before = new.get(role), old.get(role)
+        if (now is None) != (before is None):
+            message = f"a LeaderWorkerSet in a queue cannot {'lose' if now is None else 'get'} a `{role}`"
+            yield Finding((*at, role), message, "create a new LeaderWorkerSet")
+        elif now is not None:
+            for path in _changed_shape(*(_encoded(mapping(each, "spec"), target) for each in (now, before))):
+                message = f"`{path[-1]}` of pods in a queue cannot be changed"
+                yield Finding((*at, role, "spec", *path), message, "create a new LeaderWorkerSet")
+
+
+def _encoded(pod: Data, target: Target) -> Data:
+    """A pod's spec as Go writes it."""
+    found: Data = encode_as_go(pod, shapes.part("v1", "Pod", target, ("spec",)))
+    return found
+
+
+def _changed_shape(now: Data, before: Data) -> Iterator[Path]:
+    """Yield the paths of what Kueue compares of two pods' specs, where that differs."""
+    yield from ((name,) for name in _SHAPE if now.get(name) != before.get(name))
+    if mapping(now, "resources").get("requests") != mapping(before, "resources").get("requests"):
+        yield "resources", "requests"
+    for field in ("initContainers", "containers"):
+        new, old = structs(now, field), structs(before, field)
+        if len(new) != len(old):
+            yield (field,)
+            continue
+        for number, (one, other) in enumerate(zip(new, old, strict=True)):
+            if mapping(one, "resources").get("requests") != mapping(other, "resources").get("requests"):
+                yield field, number, "resources", "requests"
+            if one.get("ports") != other.get("ports"):
+                yield field, number, "ports"
+
+
 #: Rules that stop all others: the webhook gets no further.
 _DECODING = (undecodable_value, becomes_null)
 _DECODED = [Rule(each) for each in _DECODING]
@@ -663,12 +761,13 @@ _OF_WORKLOADS = [
 ]
 _OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLOGY]
 _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
+_OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
+_OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0.19.0"), _GATES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_RAY = [
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
     *(*_NAMES, *_TOPOLOGY),
 ]
-_OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
-_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
+_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
 )
@@ -683,7 +782,8 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
     MPIJOB: (_OF_MPIJOBS, [*_OF_MPIJOBS, *_FROZEN]),
-    PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
+    **dict.fromkeys(QUEUED_TRAINING_JOBS, (_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS)),
+    LEADER_WORKER_SET: (_OF_GROUPS, [*_OF_GROUPS, Rule(queued_groups_frozen), Rule(queued_templates_frozen)]),
     **dict.fromkeys(ray.KINDS, (_OF_RAY, [*_OF_RAY, *_FROZEN])),
 }
 

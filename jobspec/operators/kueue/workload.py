@@ -24,17 +24,27 @@ from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, 
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators import mpi_operator
 from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.management import default_queue, suspends_without_queue
 from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
 from jobspec.operators.kueue.ray import ray_pods, started
-from jobspec.operators.kueue.versions import RELEASE
+from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
-from jobspec.operators.mpi_operator import LAUNCHER, WORKER
-from jobspec.operators.training_operator import REPLICA_TYPES
+from jobspec.operators.made import MOST
+from jobspec.operators.training_operator.frameworks import FRAMEWORKS
 from jobspec.operators.webhooks import Objects
-from jobspec.operators.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
+from jobspec.operators.workloads import (
+    GROUP_MEMBER,
+    JOB_INDEX,
+    LEADER,
+    PREFERRED_TOPOLOGY,
+    QUEUE,
+    REQUIRED_TOPOLOGY,
+    SLICE_TOPOLOGY,
+    WORKER,
+)
 
 _CLAIM_TEMPLATE: GroupKind = ("resource.k8s.io", "ResourceClaimTemplate")
 
@@ -98,6 +108,8 @@ class QueuedWorkload:
     problem: str = ""
     """Why there is none."""
     target: Target = field(default_factory=dict)
+    group: int | None = None
+    """The number of the group of a LeaderWorkerSet, each of which has a Workload of its own; None for other jobs."""
 
     @property
     def priority_class(self) -> tuple[str, str]:
@@ -124,9 +136,10 @@ class QueuedWorkload:
     def name(self) -> str:
         """The name of the Workload; it ends with a hash of the job's uid, which is known once the job is there."""
         uid = text(mapping(self.job, "metadata"), "uid")
-        hashed = "\n".join((self.kind[1], self.kind[0], self.job_name, uid))
+        own = self.job_name if self.group is None else f"{self.job_name}-{self.group}"
+        hashed = "\n".join((self.kind[1], self.kind[0], own, uid))
         end = hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:5] if uid else "<hash>"
-        return f"{f'{self.kind[1].lower()}-{self.job_name}'[:247]}-{end}"
+        return f"{f'{self.kind[1].lower()}-{own}'[:247]}-{end}"
 
     def as_object(self) -> Data:
         """The Workload as a manifest."""
@@ -134,8 +147,16 @@ class QueuedWorkload:
         made = {"name": self.name, "namespace": self.namespace, **({"labels": {f"{GROUP}/job-uid": uid}} if uid else {})}
         owner = {"apiVersion": self.job["apiVersion"], "kind": self.kind[1], "name": self.job_name, "uid": uid or "<uid>"}
         metadata = {**made, "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}]}
+        if self.group is not None:
+            metadata = {**made, "annotations": self._annotations_of_group(), "ownerReferences": [owner]}
         spec = {"queueName": self.queue, "podSets": [_pod_set(each) for each in self.pod_sets], **self._priority(), "active": True}
         return {"apiVersion": f"{GROUP}/v1beta2", "kind": "Workload", "metadata": metadata, "spec": spec}
+
+    def _annotations_of_group(self) -> Data:
+        owner = f"{self.job['apiVersion']}, Kind={self.kind[1]}"
+        found = {"component-workload-index": str(self.group), "is-group-workload": "true"}
+        found |= {"job-owner-gvk": owner, "job-owner-name": self.job_name}
+        return {f"{GROUP}/{name}": each for name, each in found.items()}
 
     def _priority(self) -> Data:
         name, kind = priority_class(self.job, self.kind, self.pod_sets)
@@ -203,7 +224,20 @@ def workload_of(job: Document, context: Sequence[Document], target: Target, worl
     except _NoPodSets as why:
         return QueuedWorkload(job.data, job.group_kind, namespace, queue, [], None, str(why), target)
     priority = _priority_of(*priority_class(job.data, job.group_kind, found), world)
-    return QueuedWorkload(job.data, job.group_kind, namespace, queue, found, priority, target=target)
+    group = 0 if job.group_kind == kinds.LEADER_WORKER_SET else None
+    return QueuedWorkload(job.data, job.group_kind, namespace, queue, found, priority, target=target, group=group)
+
+
+def workloads_of(job: Document, context: Sequence[Document], target: Target, world: World) -> list[QueuedWorkload]:
+    """All Workloads that Kueue makes of a job: one, or one for each group of a LeaderWorkerSet."""
+    first = workload_of(job, context, target, world)
+    return [first] if first.group is None else [replace(first, group=index) for index in range(groups_of(job))]
+
+
+def groups_of(job: Document) -> int:
+    """The number of groups of a LeaderWorkerSet; 1 for another job."""
+    replicas = number(mapping(job.data, "spec"), "replicas") if job.group_kind == kinds.LEADER_WORKER_SET else None
+    return 1 if replicas is None else min(max(replicas, 0), MOST)
 
 
 def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet]) -> tuple[str, str]:
@@ -233,6 +267,8 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
 
     Follows `Merge`, pkg/podset, and the `RunWithPodSetsInfo` of pkg/controller/jobs, 0.19.2.
     """
+    if job.group_kind == kinds.LEADER_WORKER_SET:  # whose pods Kueue changes one by one
+        return job
     kueue = Mark(f"kueue {RELEASE}")
     if job.group_kind in RAY_KINDS:
         return as_document(started(job, changes, lambda tree, change: _with_changes(tree, change, kueue)), job)
@@ -275,10 +311,10 @@ def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTr
 # The pod sets of a job, by its kind.
 
 
-#: The kinds with replica types: the field that has them, and their order.
+#: The kinds with replica types: the field that has them, and their order; Kueue knows the types in this spelling alone.
 _REPLICAS: dict[GroupKind, tuple[str, Sequence[str]]] = {
-    kinds.PYTORCHJOB: ("pytorchReplicaSpecs", REPLICA_TYPES),
-    kinds.MPIJOB: ("mpiReplicaSpecs", (LAUNCHER, WORKER)),
+    **{kind: (FRAMEWORKS[kind].replicas[1], FRAMEWORKS[kind].types) for kind in kinds.QUEUED_TRAINING_JOBS},
+    kinds.MPIJOB: ("mpiReplicaSpecs", (mpi_operator.LAUNCHER, mpi_operator.WORKER)),
 }
 
 
@@ -297,6 +333,8 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
         yield _with_topology(
             QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), least=integer(least), index_label=JOB_INDEX)
         )
+    elif job.group_kind == kinds.LEADER_WORKER_SET:
+        yield from _of_group(job)
     elif job.group_kind in RAY_KINDS:
         if job.group_kind == kinds.RAY_JOB and spec.get("clusterSelector"):
             raise _NoPodSets("the RayJob uses a cluster of others: Kueue makes no Workload of it")
@@ -328,6 +366,53 @@ def _of_replicated_job(each: Data) -> QueuedPodSet:
     replicas = 1 if replicas is None else replicas
     found = QueuedPodSet(text(each, "name").lower(), replicas * pods_at_once(spec), mapping(spec, "template"), index_label=JOB_INDEX)
     return _with_topology(replace(found, group_label="jobset.sigs.k8s.io/job-index", group_count=replicas))
+
+
+def _of_group(job: Document) -> Iterator[QueuedPodSet]:
+    """The pod sets of one group of a LeaderWorkerSet, whose templates Kueue's webhook has marked."""
+    template = mapping(job.data, "spec", "leaderWorkerTemplate")
+    size = number(template, "size")
+    size, leader = 1 if size is None else size, template.get("leaderTemplate")
+    worker = marked_template(job.data, "workerTemplate")
+    if not isinstance(leader, dict):
+        yield _of_member("main", size, worker, GROUP_MEMBER)
+        return
+    yield _of_member(LEADER, 1, marked_template(job.data, "leaderTemplate"), "")
+    yield _of_member(WORKER, size - 1, worker, GROUP_MEMBER)
+
+
+def _of_member(name: str, count: int, template: Data, index_label: str) -> QueuedPodSet:
+    """A pod set of a group, without the labels and annotations of LeaderWorkerSet but that with its name."""
+    found = _with_topology(QueuedPodSet(name, count, template, index_label=index_label))
+    metadata = mapping(template, "metadata")
+    own = {field: _without_own(mapping(metadata, field)) for field in ("labels", "annotations")}
+    kept = {**{key: each for key, each in metadata.items() if key not in own}, **{key: each for key, each in own.items() if each}}
+    return replace(found, template={**template, "metadata": kept})
+
+
+def _without_own(names: Data) -> Data:
+    prefix = GROUP_MEMBER.partition("/")[0]
+    return {name: each for name, each in names.items() if not name.startswith(prefix) or name == f"{prefix}/name"}
+
+
+def marked_template(job: Data, role: str) -> Data:
+    """A pod template of a LeaderWorkerSet in a queue as Kueue's webhook writes it.
+
+    Follows `podTemplateSpecDefault`, sigs.k8s.io/kueue pkg/controller/jobs/leaderworkerset, 0.19.2.
+    """
+    templates = mapping(job, "spec", "leaderWorkerTemplate")
+    template, said = mapping(templates, role), string_map(mapping(job, "metadata"), "labels")
+    metadata = mapping(template, "metadata")
+    labels = {**mapping(metadata, "labels"), **{name: said[name] for name in (QUEUE, webhook.PRIORITY) if said.get(name)}}
+    annotations = {
+        **mapping(metadata, "annotations"),
+        f"{GROUP}/pod-suspending-parent": FRAMEWORK_OF_GROUPS,
+        f"{GROUP}/pod-group-serving": "true",
+    }
+    follows = role == "workerTemplate" and isinstance(templates.get("leaderTemplate"), dict)
+    if follows and webhook.PLACED_TOGETHER not in annotations:
+        annotations[f"{GROUP}/pod-index-offset"] = "1"
+    return {**template, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
 
 
 # The topology annotations of a pod template.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ Usage = dict[Place, dict[Cell, int]]
 
 #: The amount that means unlimited to Kueue; no amount exceeds it.
 UNLIMITED = (1 << 63) - 1
+_OUT = ("Requeued", "Inadmissible")
 GATES = f"{GROUP}/admission-gated-by"
 """The annotation of those who hold a job back before it is queued."""
 
@@ -122,6 +123,16 @@ class World:
     """None if no node is given."""
     configuration: Data = field(default_factory=dict)
     """Kueue's own configuration, if it is given."""
+    rivals: Mapping[tuple[str, str, str], Sequence[Data]] = field(default_factory=dict)
+    """The different objects of one kind, namespace and name, before the last: any of them may be there."""
+
+    def with_rivals(self) -> Iterator[tuple[tuple[str, str, str], World]]:
+        """The worlds in which other objects of a name are there: each alone, and those that were given together."""
+        for key, several in self.rivals.items():
+            yield from ((key, replace(self, objects={**self.objects, key: each}, rivals={})) for each in several)
+        for turn in range(max(map(len, self.rivals.values()), default=0)) if len(self.rivals) > 1 else ():
+            together = {key: several[turn] for key, several in self.rivals.items() if turn < len(several)}
+            yield next(iter(together)), replace(self, objects={**self.objects, **together}, rivals={})
 
     def lacks(self, kind: str, namespace: str = "default") -> bool:
         """Whether an object of a kind of Kueue that is not given cannot exist."""
@@ -336,9 +347,10 @@ class World:
 
 
 def is_pending(workload: Data) -> bool:
-    """Whether a Workload waits for quota, as its status says."""
+    """Whether a Workload waits for quota, as its status says; one that cannot be counted, as by its claims, is in no queue."""
     status, gates = mapping(workload, "status"), string_map(mapping(workload, "metadata"), "annotations").get(GATES)
-    return bool(status) and not status.get("admission") and not gates and _is_active(workload)
+    is_out = any((text(each, "type"), text(each, "reason")) == _OUT for each in structs(status, "conditions"))
+    return bool(status) and not status.get("admission") and not gates and not is_out and _is_active(workload)
 
 
 def _is_active(workload: Data) -> bool:
@@ -509,15 +521,19 @@ def world_of(objects: Iterable[Data], *, closed: bool = True) -> World:
 def queues_in(index: Index) -> World:
     """The queues among all given objects, and the nodes: those that are given themselves, and the shapes of a pinned cluster's."""
     kueue: dict[tuple[str, str, str], Data] = {}
-    for each in index.of_group(GROUP):
+    rivals: dict[tuple[str, str, str], list[Data]] = {}
+    for each in map(as_v1beta2, index.of_group(GROUP)):
         kind, metadata = str(each.get("kind")), mapping(each, "metadata")
         namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
-        kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
+        key = (kind, namespace, text(metadata, "name"))
+        if key in kueue and kueue[key].get("spec") != each.get("spec"):
+            rivals.setdefault(key, []).append(kueue[key])
+        kueue[key] = each
     given = index.of_kind(NODE)
     shapes = [each for cluster in index.of_kind(CLUSTER) for each in structs(cluster, "spec", "nodes")]
     nodes = [*(_node(each) for each in given if _is_ready(each)), *map(_shape, shapes)]
     configured = [_configuration(each) for kind in (CONFIG_MAP, QUEUE_CONFIGURATION) for each in index.selected(kind, configures_queues)]
-    return World(kueue, index, nodes if given or shapes else None, configured[-1] if configured else {})
+    return World(kueue, index, nodes if given or shapes else None, configured[-1] if configured else {}, rivals)
 
 
 def _configuration(data: Data) -> Data:

@@ -247,8 +247,8 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     if any(each.rule == "unsupported-runtime" for each in alone):
         return AdmissionAnswer([each for each in alone if each.rule == "unsupported-runtime"])
     ref = runtimes.RuntimeReference(job.data)
-    if any(runtimes.is_meant(ref, job, each) for each in objects.refused):  # the runtime's own error says why
-        return AdmissionAnswer([*alone, job.diagnostic(_refused(ref), _RULE)] if objects.complete.every else alone)
+    if refused := next((each for each in objects.refused if runtimes.is_meant(ref, job, each)), None):
+        return AdmissionAnswer([*alone, job.diagnostic(_refused(ref, refused, objects), _RULE)])
     runtime = runtimes.runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
     if runtime and ref.group_kind in objects.complete.pinned and runtime not in objects.in_file and runtime not in objects.elsewhere:
         runtime = None  # a shipped one that the pinned cluster does not have
@@ -269,9 +269,11 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
-def _refused(ref: runtimes.RuntimeReference) -> Finding:
-    message = f"the {ref.kind} `{ref.name}` is refused, and so is the job that needs it"
-    return Finding((*RUNTIME_REF, "name"), message, field=_spelling_of_reference(ref))
+def _refused(ref: runtimes.RuntimeReference, runtime: Document, objects: Objects) -> Finding:
+    """Say that the job waits for its runtime. If no other runtime can be there, the server refuses the job, too."""
+    outcome = "the server refuses the job, too" if objects.complete.every else "the job is not checked before that is fixed"
+    message = f"the {ref.kind} `{ref.name}` is refused ({runtime.marks.nearest(('metadata', 'name')).place()}): {outcome}"
+    return Finding((*RUNTIME_REF, "name"), message, field="spec.runtimeRef", severity="error" if objects.complete.every else "info")
 
 
 def _no_runtime(ref: runtimes.RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
@@ -290,12 +292,7 @@ def _no_runtime(ref: runtimes.RuntimeReference, job: Document, target: Target, o
     else:
         hint = closest(ref.name, known) or "pass its file, too"
     severity: Severity = "error" if is_missing else "warning"
-    return Finding((*RUNTIME_REF, "name"), message, hint, field=_spelling_of_reference(ref), severity=severity)
-
-
-def _spelling_of_reference(ref: runtimes.RuntimeReference) -> str:
-    """The field of the reference as the webhook spells it."""
-    return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
+    return Finding((*RUNTIME_REF, "name"), message, hint, field="spec.runtimeRef", severity=severity)
 
 
 def _priority_classes(runtime: Document) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""All that the operator makes of a PyTorchJob, in the order of one pass: autoscaler, PodGroup, then each replica type's pods and services.
+"""All that the operator makes of a job, in the order of one pass: autoscaler, PodGroup, then each replica type's pods and services.
 
 Follows `PyTorchJobReconciler.Reconcile`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, and
 `JobController.ReconcileJobs`, pkg/controller.v1/common, 1.7.0 to 1.9.4. The operator walks the replica types in no fixed order; here
-the Master comes first. It stops at the first object that a server refuses, and tries again with the types in another order; so what
+they have that of their ranks. It stops at the first object that a server refuses, and tries again with the types in another order; so what
 is here is the most that can come.
 """
 
@@ -10,25 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jobspec.apis.kinds import MPIJOB, PYTORCHJOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
-from jobspec.operators.training_operator.job import (
-    Replicas,
-    TrainingJob,
-    failures_in_pods,
-    labels,
-    metadata,
-    object_name,
-    reasons_for_nothing,
-)
+from jobspec.operators.training_operator.failures import failures_in_pods, reasons_for_nothing
+from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name
+from jobspec.operators.training_operator.mpi_job import mpi_objects
 from jobspec.operators.training_operator.pods import pod_groups, pods
 from jobspec.schemas import shapes
 
 
-def expand_pytorchjob(
+def expand_training_job(
     document: Document,
     target: Target,
     *,
@@ -37,7 +32,7 @@ def expand_pytorchjob(
     first_and_last_only: bool,
     skip_server_checks: bool,
 ) -> Expansion:
-    """The objects of an accepted PyTorchJob. *context*: documents in which its priority classes may be; all others as for `expand`.
+    """The objects of an accepted job. *context*: documents in which its priority classes and accounts may be; all others as for `expand`.
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
@@ -49,13 +44,16 @@ def expand_pytorchjob(
     wrong = reasons_for_no_pods(job, document, target, skip_server_checks=skip_server_checks)
     if wrong:
         return Expansion(objects, wrong)
-    if not first_and_last_only:
-        at_most(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
+    if not first_and_last_only or job.framework.lists_pods:
+        at_most(sum(each.made for each in job.replicas.values()), f"pods of {document.kind} `{job.name.value}`")
     if job.gang_scheduler:
         objects += pod_groups(job, context, target)
-    for replicas in job.replicas.values():
-        objects += pods(job, replicas)
-        objects += services(job, replicas)
+    if job.framework.kind == MPIJOB:
+        objects += mpi_objects(job, context)
+    else:
+        for replicas in job.replicas.values():
+            objects += pods(job, replicas)
+            objects += services(job, replicas)
     return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
 
 
@@ -76,7 +74,7 @@ def _refusals(autoscaler: MarkedTree, document: Document, target: Target) -> Ite
         yield document.problem("autoscaler-refused", message, path, at_key=problem.at_key, hint=problem.hint)
 
 
-# The headless services of a PyTorchJob, one for each pod, so that pods find each other by name.
+# The headless services of a job, one for each pod, so that pods find each other by name.
 #
 # Follows `JobController.CreateNewService`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `GetPortsFromJob`,
 # pkg/core, 1.7.0 to 1.9.4. The operator walks the ports in no fixed order; here they have the container's.
@@ -108,7 +106,7 @@ def _port(port: MarkedTree) -> MarkedTree:
 
 def autoscalers(job: TrainingJob, target: Target) -> Iterator[MarkedTree]:
     """The autoscaler; none where the policy has no `metrics`. An empty list of them is one: the server fills in a metric."""
-    policy = job.elastic
+    policy = job.elastic if job.framework.kind == PYTORCHJOB else None
     metrics = policy.get("metrics") if policy else None
     if policy is None or metrics is None:
         return

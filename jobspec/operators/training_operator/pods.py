@@ -1,4 +1,4 @@
-"""The pods of a PyTorchJob: its templates, with the variables, labels and gang scheduling that the operator adds.
+"""The pods of a job: its templates, with the variables, labels and gang scheduling that the operator adds.
 
 Follows `JobController.createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, `SetRestartPolicy`, pkg/core,
 `GetPodFromTemplate`, pkg/controller.v1/control, and `setInitContainer`, pkg/controller.v1/pytorch, with the operator's own template, image
@@ -7,14 +7,14 @@ and number of tries, 1.7.0 to 1.9.4.
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_fields, with_missing
 from jobspec.go.quantities import Quantity, quantity_of
-from jobspec.go.values import integer
 from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator import OBJECT_NAME, POLICIES_OF_PODS, WAIT, WAITING
-from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
-from jobspec.programs.command_lines import ENDPOINT, NNODES, NODE_RANK, NPROC_PER_NODE
+from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, node_count, object_name, role_label
+from jobspec.operators.training_operator.variables import with_variables
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -40,8 +40,8 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
 
 
 def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas) -> MarkedTree:
-    """A pod spec with the init container that waits until the Master's name is known, where the job has a Master and this is a Worker."""
-    if "Master" not in job.replicas or replicas.type != "Worker":
+    """The pod spec of a PyTorchJob's Worker with the init container that waits for the Master's name, where the job has a Master."""
+    if job.framework.kind != PYTORCHJOB or "Master" not in job.replicas or replicas.type != "Worker":
         return spec
     waits = {**WAITING, "command": ["sh", "-c", WAIT.format(OBJECT_NAME.format(job.name.value, "master", 0))]}
     own = spec.get("initContainers")
@@ -51,9 +51,8 @@ def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas)
 
 def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
     """One replica's pod."""
-    added = variables(job, replicas, index)
-    spec = each_item(common, "containers", lambda container: with_appended(container, "env", added, job.operator))
-    group_labels, notes = _of_group(job, replicas)
+    spec = with_variables(common, job, replicas, index)
+    group_labels, notes = group_marks(job, replicas)
     ours = {"labels": {**labels(job, replicas, index), **role_label(job, replicas, index), **group_labels}, "annotations": notes}
     own = {name: replicas.template.get("metadata", name) for name in ("labels", "annotations", "finalizers")}
     for name, each in ours.items():
@@ -62,96 +61,6 @@ def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -
             own[name] = with_fields(before, new.value) if before else new
     about = metadata(job, object_name(job, replicas, index), **own)
     return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})
-
-
-# The variables that the operator adds to every container of a pod, behind those of the job; init containers get none.
-#
-# Follows `setPodEnv` and `MasterEnvVarGenerator.Generate`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to
-# 1.9.4.
-
-
-def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTree]:
-    """The variables of one replica; one that is empty has a name alone."""
-    found = [_variable(name, value) for name, value in _variables(job, replicas, index)]
-    return items(set_by(job.operator, found))
-
-
-def _variable(name: str, value: str | MarkedTree) -> dict[str, str | MarkedTree]:
-    """A variable, and the place of a field that it is made of."""
-    if not isinstance(value, MarkedTree):
-        return {"name": name, "value": value} if value else {"name": name}
-    return {"name": name, "value": value} if value.value else {"name": value.with_value(name)}
-
-
-def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tuple[str, str | MarkedTree]]:
-    """Name and value of each variable, in the operator's order."""
-    yield "PYTHONUNBUFFERED", "1"
-    if "Master" in job.replicas:
-        yield from _of_master(job)
-        rank = index + 1 if replicas.type == "Worker" else index  # the Master is node 0
-        yield "WORLD_SIZE", str(node_count(job) * _processes(job))
-        yield "RANK", str(rank)
-        if not job.since_1_8 and job.processes:
-            yield NPROC_PER_NODE, job.processes
-        yield NODE_RANK, str(rank)
-    if job.since_1_8 and job.processes:
-        yield NPROC_PER_NODE, job.processes
-    if job.elastic:
-        yield from elastic_variables(job, job.elastic)
-    else:
-        yield NNODES, str(node_count(job))
-
-
-def _of_master(job: TrainingJob) -> Iterator[tuple[str, str]]:
-    port = job.replicas["Master"].port()
-    for name, value in {"PORT": str(port.value) if port else "", "ADDR": OBJECT_NAME.format(job.name.value, "master", 0)}.items():
-        yield f"MASTER_{name}", value
-        yield f"PET_MASTER_{name}", value
-
-
-def node_count(job: TrainingJob) -> int:
-    """How many replicas of all types were asked for."""
-    return sum(int(each.count.value) for each in job.replicas.values())
-
-
-def _processes(job: TrainingJob) -> int:
-    """How many processes a node has, as the operator counts them for `WORLD_SIZE`: 1 for everything but a number of 64 bits."""
-    number = integer(str(job.processes.value)) if job.processes else None
-    return 1 if number is None else number
-
-
-# The variables by which `torchrun` finds the other nodes of an elastic job.
-#
-# Follows `ElasticEnvVarGenerator.Generate`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4.
-
-
-#: The variables that hold a field of the policy as it stands, in the operator's order; the first two of all come before them.
-_COPIED = {"PET_MAX_RESTARTS": "maxRestarts", NPROC_PER_NODE: "nProcPerNode", "PET_RDZV_ID": "rdzvId"}
-
-
-def elastic_variables(job: TrainingJob, policy: MarkedTree) -> Iterator[tuple[str, str | MarkedTree]]:
-    """Name and value of each variable, by the elastic *policy* of a job."""
-    yield ENDPOINT, _endpoint(job, policy)
-    yield "PET_RDZV_BACKEND", policy.get("rdzvBackend") or "c10d"
-    least, most = policy.get("minReplicas"), policy.get("maxReplicas")
-    yield NNODES, f"{least.value if least else ''}:{most.value if most else ''}"
-    for name, field in _COPIED.items():
-        value = policy.get(field)
-        if value is not None:
-            yield name, value.with_value(str(value.value))
-    settings = items(policy.get("rdzvConf"))
-    if settings:
-        yield "PET_RDZV_CONF", ",".join(f"{text(each, 'key')}={text(each, 'value')}" for each in settings)
-    standalone = policy.get("standalone")
-    if standalone and standalone.value:
-        yield "PET_STANDALONE", standalone.with_value("")
-
-
-def _endpoint(job: TrainingJob, policy: MarkedTree) -> str:
-    """Where the nodes meet: at the first Worker, unless the policy names a host or a port."""
-    host, port = policy.get("rdzvHost"), policy.get("rdzvPort")
-    number = port or (job.replicas["Worker"].port() if "Worker" in job.replicas else None)
-    return f"{host.value if host else f'{job.name.value}-worker-0'}:{number.value if number else ''}"
 
 
 # Gang scheduling, where the operator was started with the name of a scheduler for it: a PodGroup, and what puts pods into it.
@@ -169,7 +78,7 @@ def pod_groups(job: TrainingJob, context: Sequence[Document], target: Target) ->
     """The PodGroup of a job with gang scheduling."""
     policy = job.tree.get(*_POLICY) or job.tree.with_value({})
     members, given = policy.get("minAvailable") or MarkedTree(node_count(job), job.operator), policy.get("minResources")
-    shape = shapes.part("kubeflow.org/v1", "PyTorchJob", target, (*_POLICY, "minResources"))
+    shape = shapes.part("kubeflow.org/v1", job.framework.kind[1], target, (*_POLICY, "minResources"))
     resources = as_go_writes(given, shape) if given else set_by(job.operator, _least_resources(job, int(members.value), context))
     spec: dict[str, Any] = {"minMember": members, "minResources": resources}
     if _is_volcano(job):
@@ -188,7 +97,7 @@ def scheduler_name(job: TrainingJob) -> dict[str, Any]:
     return {"schedulerName": _VOLCANO if _is_volcano(job) else job.gang_scheduler} if job.gang_scheduler else {}
 
 
-def _of_group(job: TrainingJob, replicas: Replicas) -> tuple[dict[str, Any], dict[str, Any]]:
+def group_marks(job: TrainingJob, replicas: Replicas) -> tuple[dict[str, Any], dict[str, Any]]:
     """The labels and annotations that put a pod into its group: annotations into Volcano's, a label into that of scheduler-plugins."""
     if _is_volcano(job):
         return {}, {"scheduling.k8s.io/group-name": job.name, "volcano.sh/task-spec": replicas.type.lower()}

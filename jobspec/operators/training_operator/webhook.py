@@ -6,15 +6,14 @@ github.com/kubeflow/training-operator pkg/webhooks, 1.8.1 to 1.9.4. MPIJob has n
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.apis.releases import Target, is_at_least
-from jobspec.apis.sibling_kinds import SiblingKind, find
-from jobspec.diagnostics.places import Key, Path
+from jobspec.diagnostics.places import Key, Path, value_at
 from jobspec.diagnostics.problems import rename, set_to
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.operators.training_operator import MANAGED_BY, REPLICA_TYPES
+from jobspec.operators.training_operator import MANAGED_BY
+from jobspec.operators.training_operator.frameworks import FRAMEWORKS, LAUNCHER, Framework
 from jobspec.operators.webhooks import job_name, undecodable_value
-from jobspec.operators.workloads import CONTAINERS, REPLICA_SPECS, Workload
+from jobspec.operators.workloads import REPLICA_SPECS, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,33 +30,41 @@ _OLDER_PROCESSES: Path = ("spec", "elasticPolicy", "nProcPerNode")
 _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
-_PYTORCHJOB = SiblingKind("pytorchReplicaSpecs", CONTAINERS[PYTORCHJOB], REPLICA_TYPES)
-
-
-def _kind_of(workload: Workload) -> SiblingKind:
+def _framework(workload: Workload) -> Framework:
     """What the operator requires of a job's kind."""
-    return find(workload.document.api_version, workload.document.kind) or _PYTORCHJOB
+    return FRAMEWORKS[workload.document.group_kind]
+
+
+def missing_types(framework: Framework) -> str:
+    """Return the remedy of a job without replica types."""
+    if LAUNCHER in framework.types:
+        return "add a `Launcher` and a `Worker`"
+    return "add a `Master`, a `Worker` or both" if len(framework.types) == 2 else "add a `Worker`"
+
+
+def known_types(framework: Framework) -> str:
+    """Return the hint that names the replica types of a kind."""
+    known = " and ".join(f"`{each}`" for each in framework.types)
+    return f"the types are {known}" if framework.types[1:] else f"the only type is {known}"
 
 
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
     """A job needs `pytorchReplicaSpecs`, even where the schema lets `spec` be absent. Describe a Master, Workers or both."""
-    kind = _kind_of(workload)
-    if workload.spec.get(kind.replicas) is None:
-        hint = "add a `Master`, a `Worker` or both" if len(kind.types) == 2 else "add a `Worker`"
-        yield Finding(("spec", kind.replicas), f"the job has no `{kind.replicas}`, and so no pods", hint)
+    framework = _framework(workload)
+    field = framework.replicas[1]
+    if workload.spec.get(field) is None:
+        yield Finding(framework.replicas, f"the job has no `{field}`, and so no pods", missing_types(framework))
 
 
 def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
     """The operator knows the replica types `Master` and `Worker`, spelt exactly so; the schema takes any key."""
-    types = _kind_of(workload).types
+    framework = _framework(workload)
     for role in workload.roles:
-        if role.name not in types:
-            near = next((known for known in types if known.lower() == role.name.lower()), "")
-            known = " and ".join(f"`{each}`" for each in types)
-            hint = f"write `{near}`" if near else f"the types are {known}" if types[1:] else f"the only type is {known}"
+        if role.name not in framework.types:
+            near = next((known for known in framework.types if known.lower() == role.name.lower()), "")
+            hint = f"write `{near}`" if near else known_types(framework)
             changes = [rename(role.path, near)] if near else []
-            job = f"{'an' if workload.document.kind.startswith('X') else 'a'} {workload.document.kind}"
-            yield Finding(role.path, f"{job} has no replica type `{role.name}`", hint, changes=changes)
+            yield Finding(role.path, f"{framework.a_job} has no replica type `{role.name}`", hint, changes=changes)
 
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -80,7 +87,7 @@ def worker_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
     """Every replica type needs a container named `pytorch`: the operator adds its port, and reads exit codes from it."""
-    wanted = _kind_of(workload).container
+    wanted = _framework(workload).container
     for role in workload.roles:
         names = [container["name"] for _, container in role.items("containers")]
         if not names:
@@ -143,9 +150,9 @@ def chief_and_master(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def missing_master(workload: Workload, target: Target) -> Iterator[Finding]:
     """An XGBoostJob needs a Master, to which the Workers connect."""
-    field = _kind_of(workload).replicas
-    if workload.spec.get(field) is not None and all(role.name != "Master" for role in workload.roles):
-        yield Finding(("spec", field, Key("Master")), "an XGBoostJob needs a `Master`, and has none", "add a `Master` with `replicas: 1`")
+    path = _framework(workload).replicas
+    if value_at(workload.document.data, path) is not None and all(role.name != "Master" for role in workload.roles):
+        yield Finding((*path, Key("Master")), "an XGBoostJob needs a `Master`, and has none", "add a `Master` with `replicas: 1`")
 
 
 WEBHOOK_RULES = [
@@ -163,7 +170,9 @@ WEBHOOK_RULES = [
     Rule(processes_twice, since="1.8.1"),
 ]
 
+_DECODED = Rule(undecodable_value, since="1.8.1")
 _OF_ANY_KIND = [
+    _DECODED,
     Rule(job_name, since="1.8.1"),
     Rule(replica_specs, since="1.8.1"),
     Rule(training_container, since="1.8.1"),
@@ -173,6 +182,7 @@ _MANAGED, _TYPES = Rule(managed_by, since="1.9.0"), Rule(replica_type, since="1.
 #: Sibling kind -> the rules of its webhook.
 SIBLING_RULES: Mapping[str, Sequence[Rule]] = {
     "JAXJob": [*_OF_ANY_KIND, _TYPES],
+    "MXJob": [_DECODED],
     "PaddleJob": [*_OF_ANY_KIND, _MANAGED, _TYPES],
     "TFJob": [*_OF_ANY_KIND, _MANAGED, Rule(chief_and_master, since="1.8.1")],
     "XGBoostJob": [*_OF_ANY_KIND, _MANAGED, _TYPES, Rule(master_replicas, since="1.8.1"), Rule(missing_master, since="1.8.1")],

@@ -1,0 +1,254 @@
+"""Names that kustomize changes, and labels that it adds, where custom resources do not follow.
+
+kustomize changes references in the fields that it knows, which are those of built-in kinds. Follows `builtinpluginconsts`,
+sigs.k8s.io/kustomize/api, 0.21, and `NameReferenceTransformer` for what `configurations` add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jobspec.apis.kinds import GroupKind
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import gathered
+from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.documents.document import Document
+from jobspec.go.values import mapping
+from jobspec.operators.workloads import QUEUE, written_pod_specs
+from jobspec.repository.idle_entries import field_path
+from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, patches_in
+from jobspec.repository.replaced_lists import is_custom
+from jobspec.repository.roles import GENERATORS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Severity
+
+_CONFIG_MAP, _SECRET = ("", "ConfigMap"), ("", "Secret")
+_QUEUES = "kueue.x-k8s.io"
+#: Fields of any custom resource that refer to an object: the field, the one inside that has its name, and the kind of the object.
+_REFERRING: dict[str, tuple[str, GroupKind]] = {
+    "configMapKeyRef": ("name", _CONFIG_MAP),
+    "configMapRef": ("name", _CONFIG_MAP),
+    "configMap": ("name", _CONFIG_MAP),
+    "secretKeyRef": ("name", _SECRET),
+    "secretRef": ("name", _SECRET),
+    "secret": ("secretName", _SECRET),
+    "imagePullSecrets": ("name", _SECRET),
+    "persistentVolumeClaim": ("claimName", ("", "PersistentVolumeClaim")),
+}
+#: Fields of any custom resource that are the name of an object.
+_NAMING: dict[str, GroupKind] = {
+    "serviceAccountName": ("", "ServiceAccount"),
+    "priorityClassName": ("scheduling.k8s.io", "PriorityClass"),
+    "runtimeClassName": ("node.k8s.io", "RuntimeClass"),
+    "clusterQueue": (_QUEUES, "ClusterQueue"),
+}
+#: Labels of any object, of built-in kinds too, that are the name of an object.
+_LABELS: dict[str, GroupKind] = {
+    QUEUE: (_QUEUES, "LocalQueue"),
+    f"{_QUEUES}/priority-class": (_QUEUES, "WorkloadPriorityClass"),
+}
+_FLAVORS = (_QUEUES, "ResourceFlavor")
+_TRAINER = "trainer.kubeflow.org"
+#: The fields by which kustomize is told of further references.
+_TAUGHT = ("configurations", "crds", "openapi", "replacements", "vars")
+#: Kinds whose names prefixes and suffixes do not change.
+_NOT_RENAMED = frozenset(("CustomResourceDefinition", "APIService", "Namespace"))
+
+
+class _Reference(NamedTuple):
+    """A name of another object in an object."""
+
+    target: GroupKind
+    name: str
+    path: Path
+    data: Mapping[str, Any]
+    """The object that refers."""
+
+    @property
+    def words(self) -> str:
+        """Return the field and its object in words."""
+        last = self.path[-1]
+        short = ".".join([each for each in self.path if isinstance(each, str)][-2:])
+        field = f"the label `{last}`" if self.path[:2] == ("metadata", "labels") else f"`{short}`"
+        return f"{field} of {self.data.get('kind')} `{mapping(self.data, 'metadata').get('name')}`"
+
+
+def unfollowed_names(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Iterator[tuple[str, Diagnostic]]:
+    """The path of each kustomization that changes names or labels which custom resources do not follow, and a warning about the entry.
+
+    The parameters are those of `idle_entries`.
+    """
+    for layer in layers.values():
+        path = shown.get(layer.references.path)
+        if not path or not any(layer.data.get(each) for each in (*GENERATORS, *_AFFIXES, *_LABELLING)):
+            continue
+        tops = [each for each in layers.values() if layer.folder in closure(each, layers)]
+        around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
+        if any(each.data.get(field) for each in around.values() for field in _TAUGHT) or not all(map(is_known, around.values())):
+            continue
+        document = next(iter(layer.files.documents(path)), None)
+        if document:
+            found = (*_hashed(layer, around, document), *_renamed(layer, layers, document), *_unlabelled(layer, layers, document))
+            yield from ((path, each) for each in found)
+
+
+# Names with a hash.
+
+
+def _hashed(layer: Layer, around: Mapping[str, Layer], document: Document) -> Iterator[Diagnostic]:
+    """The generators of a kustomization whose names get a hash that a custom resource does not follow."""
+    found = _by_target(each for one in around.values() for each in objects_of(one))
+    for field, kind in zip(GENERATORS, (_CONFIG_MAP, _SECRET), strict=True):
+        for number, each in enumerate(entries_of(layer.data, field)):
+            options = {**mapping(layer.data, "generatorOptions"), **mapping(each, "options")}
+            is_hashed = not options.get("disableNameSuffixHash") and each.get("behavior", "create") == "create"
+            references = found.get((kind, str(each.get("name"))), []) if is_hashed else []
+            if references:
+                message = f"the name gets a hash, and {references[0].words} keeps `{each['name']}`"
+                way = "set `options: {disableNameSuffixHash: true}`, or "
+                yield _unfollowed("hashed-name", document, (field, number, "name"), message, references, way=way)
+
+
+# Names with a prefix or suffix.
+
+
+_AFFIXES = ("namePrefix", "nameSuffix")
+
+
+def _renamed(layer: Layer, layers: Mapping[str, Layer], document: Document) -> Iterator[Diagnostic]:
+    """The prefix and suffix of a kustomization that rename an object to which another one refers by its old name."""
+    fields = [each for each in _AFFIXES if layer.data.get(each)]
+    if not fields:
+        return
+    inside = [layers[folder] for folder in closure(layer, layers)]
+    patches = "\n".join(text for each in inside for text in patches_in(each))
+    objects = [each for one in inside for each in objects_of(one)]
+    renaming = [each for each in inside[1:] if any(map(each.data.get, _AFFIXES))]
+    deeper = [{_identity(one) for folder in closure(each, layers) for one in objects_of(layers[folder])} for each in renaming]
+    there = {each for each in map(_identity, objects) if each[0][1] not in _NOT_RENAMED}
+    for (target, name), several in _by_target(objects).items():
+        new = f"{layer.data.get('namePrefix') or ''}{name}{layer.data.get('nameSuffix') or ''}"
+        is_reported = any((target, name) in each and _identity(several[0].data) in each for each in deeper)
+        if (target, name) in there and new not in patches and not is_reported:
+            message = f"{target[1]} `{name}` becomes `{new}`, and {several[0].words} keeps the old name"
+            yield _unfollowed("renamed-reference", document, (fields[0],), message, several)
+
+
+def _identity(data: Mapping[str, Any]) -> tuple[GroupKind, str]:
+    group = str(data.get("apiVersion")).rpartition("/")[0]
+    return (group, str(data.get("kind"))), str(mapping(data, "metadata").get("name"))
+
+
+# Labels.
+
+
+_LABELLING = ("labels", "commonLabels")
+
+
+def _unlabelled(layer: Layer, layers: Mapping[str, Layer], document: Document) -> Iterator[Diagnostic]:
+    """The labels of a kustomization that reach the pods of built-in kinds, and not those of a custom one."""
+    entries: list[Path] = [("labels", at) for at, each in enumerate(entries_of(layer.data, "labels")) if _is_for_pods(each)]
+    entries += [("commonLabels",)] if layer.data.get("commonLabels") else []
+    if not entries:
+        return
+    objects = [each for folder in closure(layer, layers) for each in objects_of(layers[folder])]
+    pods = [(each, path) for each in objects if is_custom(str(each.get("apiVersion"))) for path in _templates_in(each)]
+    specs = [{**_kind_of(each), "path": field_path((*path, "metadata", "labels")), "create": True} for each, path in pods]
+    for entry in entries if pods else ():
+        which = f"{pods[0][0].get('kind')} `{mapping(pods[0][0], 'metadata').get('name')}`"
+        message = f"the labels do not reach the pods of {which}: kustomize does not know its templates"
+        configuration = {"templateLabels": [each for at, each in enumerate(specs) if each not in specs[:at]]}
+        severity: Severity = "info" if entry == ("commonLabels",) else "warning"
+        yield _entry("labels-not-on-pods", document, entry, message, configuration, severity=severity)
+
+
+def _is_for_pods(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("includeTemplates") or entry.get("includeSelectors")) and not entry.get("fields")
+
+
+def _templates_in(data: Mapping[str, Any]) -> Iterator[Path]:
+    """The paths of the pod templates in an object. kustomize adds no labels in lists by a path, since it has no names of items there."""
+    document = Document(data, Marks(Mark("")), file="")
+    yield from (path[:-1] for path, _ in written_pod_specs(document) if path[-2:] == ("template", "spec"))
+
+
+# What is reported, and the `configurations` that mend it.
+
+
+def _unfollowed(rule: str, document: Document, path: Path, message: str, references: Sequence[_Reference], *, way: str = "") -> Diagnostic:
+    """A warning at an entry about references that do not follow it, with the name references that make them."""
+    targets = gathered((each.target, {**_kind_of(each.data), "path": field_path(each.path)}) for each in references)
+    rows = [
+        {
+            "kind": kind,
+            **({"group": group} if group else {}),
+            "fieldSpecs": [each for at, each in enumerate(specs) if each not in specs[:at]],
+        }
+        for (group, kind), specs in targets.items()
+    ]
+    return _entry(rule, document, path, message, {"nameReference": rows}, way=way)
+
+
+def _entry(
+    rule: str,
+    document: Document,
+    path: Path,
+    message: str,
+    configuration: Mapping[str, Any],
+    *,
+    way: str = "",
+    severity: Severity = "warning",
+) -> Diagnostic:
+    """A warning at an entry, with what a file of `configurations` needs to have."""
+    field = next(iter(configuration))
+    hint = f"{way}name the field in `{field}` of a `configurations` file, as --fix does"
+    return document.problem(rule, message, path, hint=hint, severity=severity).changed(configuration=configuration)
+
+
+def _kind_of(data: Mapping[str, Any]) -> dict[str, str]:
+    group = str(data.get("apiVersion")).rpartition("/")[0]
+    return {**({"group": group} if group else {}), "kind": str(data.get("kind"))}
+
+
+# References in objects.
+
+
+def _by_target(objects: Iterable[Mapping[str, Any]]) -> dict[tuple[GroupKind, str], list[_Reference]]:
+    """The references in objects that kustomize does not follow, by the kind and name that they have."""
+    return gathered(((each.target, each.name), each) for data in objects for each in _references_of(data))
+
+
+def _references_of(data: Mapping[str, Any]) -> Iterator[_Reference]:
+    labels = mapping(data, "metadata", "labels")
+    for label, target in _LABELS.items():
+        if isinstance(labels.get(label), str):
+            yield _Reference(target, labels[label], ("metadata", "labels", label), data)
+    if not is_custom(str(data.get("apiVersion"))):
+        return
+    runtime = mapping(data, "spec", "runtimeRef")
+    if isinstance(runtime.get("name"), str):
+        kind = (_TRAINER, str(runtime.get("kind") or "ClusterTrainingRuntime"))
+        yield _Reference(kind, runtime["name"], ("spec", "runtimeRef", "name"), data)
+    yield from (_Reference(target, name, path, data) for path, target, name in _names_in(data, ()))
+
+
+def _names_in(data: Any, path: Path) -> Iterator[tuple[Path, GroupKind, str]]:
+    """The names of other objects in an object: path, kind, and name."""
+    for key, each in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        if isinstance(key, str) and key in _REFERRING:
+            name, target = _REFERRING[key]
+            for at, one in enumerate(each) if isinstance(each, list) else ((None, each),):
+                if isinstance(one, dict) and isinstance(one.get(name), str):
+                    yield (*path, key, *(() if at is None else (at,)), name), target, one[name]
+        if isinstance(key, str) and key in _NAMING and isinstance(each, str):
+            yield (*path, key), _NAMING[key], each
+        if key == "flavors" and isinstance(each, list):
+            yield from (
+                ((*path, key, at, "name"), _FLAVORS, one["name"])
+                for at, one in enumerate(each)
+                if isinstance(one, dict) and isinstance(one.get("name"), str)
+            )
+        yield from _names_in(each, (*path, key))

@@ -1,0 +1,77 @@
+"""`jobspec pin --from-files`: a cluster pinned from what kubectl wrote, without a server."""
+
+from pathlib import Path
+
+from tests.support import quick_yaml
+from tests.support.manifests import write
+from tests.support.processes import run_here
+
+OBJECTS = """\
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: nlp, uid: a, labels: {team: nlp}}}
+- apiVersion: v1
+  kind: ResourceQuota
+  metadata: {name: gpus, namespace: nlp, resourceVersion: "3"}
+  spec: {hard: {requests.nvidia.com/gpu: "8"}}
+- {apiVersion: v1, kind: Secret, metadata: {name: token, namespace: nlp}, data: {token: c2VjcmV0}}
+- apiVersion: v1
+  kind: Node
+  metadata: {name: one, labels: {kubernetes.io/hostname: one, pool: gpu}}
+  spec: {}
+  status: {allocatable: {cpu: "8", memory: 33333333Ki, nvidia.com/gpu: "8"}}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: kueue-controller-manager, namespace: kueue-system}
+  spec: {template: {spec: {containers: [{name: manager, image: "registry.k8s.io/kueue/kueue:v0.18.2"}]}}}
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert, namespace: nlp}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}
+"""
+
+
+def test_a_cluster_is_pinned_from_files(tmp_path: Path) -> None:
+    write(tmp_path, {"objects.yaml": OBJECTS, "job.yaml": JOB})
+    done = run_here("pin", "--from-files", "objects.yaml", "-o", "prod.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "prod.yaml\n", "")
+    spec = quick_yaml.load((tmp_path / "prod.yaml").read_text())["spec"]
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "gpus", "namespace": "nlp"},
+        "spec": {"hard": {"requests.nvidia.com/gpu": "8"}},
+    }
+    assert spec == {
+        "releases": {"kueue": "0.18.2"},
+        "objects": [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "nlp", "labels": {"team": "nlp"}}}, quota],
+        "nodes": [{"count": 1, "allocatable": {"cpu": "8", "memory": "31Gi", "nvidia.com/gpu": "8"}, "labels": {"pool": "gpu"}}],
+    }
+    said = run_here("validate", "job.yaml", "--cluster", "prod.yaml", "-o", "concise", cwd=tmp_path).stdout
+    assert "exceeds ResourceQuota `gpus`" in said
+
+
+def test_what_changed_in_the_files_is_shown(tmp_path: Path) -> None:
+    write(tmp_path, {"objects.yaml": OBJECTS})
+    assert run_here("pin", "--from-files", "objects.yaml", "-o", "prod.yaml", cwd=tmp_path).returncode == 0
+    assert run_here("pin", "--from-files", "objects.yaml", "--check", "prod.yaml", cwd=tmp_path).returncode == 0
+    write(
+        tmp_path,
+        {"objects.yaml": OBJECTS.replace('gpu: "8"}}\n- {apiVersion: v1, kind: Secret', 'gpu: "4"}}\n- {apiVersion: v1, kind: Secret')},
+    )
+    done = run_here("pin", "--from-files", "objects.yaml", "--check", "prod.yaml", cwd=tmp_path)
+    assert (done.returncode, '+        requests.nvidia.com/gpu: "4"' in done.stdout) == (1, True)
+
+
+def test_pin_says_at_once_what_it_reads(tmp_path: Path) -> None:
+    done = run_here("pin", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("jobspec: name the cluster: --context NAME reads a server with your kubeconfig, --from-files FILE reads")
+    write(tmp_path, {"empty.yaml": "a: 1\n"})
+    done = run_here("pin", "--from-files", "empty.yaml", cwd=tmp_path)
+    assert done.stderr == "jobspec: empty.yaml: no object with `apiVersion`, `kind` and `metadata.name`\n"

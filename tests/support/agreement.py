@@ -1,0 +1,108 @@
+"""One question has one answer: commands, the editor and the agents' tools never contradict each other about a file or a folder."""
+
+from contextlib import chdir
+from pathlib import Path
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.documents.document import Document
+from jobspec.editor.mcp import Tools
+from jobspec.editor.workspace import Workspace
+from jobspec.lint.linting import DEFAULT_RULES
+from jobspec.session.inputs import load_run_context
+from jobspec.session.judging import Depth, RunResults
+from jobspec.session.options import Options
+from jobspec.session.queues import answers
+from jobspec.session.verdict import results_of
+from tests.support.processes import run_here
+
+
+def _judge(path: Path, depth: Depth) -> RunResults:
+    options = Options(paths=[path.name])
+    return results_of(options, load_run_context(options), None, depth)
+
+
+def _found(results: RunResults, *stages: str) -> set[tuple[str, str, str, str]]:
+    """The findings of some stages."""
+    every = (each for file in results.files for each in file.diagnostics)
+    counts = "unjudged-template"  # counts what is not said of placeholders, which is more the deeper the files are judged
+    return {(each.rule, str(each.mark), each.severity, each.message) for each in every if each.stage in stages and each.rule != counts}
+
+
+_SERVER = ("decoding", "schema", "admission", "render")
+
+
+def assert_commands_agree(path: Path) -> None:
+    """Assert that `lint`, `validate`, `queue`, `expand`, `run`, the editor and the agents' tools agree on a file or a folder."""
+    with chdir(path.parent):
+        try:
+            lint = _judge(path, Depth(rules=DEFAULT_RULES, documents=True))
+            validate = _judge(path, Depth())
+            alone = _judge(path, Depth(False, documents=True))
+        except JobspecError:
+            return  # a folder without manifests
+        assert _found(validate, *_SERVER, "outcome") == _found(lint, *_SERVER, "outcome")
+        assert _found(alone, *_SERVER) == _found(lint, *_SERVER)
+        assert [row.status for file in validate.files for row in file.documents] == [
+            row.status for file in lint.files for row in file.documents
+        ]
+        _agrees_with_queue(path, lint)
+        _agrees_with_expand(path, lint)
+        _agrees_with_run(path, lint)
+        _agrees_with_editor(path)
+
+
+def _agrees_with_queue(path: Path, lint: RunResults) -> None:
+    """Hold the answers of `queue` against the findings: a job never admitted is one for both."""
+    try:
+        asked = answers(Options(paths=[path.name])).asked
+    except JobspecError:
+        return
+    found = [each for file in lint.files for each in file.diagnostics]
+    for each in asked:
+        verdict = each.answer.verdict if each.answer else ""
+        never = [one for one in found if one.rule == "never-admitted" and one.severity == "error" and _is_of(one, each.job)]
+        assert not never or verdict == "never", (each.job, never)
+        is_by_absence = bool(each.answer and each.answer.missing)  # `queue` takes all queues for given
+        is_known = is_by_absence or any(_is_of(one, each.job) for one in found)
+        assert verdict != "never" or is_known, (each.job, each.answer and each.answer.reason)
+
+
+def _is_of(found: Diagnostic, job: Document) -> bool:
+    return found.document == job.index and found.mark.file == job.marks.mark.file
+
+
+def _agrees_with_expand(path: Path, lint: RunResults) -> None:
+    """Hold the refusals of `expand` against the findings: it shows no objects of what the server refuses."""
+    is_refused = any(each.severity == "error" and each.stage in _SERVER for file in lint.files for each in file.diagnostics)
+    done = run_here("expand", path.name, cwd=path.parent)
+    assert done.returncode != 3, done.stderr
+    assert done.returncode or not is_refused
+
+
+def _agrees_with_run(path: Path, lint: RunResults) -> None:
+    """`run` starts nothing that has an error of the server or of the outcome."""
+    if any(each.severity == "error" and each.stage != "lint" for file in lint.files for each in file.diagnostics):
+        done = run_here("run", path.name, "--timeout", "never", cwd=path.parent)
+        assert done.returncode in (1, 2), done.stderr
+        assert "write a time" not in done.stderr, "run went on to its own options"
+
+
+def _agrees_with_editor(path: Path) -> None:
+    """Hold the findings of the editor and of the agents' `lint` in a folder against those of `lint`."""
+    if not path.is_dir():
+        return
+    with chdir(path):
+        there = Options(paths=["."])
+        results = results_of(there, load_run_context(there), None, Depth(rules=DEFAULT_RULES))
+        expected = {each[:3] for each in _found(results, *_SERVER, "outcome", "lint")}
+        said = {
+            (each.rule, str(each.mark), each.severity)
+            for file in Workspace(".").results()
+            for each in (*file.diagnostics, *(one for many in file.diagnostics for one in many.related))
+            if each.rule != "unjudged-template"
+        }
+        answer = Tools().lint()
+    assert expected == said
+    assert answer["valid"] == results.valid
+    assert {each["rule"] for each in answer["findings"] if "rule" in each} <= {"unjudged-template", *(rule for rule, _, _ in expected)}
