@@ -11,6 +11,7 @@ DOORS: tuple[str, ...] = (
     "jobset.webhook",
     "jobset_defaults",
     "kuberay",
+    "kuberay.changes",
     "kuberay.refusals",
     "kuberay.start",
     "kuberay.submitter",

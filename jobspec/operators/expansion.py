@@ -236,6 +236,11 @@ class ExpandedJob:
         self.roles = self._found_roles() if roles is None else list(roles)
         """The roles that have pods, in the order of these."""
 
+    @property
+    def is_one_cluster(self) -> bool:
+        """Whether all pods stay as long as the object does, also those that do not train together: a cluster's, as Ray's."""
+        return self.job.group_kind[0] == kinds.RAY_CLUSTER[0]
+
     def of_kind(self, kind: str) -> list[MarkedTree]:
         """The objects of a kind, such as `Service`."""
         return self._by_kind.get(kind, [])

@@ -27,6 +27,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.batch import is_indexed
+from jobspec.operators.kuberay import WAITER
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.training_operator import WAITING_CONTAINER
 from jobspec.operators.workloads import JOB_INDEX, JOBS, LEADER, WORKER, queued_object
@@ -61,7 +62,7 @@ def policy_outcomes(job: ExpandedJob, policies: Index | None, *, complete: Compl
     together, alone = [], []
     for role in job.roles:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
-        if role.together:
+        if role.together or job.is_one_cluster:
             together.append((review.pod, role.count))
         elif role.count:
             alone.append([(review.pod, role.count if role.may_be_apart else 1)])
@@ -223,7 +224,10 @@ def _findings_by_line(rule: str, what: str, problems: Sequence[Problem], role: E
     by_line: dict[tuple[str, ...], tuple[Mark | None, list[Problem]]] = {}
     for each in problems:
         place, message = place_in(pod, each.path), each.message
-        if isinstance(message, Reasons) and (container := _of_operator(pod, each.path)):
+        container = _of_operator(pod, each.path)
+        if isinstance(message, Reasons) and container == WAITER:
+            continue  # KubeRay copies the security context of the first container, which breaks the same
+        if isinstance(message, Reasons) and container:
             said = Reasons(f"{message.cause} the operator's own init container", [f"`{container}` breaks"])
             hint = _INIT_CONTAINER if container == WAITING_CONTAINER else _NO_WAY
             by_line.setdefault((str(place), said), (None, [Problem(each.rule, (), said, hint)]))

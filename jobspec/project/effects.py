@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jobspec.apis.kinds import LEADER_WORKER_SET, MPIJOB, RUNTIMES, TRAINING_JOBS, TRAINJOB
+from jobspec.apis.kinds import LEADER_WORKER_SET, MPIJOB, RAY_CLUSTER, RUNTIMES, TRAINING_JOBS, TRAINJOB
 from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import value_at
@@ -17,6 +17,7 @@ from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
+from jobspec.operators.kuberay.changes import effect_on_ray
 from jobspec.operators.life import (
     Effect,
     effect_on_leader_worker_set,
@@ -48,6 +49,8 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
         return effect_on_training_job(change.path, old, new)
     if new.group_kind == MPIJOB:
         return effect_on_mpijob(change.path, old, new)
+    if new.group_kind[0] == RAY_CLUSTER[0]:
+        return effect_on_ray(change.path, old, new)
     if new.group_kind == TRAINJOB:
         return effect_on_trainjob(change.path, old, new)
     if new.group_kind == LEADER_WORKER_SET:
