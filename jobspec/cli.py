@@ -97,22 +97,27 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     rest = list(arguments[1:])
     if hasattr(line, "options"):
         known = line.options()
-        names = {each.names[0][2:]: each.repeatable for each in known}
         formats = next((each.choices for each in known if each.names[0] == "--output"), ())
-        if options := read([*of_environment(rest, names, formats, os.environ), *rest], known):
-            return line.run, options
+        given = of_environment(rest, {each.names[0][2:]: each.repeatable for each in known}, formats, os.environ)
+        if options := read([*given, *rest], known):
+            return line.run, _with_given(options, given)
     parser = parser_for(f"jobspec {command}", COMMANDS[command])
     line.add_arguments(parser)
     by_name = {name[2:]: each for each in parser._actions for name in each.option_strings if name[:2] == "--"}
-    names = {name: isinstance(each.default, list) for name, each in by_name.items()}
     formats = list(by_name["output"].choices or ()) if "output" in by_name else ()
+    given = of_environment(rest, {name: isinstance(each.default, list) for name, each in by_name.items()}, formats, os.environ)
     of_program: dict[str, object] = {}
     if command == "capture" and "--" in rest:
         end = rest.index("--")
         rest, of_program = rest[:end], {"arguments": rest[end + 1 :]}
     mixed = command != "schema" and "--" not in rest  # argparse cannot mix paths and options beside these
-    found = (parser.parse_intermixed_args if mixed else parser.parse_args)([*of_environment(rest, names, formats, os.environ), *rest])
-    return line.run, Options(**{**vars(found), **of_program})
+    found = (parser.parse_intermixed_args if mixed else parser.parse_args)([*given, *rest])
+    return line.run, _with_given(Options(**{**vars(found), **of_program}), given)
+
+
+def _with_given(options: Options, given: Sequence[str]) -> Options:
+    """The options, with the names of those that the environment has given."""
+    return options.changed(by_environment=[each.partition("=")[0][2:] for each in given]) if given else options
 
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:

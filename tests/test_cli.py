@@ -15,7 +15,7 @@ from jobspec.diagnostics.explanations import RULES
 from jobspec.diagnostics.results import FileResult
 from jobspec.lint.catalogue import rules, severity_of, stage_of
 from jobspec.reports.formats import report
-from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
+from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, PROJECT_HEAD, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
 
@@ -480,3 +480,9 @@ def test_a_format_in_the_environment_is_for_commands_that_have_it(tmp_path: Path
     done = run_here("report", "job.yaml", cwd=tmp_path, env=environment(JOBSPEC_OUTPUT="json"))
     assert done.stdout.startswith("<!doctype html>")
     assert [each.name for each in tmp_path.iterdir()] == ["job.yaml"]
+
+
+def test_a_target_in_the_environment_is_not_for_projects(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"{PROJECT_HEAD}  variants: [{{name: one, base: job.yaml}}]\n"})
+    assert run_here("render", "--to", "-", cwd=tmp_path, env=environment(JOBSPEC_TARGET="training-operator=1.8.1")).returncode == 0
+    assert run_here("render", "--target", "training-operator=1.8.1", cwd=tmp_path).returncode == 2

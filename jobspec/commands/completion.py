@@ -15,7 +15,7 @@ from jobspec.session.options import Options, parser_for
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     what = "put it where the shell reads it, such as `jobspec completion bash > ~/.local/share/bash-completion/completions/jobspec`"
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help=what)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish", "powershell"), help=what)
 
 
 def run(options: Options) -> int:

@@ -14,7 +14,7 @@ from jobspec.reports.formats import DIFF_FORMATS
 from jobspec.session.comparing import compared_objects, of_queues, prices_in, queues_in, sides, tree_at, with_compared
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
-from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
+from jobspec.session.options import Option, Options, cluster_option, declare, kind_options, target_option
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
 from jobspec.session.writing import write_whole
@@ -33,6 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there"),
         Option("--helm", metavar="CHART", repeatable=True, what="a Helm chart to render on both sides"),
         Option("--values", metavar="FILE", repeatable=True, what="a values file for the charts of --helm"),
+        target_option("releases that a repository without a project is judged by; a project names its own"),
         *kind_options(),
         cluster_option(),
         Option("--output", "-o", dest="report_format", choices=DIFF_FORMATS, what="output format"),

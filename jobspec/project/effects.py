@@ -122,7 +122,10 @@ def update(
         meaning: Meaning = "replaced" if how and how.when != "never" and _takes_place(old, new, cluster, folder) else "refused"
         why = [f"{how.engine} deletes and recreates it: {how.reason}"] if folder and how and meaning == "replaced" else []
         return ObjectChange(new, meaning, [(each, meaning) for each in changes], [*why, *refused])
-    stuck = [f"{each.message}; {each.hint}" for each in update_outcomes(new, _runtimes(context), StoredObjects([old]), cluster.target)]
+    stuck = [
+        f"{each.message}; {each.hint}"
+        for each in update_outcomes(new, _runtimes([*context, *cluster.lookups]), StoredObjects([old]), cluster.target)
+    ]
     if stuck:
         return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], stuck)
     effects = [effect_of(each, old, new) for each in changes]

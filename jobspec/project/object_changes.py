@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jobspec.apis.kinds import CRON_JOB, SECRET, is_cluster_scoped
+from jobspec.apis.kinds import CRON_JOB, SECRET, find, is_cluster_scoped
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.places import Mark
@@ -192,7 +192,7 @@ class _BetweenStates:
         elif not has_server_view(new.document, cluster):
             change = effects.by_engine_alone(new.document, found, new.folder)
         else:
-            change = effects.update(stored, new.document, found, cluster.lookups, cluster, new.folder)
+            change = effects.update(stored, new.document, found, (), cluster, new.folder)
         if new.document.group_kind in QUEUED_KINDS and change.meaning in ("ignored", "in-place"):
             states = [(each.document, side.cluster.lookups) for each, side in ((old, self._before), (new, self._after))]
             change = effects.requeued(change, [new.document] if self._is_requeued(*states) else [])
@@ -278,6 +278,8 @@ def _in_version_of(new: Document, old: Document) -> Document:
 
 def has_server_view(document: Document, cluster: Cluster) -> bool:
     """True if jobspec knows what a server says of the kind of a document."""
+    if find(document.api_version, document.kind):
+        return True
     rows = check(Manifests(document.file, [document], skip_unknown=True), cluster, engines=False).result.documents
     return any(each.status != "skipped" for each in rows)
 

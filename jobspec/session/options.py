@@ -82,6 +82,8 @@ class InputOptions:
     """The path of a project."""
     disk: Disk = DISK
     """The files that are read."""
+    by_environment: Sequence[str] = ()
+    """The names of the options that the environment gives."""
 
 
 class WorldOptions:

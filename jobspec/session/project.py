@@ -458,7 +458,7 @@ def judged_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Ru
 
 def write_project(options: Options, path: str) -> int:
     """Render a project, or with `--check` compare only; 1 where an error was found, or a difference."""
-    if options.overlay or options.set or options.target:
+    if options.overlay or options.set or (options.target and "target" not in options.by_environment):
         raise JobspecError(f"--overlay, --set and --target are for manifests: a project declares in {path} what is rendered")
     rendered = render_project(options, path, only=options.only)
     if options.to == "-":

@@ -82,7 +82,12 @@ def subgroup_size(workload: Workload, target: Target) -> Iterator[Finding]:
     part, workers = policy.get("subGroupSize"), size - 1
     if not part:
         why = "`subGroupSize` is 0" if part == 0 else "`subGroupPolicy` without `subGroupSize`"
-        yield Finding(_SUBGROUP_SIZE, f"{why}: the webhook gives no answer, and the object is refused", "write the number of pods of each subgroup", field=_FIELD_OF_SUBGROUPS)
+        yield Finding(
+            _SUBGROUP_SIZE,
+            f"{why}: the webhook gives no answer, and the object is refused",
+            "write the number of pods of each subgroup",
+            field=_FIELD_OF_SUBGROUPS,
+        )
     elif part < 1:
         yield Finding(_SUBGROUP_SIZE, f"a subgroup cannot have {part} pods", "write at least 1", field=_FIELD_OF_SUBGROUPS)
     elif part > size:
