@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
@@ -63,7 +64,8 @@ def run(options: Options) -> int:
     try:
         file, field = find(options.path, options.project), options.field
     except JobspecError:
-        if options.project is None and _blame_built(options):
+        is_missing = options.path.endswith(MANIFEST_ENDINGS) and not os.path.lexists(options.path)
+        if options.project is None and not is_missing and _blame_built(options):
             return 0
         raise
     if isinstance(file, FileResult):

@@ -20,6 +20,7 @@ def run(_: Options) -> int:
         from jobspec.editor.language_server import server
     except ModuleNotFoundError as error:
         raise JobspecError(f"lsp needs the package `{error.name}`: pip install pygls") from None
+    serving = server()
     with os.fdopen(os.dup(0), "rb") as reading, os.fdopen(os.dup(1), "wb") as writing:  # pygls closes what it talks on
-        server().start_io(reading, writing)
-    return 0
+        serving.start_io(reading, writing)
+    return 0 if serving.protocol._shutdown else 1  # as the protocol says of a client that did not shut it down

@@ -98,7 +98,7 @@ def test_outside_of_a_working_tree_there_is_nothing_to_compare_with(tmp_path: Pa
     git(tmp_path, "init", "--quiet", "--bare", "bare")
     assert "must be run in a work tree" in _refused(tmp_path / "bare")
     write(tmp_path / "bare", {"jobspec.yaml": PROJECT})
-    assert "is in no working tree" in _refused(tmp_path / "bare")
+    assert "must be run in a work tree" in _refused(tmp_path / "bare")
     git(tmp_path, "init", "--quiet", "empty")
     write(tmp_path / "empty", {"jobspec.yaml": PROJECT})
     assert "has no commit yet" in _refused(tmp_path / "empty")

@@ -390,7 +390,7 @@ def test_bases_and_rendered_files_that_a_hook_names_are_judged_by_their_project(
     assert (tmp_path / rendered[0]).read_text() == changed  # `jobspec render` writes these
 
 
-def test_a_job_of_a_refused_runtime_in_another_file_has_no_finding_of_its_own() -> None:
+def test_a_job_of_a_refused_runtime_in_another_file_waits_for_the_runtime() -> None:
     folder = REPOSITORIES / "refused-runtime"
     assert _found(folder, ".")[0] == _expected(folder)
 
@@ -664,7 +664,8 @@ def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_coun
     monkeypatch.setenv("PATH", "")
     found, rows = _found(BUILDS, ".")
     told = [("base/job.yaml", 6, "wrong-type"), ("missing/kustomization.yaml", 4, "broken-kustomization")]
-    assert found == Counter([*told, ("base/kustomization.yaml", 5, "hashed-name")])
+    told += [("base/kustomization.yaml", 5, "hashed-name"), ("overlays/prod/kustomization.yaml", 2, "renamed-reference")]
+    assert found == Counter(told)
     assert rows["unbuilt kustomization: no kustomize or kubectl"] == 3
     assert rows["PersistentVolumeClaim partly"] == 1
 
@@ -834,7 +835,8 @@ def test_what_fixes_a_repository_sees_its_files_as_they_are(tmp_path: Path) -> N
     folder = tmp_path / "repository"
     shutil.copytree(BUILDS, folder)
     done = run_here("lint", "--fix", ".", cwd=folder)
-    assert (done.returncode, done.stderr) == (1, "base/job.yaml: 1 problem fixed\n")
+    of_build = "overlays/prod/kustomization.yaml: 1 problem fixed by overlays/prod/kustomize-schema.json\n"
+    assert (done.returncode, done.stderr) == (1, f"base/job.yaml: 1 problem fixed\n{of_build}")
     assert 'nprocPerNode: "1" # reported' in (folder / "base/job.yaml").read_text()
 
 

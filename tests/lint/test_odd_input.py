@@ -93,6 +93,7 @@ _BESIDE = {
     ("never-fits", "no-deadline"),
     ("pods-refused", "host-namespaces"),
     ("never-submitted", "cluster-outlives-job"),
+    ("no-rendezvous", "training-without-end"),
 }
 
 

@@ -48,7 +48,10 @@ def test_what_many_jobs_share_is_one_finding(tmp_path: Path) -> None:
     ("options", "error"),
     [
         ([], "--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.37"),
-        (["--to", "trainer"], "--to trainer: write OPERATOR=RELEASE with one of training-operator, trainer, jobset, kueue, kubernetes"),
+        (
+            ["--to", "trainer"],
+            "--to trainer: write OPERATOR=RELEASE with one of training-operator, trainer, jobset, kueue, mpi-operator, kuberay, lws, kubernetes",
+        ),
         (["--to", "trainer=2.0", "--from", "trainer=2.3"], "--to trainer=2.0.0 is older than 2.3.0, the release to upgrade from"),
     ],
 )

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from tests.hunt.finds import report
 from tests.hunt.models import differences, documents, finds, paths
 from tests.support.seeds import seed
@@ -24,6 +24,6 @@ def test_mutants() -> None:
     assert report(finds(Random(seed()))) == ""
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in COMPONENTS])
+@pytest.mark.parametrize("kind", [kind for _, kind in MODELS])
 def test_every_kind_is_public(kind: str) -> None:
     assert getattr(models, kind).RESOURCE.kind == kind

@@ -8,15 +8,13 @@ import pytest
 import yaml
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import OPERATORS, RELEASES
 from jobspec.models.base import Model
 from jobspec.schemas.files import crd
 from tests.support.reference import ROOT, crd_of, folder
 
-CASES = sorted(
-    {(kind, release) for (_, kind), component in COMPONENTS.items() if component in OPERATORS for release in RELEASES[component]}
-)
+CASES = sorted({(kind, release) for (_, kind), component in MODELS.items() if component in OPERATORS for release in RELEASES[component]})
 
 
 def _ours(kind: str, release: str) -> dict[str, Any]:
@@ -64,7 +62,7 @@ def test_our_crd_equals_upstreams_node_by_node(kind: str, release: str) -> None:
 
 
 def test_every_crd_of_these_kinds_is_compared() -> None:
-    groups = {version.partition("/")[0] for (version, _), component in COMPONENTS.items() if component in OPERATORS}
+    groups = {version.partition("/")[0] for (version, _), component in MODELS.items() if component in OPERATORS}
     stored = {path.name for path in folder("crds").glob("*.yaml") if path.name.partition("@")[0].partition(".")[2] in groups}
     assert {Path(f"{crd(getattr(models, kind), release)['metadata']['name']}@v{release}.yaml").name for kind, release in CASES} >= stored
 

@@ -122,7 +122,7 @@ spec: {runtimeRef: {kind: TrainingRuntime, name: team}, trainer: {image: "regist
 def test_nothing_is_foreseen_from_a_runtime_that_is_refused(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text(_REFUSED)
     result = foreseen(tmp_path / "both.yaml")
-    assert [(each.rule, each.mark.line) for each in result.diagnostics] == [("wrong-type", 4)]
+    assert [(each.rule, each.mark.line) for each in result.diagnostics] == [("wrong-type", 4), ("unresolved-reference", 9)]
     assert [each.runs for each in result.documents if each.kind == "TrainJob"] == [None]
 
 

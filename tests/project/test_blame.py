@@ -371,7 +371,6 @@ def test_a_companion_has_its_lines_too(repository: Path) -> None:
         (("rendered/kustomization.yaml",), "jobspec writes this file itself: it lists what engines read"),
         (("rendered/.jobspec-inventory",), "jobspec writes this file itself: it holds the hashes"),
         (("rendered/one",), "not a rendered file; name one, such as"),
-        (("base/mnist.yaml",), "no project renders it: jobspec.yaml renders to rendered; `--project FILE` names the project"),
         ((ONE, "--project", "base/mnist.yaml"), "base/mnist.yaml: a project file must hold one document, the project"),
     ],
 )
@@ -435,7 +434,7 @@ def test_the_project_is_found_from_anywhere(repository: Path) -> None:
     assert below.stdout.splitlines()[1].split() == ["is", '"PyTorchJob"', "base", "../../base/mnist.yaml:2:7"]
     assert "base/mnist.yaml:2:7" in run_here("blame", repository / ONE, "kind", cwd=repository.parent).stdout
     (repository / "jobspec.yaml").rename(repository / "other.yaml")
-    assert "no jobspec.yaml here or above" in _refused(repository, ONE)
+    assert f"{ONE}:2:7" in run_here("blame", ONE, "kind", cwd=repository).stdout
     done = run_here("blame", "--project", "other.yaml", ONE, "metadata.name", cwd=repository)
     assert "other.yaml:12:11" in done.stdout
 
@@ -503,9 +502,10 @@ def test_nothing_in_a_file_can_command_a_terminal(repository: Path) -> None:
         assert [each for each in shown if not each.isprintable() and each != "\n"] == []
 
 
-def test_a_job_of_plain_manifests_is_not_rendered_by_a_project(tmp_path: Path) -> None:
-    write(tmp_path, {"rendered/one/pytorchjob-train.yaml": JOB})
-    assert "no project renders it" in _refused(tmp_path, "rendered/one/pytorchjob-train.yaml")
+def test_a_job_of_plain_manifests_comes_from_its_own_file(tmp_path: Path) -> None:
+    path = "rendered/one/pytorchjob-train.yaml"
+    write(tmp_path, {path: JOB})
+    assert f"{path}:2:7" in run_here("blame", path, "kind", cwd=tmp_path).stdout
 
 
 def test_what_variants_share_is_reported_of_the_first_of_them(tmp_path: Path) -> None:

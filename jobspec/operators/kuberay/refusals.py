@@ -285,7 +285,7 @@ def _of_service(document: Document, data: Data, release: str) -> Iterator[Findin
     annotations = _annotations(data)
     if _TIMEOUT in annotations and is_at_least(release, "1.5.0") and not _is_positive_time(annotations[_TIMEOUT]):
         message = f"`{annotations[_TIMEOUT]}` is no time above 0"
-        yield Finding(("metadata", "annotations", Key(_TIMEOUT)), message, "write a time such as `5m`, or a number of seconds")
+        yield Finding(("metadata", "annotations", Key(_TIMEOUT)), message, "write a duration such as `5m`, or a number of seconds")
     spec = data["spec"]
     cluster = ClusterSpec(("spec", "rayClusterConfig"), mapping(spec, "rayClusterConfig"), annotations, release)
     if mapping(cluster.data, "authOptions").get("enableK8sTokenAuth") is True:
