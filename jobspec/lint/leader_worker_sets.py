@@ -8,7 +8,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
-from jobspec.operators.lws.objects import EXCLUSIVE
+from jobspec.operators.lws import EXCLUSIVE
 from jobspec.operators.training_signs import runs_training_file
 from jobspec.operators.workloads import LEADER, WORKER
 

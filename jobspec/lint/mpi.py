@@ -9,7 +9,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, text
 from jobspec.lint.container import LintedContainer
 from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, SSHD, WORKER
-from jobspec.operators.training_operator.mpi_job import HOSTS
+from jobspec.operators.training_operator import HOSTS
 from jobspec.programs.command_lines import NAMES, file_name
 from jobspec.programs.mpirun import MpirunCommand, mentions_mpirun, mpirun_in
 from jobspec.programs.shells import read_script, script_at

@@ -11,8 +11,8 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.training_operator import SCRIPTS, SCRIPTS_PATH
 from jobspec.operators.training_operator.frameworks import LAUNCHER, WORKER
-from jobspec.operators.training_operator.mpi_job import SCRIPTS, SCRIPTS_PATH
 from jobspec.operators.workloads import QUEUE
 from jobspec.programs.command_lines import file_name
 

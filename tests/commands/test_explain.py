@@ -326,10 +326,7 @@ def test_recursive() -> None:
     [
         ("TrainJbo.spec", "no kind `TrainJbo`: did you mean `TrainJob`?"),
         ("TrainJbo", "no rule, kind or overlay `TrainJbo`: did you mean `TrainJob`?"),
-        (
-            "nopin",
-            "`nopin`: names that are a little like it are `unpinned-image`, `pinned-interface`, `sleeping-workers`; `jobspec explain` lists all rules",
-        ),
+        ("nopin", "a little like it are `unpinned-image`, `pinned-interface`, `sleeping-workers`; `jobspec explain` lists all rules"),
         ("zzz", "no rule, kind or overlay `zzz`: `jobspec explain` lists all rules"),
         ("unknown-feild", "no rule, kind or overlay `unknown-feild`: did you mean `unknown-field`?"),
         ("PyTorchJob.spec.cleanPodPolicy", "did you mean `PyTorchJob.spec.runPolicy.cleanPodPolicy`?"),

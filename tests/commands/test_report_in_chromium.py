@@ -94,7 +94,7 @@ def test_a_row_opens_by_key_with_its_findings_and_the_origin_of_a_line(browser: 
         _press(browser, "ArrowDown")
     assert browser.run("document.activeElement.textContent").endswith("nvidia.com/gpu: 4")
     tip = browser.run("document.querySelector('#about-gpu .tip').textContent")
-    assert tip.startswith("nvidia.com/gpu: 4  from overlay gpu-nccl:25; ${gpus} = 4 (jobspec.yaml:5); warning: /dev/shm has 64 MB")
+    assert tip.startswith("nvidia.com/gpu: 4  from overlay gpu-nccl:29; ${gpus} = 4 (jobspec.yaml:5); warning: /dev/shm has 64 MB")
 
 
 def test_of_many_rows_all_about_one_is_made_when_it_is_opened(browser: Browser, long_page: Path) -> None:
@@ -155,7 +155,7 @@ def test_without_javascript_all_is_there_and_a_link_opens_what_it_leads_to(brows
         browser.open(page, "#about-gpu")
         assert browser.run("document.querySelector('#about-gpu').getBoundingClientRect().height > 300")
         assert browser.run("getComputedStyle(document.querySelector('.tools')).display") == "none"
-        assert "overlay gpu-nccl:25" in browser.run("document.querySelector('#about-gpu .at').textContent")
+        assert "overlay gpu-nccl:29" in browser.run("document.querySelector('#about-gpu .at').textContent")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.apis.releases import CHOSEN
 from tests.support.manifests import PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -48,10 +49,7 @@ def test_what_many_jobs_share_is_one_finding(tmp_path: Path) -> None:
     ("options", "error"),
     [
         ([], "--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.37"),
-        (
-            ["--to", "trainer"],
-            "--to trainer: write OPERATOR=RELEASE with one of training-operator, trainer, jobset, kueue, mpi-operator, kuberay, lws, kubernetes",
-        ),
+        (["--to", "trainer"], f"--to trainer: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}"),
         (["--to", "trainer=2.0", "--from", "trainer=2.3"], "--to trainer=2.0.0 is older than 2.3.0, the release to upgrade from"),
     ],
 )

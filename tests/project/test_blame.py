@@ -434,7 +434,7 @@ def test_the_project_is_found_from_anywhere(repository: Path) -> None:
     assert below.stdout.splitlines()[1].split() == ["is", '"PyTorchJob"', "base", "../../base/mnist.yaml:2:7"]
     assert "base/mnist.yaml:2:7" in run_here("blame", repository / ONE, "kind", cwd=repository.parent).stdout
     (repository / "jobspec.yaml").rename(repository / "other.yaml")
-    assert f"{ONE}:2:7" in run_here("blame", ONE, "kind", cwd=repository).stdout
+    assert f"{ONE}:3:7" in run_here("blame", ONE, "kind", cwd=repository).stdout
     done = run_here("blame", "--project", "other.yaml", ONE, "metadata.name", cwd=repository)
     assert "other.yaml:12:11" in done.stdout
 

@@ -1,1 +1,6 @@
 """What LeaderWorkerSet makes of a LeaderWorkerSet: groups of a leader and its workers, as StatefulSets, and the Services between them."""
+
+PREFIX = "leaderworkerset.sigs.k8s.io"
+"""Before the names of all labels and annotations."""
+EXCLUSIVE, SUBGROUP_EXCLUSIVE = f"{PREFIX}/exclusive-topology", f"{PREFIX}/subgroup-exclusive-topology"
+"""The annotations that name the level of a topology whose places groups, or subgroups, have for themselves."""

@@ -11,6 +11,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import MarkedTree, changed, items, number, set_by, text, with_data, with_fields
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.workloads.selectors import scaled_amount
+from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE
 from jobspec.operators.lws_defaults import with_lws_defaults
 from jobspec.operators.made import (
     RANDOM,
@@ -38,10 +39,8 @@ if TYPE_CHECKING:
 LWS = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
 """Its `apiVersion` and `kind`."""
 COMPONENT = "lws"
-PREFIX = "leaderworkerset.sigs.k8s.io"
 NAME, GROUP_INDEX, GROUP_KEY = (f"{PREFIX}/{each}" for each in ("name", "group-index", "group-key"))
 SIZE, LEADER_NAME, LEADER_REQUESTS_TPUS = (f"{PREFIX}/{each}" for each in ("size", "leader-name", "leader-requests-tpus"))
-EXCLUSIVE, SUBGROUP_EXCLUSIVE = f"{PREFIX}/exclusive-topology", f"{PREFIX}/subgroup-exclusive-topology"
 SUBGROUP_TYPE, SUBGROUP_SIZE = f"{PREFIX}/subgroup-policy-type", f"{PREFIX}/subgroup-size"
 SUBDOMAIN_POLICY = f"{PREFIX}/subdomainPolicy"
 UNIQUE = "UniquePerReplica"

@@ -7,17 +7,15 @@ pkg/webhooks and pkg/utils/pod, 0.7.0 to 0.9.0. Of a cluster whose operator star
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, of_kind, set_by, text, with_fields
+from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE
 from jobspec.operators.lws.objects import (
     COMPONENT,
-    EXCLUSIVE,
     GROUP_INDEX,
     GROUP_KEY,
     LEADER_NAME,
     NAME,
-    PREFIX,
     SIZE,
     SUBDOMAIN_POLICY,
-    SUBGROUP_EXCLUSIVE,
     SUBGROUP_SIZE,
     SUBGROUP_TYPE,
     UNIQUE,

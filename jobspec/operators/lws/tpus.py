@@ -8,7 +8,8 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended
 from jobspec.go.quantities import whole_number
-from jobspec.operators.lws.objects import LEADER_REQUESTS_TPUS, PREFIX, SIZE, SUBGROUP_SIZE
+from jobspec.operators.lws import PREFIX
+from jobspec.operators.lws.objects import LEADER_REQUESTS_TPUS, SIZE, SUBGROUP_SIZE
 from jobspec.operators.workloads import GROUP_MEMBER
 
 TYPE_CHECKING = False

@@ -10,7 +10,8 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import MAX_INT32, mapping
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.workloads.selectors import count_or_percentage, scaled_amount
-from jobspec.operators.lws.objects import LWS, ROLLING, SUBGROUP_EXCLUSIVE
+from jobspec.operators.lws import SUBGROUP_EXCLUSIVE
+from jobspec.operators.lws.objects import LWS, ROLLING
 from jobspec.operators.lws_defaults import with_lws_defaults
 from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.schemas import shapes

@@ -21,3 +21,5 @@ WAITING: dict[str, object] = {
 """That container by the operator's own template, which puts the Master's name into its command."""
 POLICIES_OF_PODS = {"ExitCode": "Never"}
 """The restart policy of a replica type -> that of its pods, where it is another: of `ExitCode`, the operator looks at the exit codes."""
+SCRIPTS, SCRIPTS_PATH, HOSTS = "mpi-job-config", "/etc/mpi", "hostfile"
+"""Of an MPIJob: the volume with its scripts, where the launcher has it, and the file in it that lists the hosts."""

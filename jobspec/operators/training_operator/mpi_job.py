@@ -10,7 +10,7 @@ from jobspec.apis.kinds import SERVICE_ACCOUNT
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended, with_fields, with_missing
-from jobspec.operators.training_operator import POLICIES_OF_PODS
+from jobspec.operators.training_operator import HOSTS, POLICIES_OF_PODS, SCRIPTS, SCRIPTS_PATH
 from jobspec.operators.training_operator.frameworks import LAUNCHER, WORKER
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, role_label
 from jobspec.operators.training_operator.pods import group_marks, scheduler_name
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-SCRIPTS, SCRIPTS_PATH = "mpi-job-config", "/etc/mpi"
 _KUBECTL, _KUBECTL_PATH = "mpi-job-kubectl", "/opt/kube"
-_RSH, HOSTS, _DISCOVERY = "kubexec.sh", "hostfile", "discover_hosts.sh"
+_RSH, _DISCOVERY = "kubexec.sh", "discover_hosts.sh"
 _EXECUTABLE, _READABLE = 0o555, 0o444
 #: The release since which -> the image that brings kubectl into the launcher.
 _IMAGES = {
