@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.apis.kinds import COMPONENTS
+from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
@@ -45,7 +45,7 @@ def _values(draw: st.DrawFn, shape: Shape, depth: int = 0) -> Any:
 
 def _manifests() -> st.SearchStrategy[tuple[Shape | None, Any]]:
     """Manifests of the kinds that have a model, and one that has none."""
-    modelled = [_values(_shape(*pair)).map(lambda data, pair=pair: (_shape(*pair), data)) for pair in COMPONENTS]  # type: ignore[misc]
+    modelled = [_values(_shape(*pair)).map(lambda data, pair=pair: (_shape(*pair), data)) for pair in MODELS]  # type: ignore[misc]
     return st.one_of(
         *modelled, st.dictionaries(NAMES | st.sampled_from(["kind", "metadata", "spec", "data"]), ANYTHING).map(lambda d: (None, d))
     )
