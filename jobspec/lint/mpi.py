@@ -391,7 +391,7 @@ def workers_run_on(job: LintedJob) -> Iterator[Finding]:
     Why: workers are SSH servers, which end by themselves never. Without `cleanPodPolicy`, the operator leaves them, and they hold their
     CPUs and GPUs, which Kueue counts no more. `ttlSecondsAfterFinished` deletes the Job of the launcher alone.
     Instead: set `cleanPodPolicy: Running`.
-    Fix: writes `Running` where the job says no policy; the pods are the same.
+    Fix: writes the policy if the job has none; the pods are the same.
     Before: "runPolicy: {backoffLimit: 2}"
     After: "runPolicy: {backoffLimit: 2, cleanPodPolicy: Running}"
     Evidence: kubeflow/mpi-operator#134, kubeflow/trainer#1241; `cleanUpWorkerPods` of github.com/kubeflow/mpi-operator pkg/controller
@@ -436,6 +436,6 @@ RULES = (
     Rule(launcher_before_workers, "info", sees="MPIJob", reads=["backofflimit"]),
     Rule(ignored_replica_type, "warning", sees="MPIJob"),
     Rule(unknown_launcher_policy, "warning", sees="MPIJob", reads=["launchercreationpolicy"]),
-    Rule(workers_run_on, "warning", sees="MPIJob"),
+    Rule(workers_run_on, "warning", sees="MPIJob", has_unsafe_fix=True),
     Rule(ttl_of_launcher, "info", sees="MPIJob", reads=["ttlsecondsafterfinished"]),
 )

@@ -216,7 +216,7 @@ def sleeping_workers(job: LintedJob) -> Iterator[Finding]:
     Why: workers without a command run `sleep 365d`, in which the launcher starts processes. The job ends with its launcher; with None, the
     default of `cleanPodPolicy`, the operator leaves the workers, which hold their CPUs and GPUs for a year.
     Instead: set `cleanPodPolicy: Running`.
-    Fix: writes `Running` where the job says no policy; the pods are the same.
+    Fix: writes the policy if the job has none; the pods are the same.
     Before: "runPolicy: {backoffLimit: 2}"
     After: "runPolicy: {backoffLimit: 2, cleanPodPolicy: Running}"
     Evidence: `newWorker` of training-operator pkg/controller.v1/mpi
@@ -259,6 +259,6 @@ RULES = (
     Rule(unknown_success_policy, "warning", sees="training-operator", reads=["successpolicy"]),
     Rule(unknown_main_container, "error", sees="training-operator", reads=["maincontainer"]),
     Rule(mpi_scripts_elsewhere, "warning", sees="training-operator", reads=["mpireplicaspecs"]),
-    Rule(sleeping_workers, "warning", sees="training-operator", reads=["mpireplicaspecs"]),
+    Rule(sleeping_workers, "warning", sees="training-operator", reads=["mpireplicaspecs"], has_unsafe_fix=True),
     Rule(launcher_reaches_all_pods, "warning", sees="training-operator", reads=["mpireplicaspecs"]),
 )

@@ -112,6 +112,8 @@ def _agrees(server: Server, namespace: str, grown: Iterable[dict[str, Any]]) -> 
     while ours.keys() - theirs.keys() and time.monotonic() < end:
         time.sleep(_PAUSE)
         theirs |= {name: made for name, made in _live(server, namespace).items() if name not in theirs}
+    for made in (*ours.values(), *theirs.values()):
+        (made.get("data") or {}).pop("discover_hosts.sh", None)  # lists the workers that run by now
     wrong = {}
     for name in ours.keys() | theirs.keys():
         job = jobs.get(str(name[1].split("-")[0]))

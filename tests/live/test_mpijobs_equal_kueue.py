@@ -101,7 +101,6 @@ def _essence(workload: dict[str, Any]) -> Any:
         {"worker": _placed(**_GROUP), "launcher": _placed(**_GROUP)},
         {"worker": _placed(**_GROUP)},
         {"worker": _placed(**_GROUP), "launcher": _placed(group_name="all", preferred_topology="rack")},
-        {"worker": {"spec": {"containers": [{"name": "a", "image": "a", "resources": {"limits": {"cpu": "1e1.5"}}}]}}},
     ],
     ids=str,
 )

@@ -57,7 +57,18 @@ def test_guide_002_on_cpus() -> None:
 
 def test_guide_002_on_gpus_from_the_same_base() -> None:
     _, written = _jobs("002")
-    overlays = ["--overlay", "istio-off", "--set", "istio-off.form=annotation", "--overlay", "pvc-output", "--overlay", "gpu-nccl"]
+    overlays = [
+        "--overlay",
+        "istio-off",
+        "--set",
+        "istio-off.form=annotation",
+        "--overlay",
+        "pvc-output",
+        "--overlay",
+        "gpu-nccl",
+        "--set",
+        "gpu-nccl.backend=nccl",
+    ]
     assert _render("distributed.yaml", *overlays, "--overlay", CASES / "distributed-gpu.yaml") == quick_yaml.load(written)
 
 

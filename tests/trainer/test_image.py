@@ -122,7 +122,7 @@ def test_torch_comes_from_its_own_index_unless_another_is_named() -> None:
 def test_the_packages_are_those_of_the_extra() -> None:
     pinned = _pinned()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [Requirement(each) for each in project["optional-dependencies"]["trainer"]]
+    wanted = [Requirement(each) for each in project["optional-dependencies"]["trainer-libraries"]]
     assert wanted
     assert [str(each) for each in wanted if not each.specifier.contains(pinned[each.name])] == []
 
