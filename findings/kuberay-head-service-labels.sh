@@ -31,7 +31,7 @@ func main() {
 	}
 	cluster := rayv1.RayCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "serve-x", Namespace: "team"},
-		Spec:       rayv1.RayClusterSpec{HeadGroupSpec: rayv1.HeadGroupSpec{Template: template}},
+		Spec:       rayv1.RayClusterSpec{HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: template}},
 	}
 	service := rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Name: "serve", Namespace: "team"}}
 	ctx := context.Background()

@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/lws/pkg/utils/accelerators"
+	accelerators "sigs.k8s.io/lws/pkg/utils/accelerators"
 )
 
 // leader is the first pod of a group of four, as the webhook of LeaderWorkerSet has labelled it.
