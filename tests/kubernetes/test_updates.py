@@ -20,7 +20,7 @@ from tests.support.checking import result
 from tests.support.processes import program
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import PLURALS, Server
+from tests.support.server import Server
 
 CASES = sorted((ROOT / "tests" / "cases" / "updates").glob("*.yaml"))
 
@@ -120,7 +120,7 @@ def test_what_git_cannot_give_ends_the_run(
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    yield from servers.find(*PLURALS)
+    yield from servers.find("PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet")
 
 
 @pytest.fixture
