@@ -22,7 +22,7 @@ from tests.support.reference import folder
 from tests.support.ruled import MAKERS
 from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Answer, Server, target
 
-_KINDS = sorted(set(PLURALS) - {"ClusterTrainingRuntime"})
+_KINDS = ("JobSet", "PyTorchJob", "TrainJob", "TrainingRuntime")
 _ONLY_THE_CLUSTER_KNOWS = "only dynamically provisioned pvc can be resized"
 
 Update = tuple[str, "OnServer"]
