@@ -53,14 +53,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def namespace(server: Server) -> Iterator[str]:
-    name = f"expand-{seed()}-{time.time_ns()}"
-    assert server.has_namespace(name)
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    end = time.monotonic() + _PATIENCE
-    while server.get(account).get("kind") != "ServiceAccount" and time.monotonic() < end:
-        time.sleep(_PAUSE)
-    yield name
-    server.call("DELETE", f"/api/v1/namespaces/{name}")
+    yield from servers.namespace_with_account(server, "expand")
 
 
 def _live(server: Server, namespace: str) -> Objects:

@@ -97,14 +97,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def namespace(server: Server) -> Iterator[str]:
-    name = f"mpi-{seed()}-{time.time_ns()}"
-    assert server.has_namespace(name)
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    end = time.monotonic() + _PATIENCE
-    while server.get(account).get("kind") != "ServiceAccount" and time.monotonic() < end:
-        time.sleep(_PAUSE)
-    yield name
-    server.call("DELETE", f"/api/v1/namespaces/{name}")
+    yield from servers.namespace_with_account(server, "mpi")
 
 
 def _create(server: Server, namespace: str, specs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 import os
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,7 @@ import pytest
 
 from jobspec.apis.releases import Target, choose
 from tests.support import quick_yaml
+from tests.support.seeds import seed
 
 PLURALS = {
     "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
@@ -230,6 +232,19 @@ def server_at(variable: str) -> Server:
 def find(*kinds: str, at: str = CONTROL_PLANE) -> Iterator[Server]:
     """The server of the kubeconfig that a variable names; skips the test where there is none, or where it lacks the CRD of a kind."""
     server = server_at(at)
-    server.needs(*kinds)
-    yield server
-    server.close()
+    try:
+        server.needs(*kinds)
+        yield server
+    finally:
+        server.close()
+
+
+def namespace_with_account(server: Server, prefix: str) -> Iterator[str]:
+    """A namespace of its own, once it has the account that pods need; it is deleted at the end."""
+    name = f"{prefix}-{seed()}-{time.time_ns()}"
+    assert server.has_namespace(name)
+    end = time.monotonic() + 90.0
+    while server.get(f"/api/v1/namespaces/{name}/serviceaccounts/default").get("kind") != "ServiceAccount" and time.monotonic() < end:
+        time.sleep(1.0)
+    yield name
+    server.call("DELETE", f"/api/v1/namespaces/{name}")
