@@ -47,8 +47,9 @@ def captured(posted: Data, place: Mark, *, namespace: str = "", refused: Sequenc
     fractions: list[tuple[Path, float]] = []
     data = _whole(posted, (), fractions)
     metadata = {name: each for name, each in (data.get("metadata") or {}).items() if name not in _SET_BY_SERVER}
-    if namespace and "namespace" not in metadata:
-        metadata = {**dict(list(metadata.items())[:1]), "namespace": namespace, **dict(list(metadata.items())[1:])}
+    if namespace:
+        named = {name: metadata[name] for name in ("name", "generateName") if name in metadata}
+        metadata = {**named, "namespace": namespace, **metadata}
     kept = {name: each for name, each in data.items() if name != "status"}
     ordered = {name: kept[name] for name in ("apiVersion", "kind") if name in kept}
     return CapturedObject({**ordered, **kept, "metadata": metadata}, place, fractions, refused)

@@ -62,16 +62,14 @@ class CaptureServer:
         self.posted: list[CapturedObject] = []
         """All objects that were posted, in that order."""
         self._judge = judge
-        self._namespace = namespace
         self._lock = threading.Lock()
         self._stored: dict[tuple[str, str, str, str], Data] = {}
         for each in runtimes:
             if group_kind(each["apiVersion"], each["kind"]) in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
                 self._store(each, each["metadata"].get("namespace") or ("" if each["kind"] == CLUSTER_TRAINING_RUNTIME[1] else namespace))
         version = {"kubeflow_trainer_version": f"v{target['trainer']}"}
-        public = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubeflow-trainer-public"}, "data": version}
+        self._public = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubeflow-trainer-public"}, "data": version}
         self._version = {"major": "1", "minor": target["kubernetes"].partition(".")[2], "gitVersion": f"v{target['kubernetes']}.0"}
-        self._public = public
 
     def answer(self, method: str, path: str, body: bytes, place: Mark) -> tuple[int, Any]:
         """Answer a request: the status of HTTP, and the object or text of the reply."""
@@ -103,8 +101,7 @@ class CaptureServer:
         return 200, {"apiVersion": resource.api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
 
     def _create(self, resource: Resource, given: Data, place: Mark) -> tuple[int, Any]:
-        namespace = resource.namespace if resource.namespace != "default" or self._namespace == "default" else ""
-        made = captured(given, place, namespace="" if resource.namespace == "default" else namespace)
+        made = captured(given, place, namespace="" if resource.namespace == "default" else resource.namespace)
         kind, name = given.get("kind") or "", str((made.data.get("metadata") or {}).get("name") or "")
         refused = list(self._judge(made))
         self.posted.append(made.changed(refused=refused))
