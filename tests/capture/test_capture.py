@@ -174,8 +174,12 @@ def test_jobs_of_this_process_are_models() -> None:
     with jobspec.capture() as jobs:
         from kubeflow.trainer import CustomTrainer, TrainerClient
 
-        TrainerClient().train(trainer=CustomTrainer(func=train_in_this_process, num_nodes=2, resources_per_node={"cpu": 1}))
+        client = TrainerClient()
+        client.train(trainer=CustomTrainer(func=train_in_this_process, num_nodes=2, resources_per_node={"cpu": 1}))
         line = sys._getframe().f_lineno - 1
+        for api in (client.backend.custom_api, client.backend.core_api):  # the SDK leaves threads and connections to the collector
+            api.api_client.close()
+            api.api_client.rest_client.pool_manager.clear()
     assert (len(jobs), repr(jobs)) == (1, f"<CapturedJobs: TrainJob {jobs.manifests[0]['metadata']['name']}>")
     job = jobs[0]
     assert isinstance(job, TrainJob)
