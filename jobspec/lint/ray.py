@@ -25,8 +25,8 @@ def cluster_outlives_job(job: LintedJob) -> Iterator[Finding]:
     """A RayJob leaves its cluster running when it ends.
 
     Why: `shutdownAfterJobFinishes` is false by default. The head and all workers hold their GPUs after success, failure and a deadline,
-    and each run of a RayCronJob adds a cluster. KubeRay also fails such a RayJob for good when somebody suspends it.
-    Instead: write `shutdownAfterJobFinishes: true`, with `ttlSecondsAfterFinished` where somebody wants to look at the cluster.
+    and each run of a RayCronJob adds a cluster. KubeRay also fails such a RayJob for good when it is suspended.
+    Instead: write `shutdownAfterJobFinishes: true`, with `ttlSecondsAfterFinished` to keep the cluster for a while.
     Before: spec: {entrypoint: python train.py}
     After: spec: {entrypoint: python train.py, shutdownAfterJobFinishes: true, ttlSecondsAfterFinished: 600}
     Evidence: `handleShutdownAfterJobFinishes` of github.com/ray-project/kuberay ray-operator/controllers/ray; KubeRay 1.6.0 on a server

@@ -303,7 +303,7 @@ def _is_among(document: Document, others: Iterable[Document]) -> bool:
 
 
 def _once(documents: Iterable[Document]) -> list[Document]:
-    """The objects with one name each: of several, in other builds, nobody knows which is meant, and the first one counts."""
+    """Keep one object of each name. If several builds have the name, the first one counts."""
     found: dict[object, Document] = {}
     for each in documents:
         found.setdefault((each.group_kind, is_cluster_scoped(each.api_version, each.kind) or each.namespace, each.name), each)

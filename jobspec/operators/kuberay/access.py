@@ -7,6 +7,7 @@ ray-operator/controllers/ray/common, and `reconcileAutoscalerServiceAccount` and
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.operators.kuberay import CLUSTER, HEAD, PORTS
 from jobspec.operators.kuberay.cluster import CREATED_BY, RayCluster, head_ports, short_label, short_name
@@ -44,7 +45,7 @@ def _rights(cluster: RayCluster) -> Iterator[MarkedTree]:
     account = account_of(cluster)
     if not named_account(cluster):
         yield cluster.made("v1", "ServiceAccount", {"name": account, "labels": labels})
-    resizing = [{"apiGroups": [""], "resources": ["pods/resize"], "verbs": ["patch"]}] if cluster.since("1.5.0") else []
+    resizing = [{"apiGroups": [""], "resources": ["pods/resize"], "verbs": ["patch"]}] if is_at_least(cluster.release, "1.5.0") else []
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", *(["patch"] if resizing else [])]},
         *resizing,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, set_by, text
@@ -74,10 +73,6 @@ class RayCluster:
         maker = text(tree, "metadata", "labels", MAKER_KIND)
         self.maker = maker if maker in _MAKERS else "RayCluster"
         """The kind of what has made the cluster; its own where a user has."""
-
-    def since(self, release: str) -> bool:
-        """Whether KubeRay's release is this one or a later one."""
-        return is_at_least(self.release, release)
 
     @cached_property
     def groups(self) -> list[WorkerGroup]:

@@ -59,10 +59,6 @@ class ClusterSpec(Record):
     release: str
     """Of KubeRay."""
 
-    def since(self, release: str) -> bool:
-        """Whether KubeRay's release is this one or a later one."""
-        return is_at_least(self.release, release)
-
     @property
     def head(self) -> GroupSpec:
         """The group of the head."""
@@ -108,7 +104,7 @@ def cluster_refusals(cluster: ClusterSpec) -> Iterator[Finding]:
 
 
 def _replicas(cluster: ClusterSpec) -> Iterator[Finding]:
-    for group in cluster.workers if cluster.since("1.6.0") else ():
+    for group in cluster.workers if is_at_least(cluster.release, "1.6.0") else ():
         least, most = (group.data.get(name) for name in ("minReplicas", "maxReplicas"))
         for name, value in (("minReplicas", least), ("maxReplicas", most)):
             if isinstance(value, int) and value < 0:
@@ -138,7 +134,7 @@ def _labels(cluster: ClusterSpec) -> Iterator[Finding]:
 
 
 def _idle_time(cluster: ClusterSpec) -> Iterator[Finding]:
-    if not cluster.since("1.6.0"):
+    if not is_at_least(cluster.release, "1.6.0"):
         return
     own = cluster.options.get("idleTimeoutSeconds")
     if isinstance(own, int) and own < 0:
@@ -187,7 +183,13 @@ def _user_of_storage(head: GroupSpec) -> Iterator[Finding]:
 
 
 def _suspended_groups(cluster: ClusterSpec) -> Iterator[Finding]:
-    why = "the cluster has an autoscaler" if cluster.scales else "" if cluster.since("1.6.0") else "RayJobDeletionPolicy is off by default"
+    why = (
+        "the cluster has an autoscaler"
+        if cluster.scales
+        else ""
+        if is_at_least(cluster.release, "1.6.0")
+        else "RayJobDeletionPolicy is off by default"
+    )
     for group in cluster.workers if why else ():
         if group.data.get("suspend") is True:
             yield Finding((*group.path, "suspend"), f"the group `{group.name}` cannot be suspended: {why}")
@@ -196,7 +198,7 @@ def _suspended_groups(cluster: ClusterSpec) -> Iterator[Finding]:
 def _autoscaler(cluster: ClusterSpec) -> Iterator[Finding]:
     found = cluster.head.variable(_SECOND_VERSION)
     if not cluster.scales:
-        if cluster.since("1.5.0") and found and found[1].get("value") in ("1", "true"):
+        if is_at_least(cluster.release, "1.5.0") and found and found[1].get("value") in ("1", "true"):
             message = f"`{_SECOND_VERSION}` needs an autoscaler"
             yield Finding(found[0], message, "write `enableInTreeAutoscaling: true`, or remove the variable")
         return

@@ -160,7 +160,7 @@ def _beside_cluster(
         made, submitting = _submission(job, cluster, f"{cluster.address}:{ports['dashboard'].value}", target)
         objects += made
         numbers |= submitting
-    if counts and cluster.since("1.5.0"):
+    if counts and is_at_least(cluster.release, "1.5.0"):
         objects.append(head_service_of(job, cluster))
     return objects, (), numbers
 

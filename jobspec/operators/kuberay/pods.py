@@ -7,6 +7,7 @@ Follows `DefaultHeadPodTemplate`, `DefaultWorkerPodTemplate`, `BuildPod`, `setCo
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import (
     MarkedTree,
     changed,
@@ -70,7 +71,7 @@ def head_pod(cluster: RayCluster) -> MarkedTree:
         **_overwritten(cluster),
         FAULT_TOLERANT: str(cluster.is_fault_tolerant).lower(),
         **({STORAGE_NAMESPACE: _storage(cluster)} if cluster.is_fault_tolerant else {}),
-        **({_HASH: SHA1, "ray.io/kuberay-version": f"v{cluster.release}"} if cluster.since("1.6.0") else {}),
+        **({_HASH: SHA1, "ray.io/kuberay-version": f"v{cluster.release}"} if is_at_least(cluster.release, "1.6.0") else {}),
     }
     labels = _labels(cluster.head, cluster, HEAD, HEAD_GROUP)
     if cluster.maker == "RayService":
@@ -103,7 +104,7 @@ def worker_pods(cluster: RayCluster, group: WorkerGroup, *, first_and_last_only:
     if cluster.maker == "RayService":
         labels["ray.io/serve"] = "true"
     for number in numbers:
-        numbered = _numbers(group, number) if cluster.since("1.6.0") else {}
+        numbered = _numbers(group, number) if is_at_least(cluster.release, "1.6.0") else {}
         own = {"labels": {**labels, **numbered}, "annotations": _overwritten(cluster)}
         yield _pod(template, cluster, prefix, own, spec)
 
@@ -236,7 +237,7 @@ def _with_waiter(spec: Tree, cluster: RayCluster) -> MarkedTree:
     """The pod spec of a worker with the init container that waits until the head answers."""
     first = items(spec.get("containers"))[0]
     copied = {name: each for name in ("image", "imagePullPolicy", "securityContext", "env", "volumeMounts") if (each := first.get(name))}
-    script = _WAIT.format(f"{cluster.address}:{cluster.port}", _HELP if cluster.since("1.5.0") else _OLDER_HELP)
+    script = _WAIT.format(f"{cluster.address}:{cluster.port}", _HELP if is_at_least(cluster.release, "1.5.0") else _OLDER_HELP)
     fields = {"name": WAITER, "command": BASH, "args": [script], "resources": {"limits": SMALL, "requests": SMALL}, **copied}
     return with_appended(spec, "initContainers", [set_by(cluster.mark, fields)], cluster.mark)
 
@@ -291,7 +292,7 @@ _TOKEN_VOLUME = "ray-token"  # noqa: S105 (the name of a volume)
 
 def with_token(container: Tree, cluster: RayCluster) -> MarkedTree:
     """A container with the variables by which Ray finds its token."""
-    missing = cluster.since("1.6.0")
+    missing = is_at_least(cluster.release, "1.6.0")
     container = _with_variables(container, [("RAY_AUTH_MODE", "token")], cluster, missing=missing)
     if not cluster.uses_own_tokens:
         key = {"secretKeyRef": {"name": cluster.secret, "key": "auth_token"}}
@@ -349,7 +350,7 @@ def _with_storage(container: Tree, cluster: RayCluster) -> MarkedTree:
 
 def _with_ray(spec: Tree, template: Tree, cluster: RayCluster, node_type: str, parameters: Parameters) -> MarkedTree:
     """A pod spec whose first container starts Ray."""
-    if "plasma-directory" not in parameters or not cluster.since("1.6.0"):
+    if "plasma-directory" not in parameters or not is_at_least(cluster.release, "1.6.0"):
         spec = _with_folder(spec, 0, *_SHARED, cluster, in_memory=True)
     if node_type == HEAD and cluster.scales:
         names = [text(each, "name") for each in items(spec.get("containers"))]
@@ -393,7 +394,7 @@ def _variables(cluster: RayCluster, node_type: str, starts: str) -> list[tuple[s
     return [
         *(_addresses(cluster) if node_type == WORKER else ()),
         ("RAY_CLUSTER_NAME", _label_of_pod(CLUSTER)),
-        *([("RAY_CLUSTER_NAMESPACE", _field_of_pod("metadata.namespace"))] if cluster.since("1.6.0") else ()),
+        *([("RAY_CLUSTER_NAMESPACE", _field_of_pod("metadata.namespace"))] if is_at_least(cluster.release, "1.6.0") else ()),
         ("RAY_CLOUD_INSTANCE_ID", _field_of_pod("metadata.name")),
         ("RAY_NODE_TYPE_NAME", _label_of_pod(GROUP)),
         ("KUBERAY_GEN_RAY_START_CMD", starts),

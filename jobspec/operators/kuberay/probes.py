@@ -5,6 +5,7 @@ Follows `initLivenessAndReadinessProbe`, github.com/ray-project/kuberay ray-oper
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, set_by, text, with_fields
 from jobspec.go.values import integer
 from jobspec.operators.kuberay import HEAD, PORTS, WORKER
@@ -24,7 +25,7 @@ _ANSWERS_HTTP = (2, 53, 0)
 def with_probes(container: MarkedTree, cluster: RayCluster, node_type: str, parameters: Mapping[str, str]) -> MarkedTree:
     """A container of Ray, started with *parameters*, with the probes that it lacks."""
     seconds = 5 if node_type == HEAD else 2
-    parameters = parameters if cluster.since("1.6.0") else {}
+    parameters = parameters if is_at_least(cluster.release, "1.6.0") else {}
     check, serving = _check(cluster, node_type, parameters), cluster.maker == "RayService" and node_type == WORKER
     live = {**_times(30, seconds, failures=120), **check}
     ready = {**_times(10, seconds, failures=1 if serving else 10), **check}
@@ -39,7 +40,7 @@ def with_probes(container: MarkedTree, cluster: RayCluster, node_type: str, para
 
 def _check(cluster: RayCluster, node_type: str, parameters: Mapping[str, str]) -> dict[str, Any]:
     """How a node is asked whether it works."""
-    if cluster.since("1.6.0") and is_ray_at_least(text(cluster.spec, "rayVersion"), _ANSWERS_HTTP):
+    if is_at_least(cluster.release, "1.6.0") and is_ray_at_least(text(cluster.spec, "rayVersion"), _ANSWERS_HTTP):
         return {"httpGet": {"path": "/api/healthz", "port": _agent_port(parameters)}}
     return _execute(_commands(node_type, parameters))
 

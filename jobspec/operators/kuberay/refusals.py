@@ -77,10 +77,6 @@ class RayJobSpec(Record):
     release: str
     """Of KubeRay."""
 
-    def since(self, release: str) -> bool:
-        """Whether KubeRay's release is this one or a later one."""
-        return is_at_least(self.release, release)
-
     @property
     def selects(self) -> bool:
         """Whether it uses a cluster of others."""
@@ -159,13 +155,13 @@ def _selector(job: RayJobSpec) -> Iterator[Finding]:
         if job.cluster is None:
             yield job.finding("rayClusterSpec", "the RayJob has no cluster", "write `rayClusterSpec`, or a `clusterSelector`")
         return
-    if not job.since("1.5.0"):
+    if not is_at_least(job.release, "1.5.0"):
         return
     if not job.data["clusterSelector"].get(_SELECTOR):
         yield job.finding("clusterSelector", f"`clusterSelector` names no cluster in `{_SELECTOR}`", f"write `{_SELECTOR}: NAME`")
     if job.data.get("submissionMode") == SIDECAR_MODE:
         yield job.finding("submissionMode", "`SidecarMode` cannot be combined with a `clusterSelector`", "choose another mode")
-    if job.since("1.6.0") and (job.number("backoffLimit") or 0) > 0:
+    if is_at_least(job.release, "1.6.0") and (job.number("backoffLimit") or 0) > 0:
         yield job.finding("backoffLimit", "`backoffLimit` cannot be combined with a `clusterSelector`", "remove it")
 
 
@@ -218,11 +214,11 @@ def _deletion(job: RayJobSpec) -> Iterator[Finding]:
     if not job.shuts_down and (job.number("ttlSecondsAfterFinished") or 0) > 0:
         message = "`ttlSecondsAfterFinished` needs `shutdownAfterJobFinishes: true`"
         yield job.finding("ttlSecondsAfterFinished", message, "write `shutdownAfterJobFinishes: true`, or remove it")
-    field = "deletionStrategy" if job.since("1.5.0") else "deletionPolicy"
+    field = "deletionStrategy" if is_at_least(job.release, "1.5.0") else "deletionPolicy"
     strategy = job.data.get(field)
     if strategy is None:
         return
-    if not job.since("1.6.0"):
+    if not is_at_least(job.release, "1.6.0"):
         yield job.finding(field, f"KubeRay {job.release} refuses `{field}`: RayJobDeletionPolicy is off by default", "remove it")
         return
     rules, at = structs(strategy, "deletionRules"), (*job.path, "deletionStrategy")

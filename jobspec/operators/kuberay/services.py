@@ -6,6 +6,7 @@ ray-operator/controllers/ray/common, 1.4.2 to 1.6.0. KubeRay walks ports in no f
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_fields
 from jobspec.operators.kuberay import API_VERSION, CLUSTER, HEAD, MAKER_KIND, MAKER_NAME, NODE_TYPE, SERVES, WORKER
 from jobspec.operators.kuberay.cluster import RayCluster, head_ports, short_label
@@ -89,7 +90,7 @@ def _headless(cluster: RayCluster) -> MarkedTree:
 def _serving_ports(cluster: RayCluster) -> list[dict[str, Any]]:
     """The ports of the head at which Ray Serve answers."""
     ports = head_ports(cluster)
-    several = cluster.since("1.6.0")
+    several = is_at_least(cluster.release, "1.6.0")
     return [{"name": name, "port": ports[name]} for name in sorted(ports) if name == "serve" or (several and name.startswith("serve-"))]
 
 
@@ -146,11 +147,11 @@ def serving_service_of(service: MarkedTree, cluster: RayCluster) -> MarkedTree |
         return with_fields(made, {"metadata": with_fields(made.value["metadata"], {"ownerReferences": owners})})
     made = _written(own, cluster)
     given = {text(each, "name"): each for each in items(made.get("spec", "ports"))}
-    if not ports and cluster.since("1.6.0"):
+    if not ports and is_at_least(cluster.release, "1.6.0"):
         del spec["ports"]
     elif not ports:
         spec["ports"] = [{"name": "serve", "port": each.value["port"]} for name, each in given.items() if name == "serve"]
-    elif cluster.since("1.6.0"):
+    elif is_at_least(cluster.release, "1.6.0"):
         spec["ports"] = [given.get(each["name"], each) for each in ports]
     if text(made, "spec", "type"):
         spec.pop("type", None)

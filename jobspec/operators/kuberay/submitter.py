@@ -100,7 +100,7 @@ def _command(job: Tree, cluster: RayCluster, mode: str, dashboard: str) -> str:
         port = container_port(cluster.head_container, "dashboard")
         address = f"http://127.0.0.1:{port}"
         waits = quoted(f"Waiting for Ray Dashboard GCS to become healthy at {address} ...")
-        healthy = (_HEALTHY if cluster.since("1.6.0") else _OLDER_HEALTHY).format(port=port)
+        healthy = (_HEALTHY if is_at_least(cluster.release, "1.6.0") else _OLDER_HEALTHY).format(port=port)
         before = ["until", healthy, ">/dev/null", "2>&1", ";", "do", "echo", waits, ";", "sleep", "2", ";", "done", ";"]
         submit, after = ["ray", "job", "submit", "--address", address], [";"]
     else:
