@@ -530,8 +530,15 @@ def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:
     tree = place.argocd.kubectl("kustomize", place.repository.folder / "rendered")
     namespace = f"--namespace={place.name}"
 
+    def apply_tree() -> bool:
+        """Apply the tree. False if trainer's webhook refused the TrainJob because its cache does not hold the new runtime yet."""
+        done = place.argocd.run_kubectl("apply", "--server-side", "--filename=-", stdin=tree)
+        unseen = "must be created before the TrainJob" in done.stderr
+        assert unseen or not done.returncode, done.stderr
+        return not unseen
+
     def applied() -> Resources:
-        place.argocd.kubectl("apply", "--server-side", "--filename=-", stdin=tree)
+        place.argocd.waits_for(apply_tree, lambda: "trainer does not see the new runtime")
         place.argocd.kubectl("wait", "pytorchjobs,trainjobs,jobsets", "--all", namespace, "--for=condition=Suspended", "--timeout=60s")
         place.argocd.kubectl("wait", "jobs", "--all", namespace, "--for=condition=Suspended", "--timeout=60s")
         return _settled(there)

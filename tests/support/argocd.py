@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 from tests.support.manifests import write
@@ -73,8 +74,11 @@ class ArgoCD:
     def close(self) -> None:
         self._server.close()
 
+    def run_kubectl(self, *words: str | Path, stdin: str = "") -> CompletedProcess[str]:
+        return program("kubectl", f"--kubeconfig={self._kubeconfig}", *words, stdin=stdin)
+
     def kubectl(self, *words: str | Path, stdin: str = "") -> str:
-        done = program("kubectl", f"--kubeconfig={self._kubeconfig}", *words, stdin=stdin)
+        done = self.run_kubectl(*words, stdin=stdin)
         assert done.returncode == 0, f"kubectl {' '.join(map(str, words))}: {done.stderr}"
         return done.stdout
 
