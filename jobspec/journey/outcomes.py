@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
@@ -10,6 +12,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.policies import as_changed
 from jobspec.journey.references import document_key
+from jobspec.journey.rivals import common_diagnostics, foresee_by_all
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
@@ -71,8 +74,6 @@ def foresee_rest(files: Sequence[Checked], worlds: Worlds) -> list[Checked]:
 
 def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> Checked:
     """A file with what becomes of some of its jobs; *context*: what these may refer to, such as runtimes and priority classes."""
-    from jobspec.outcome.ordinary import foresee as foresee_job
-
     rows, unforeseen = list(file.result.documents), []
     found: dict[tuple[str, str, str], Diagnostic] = {}
     places = {document_key(row): at for at, row in reversed(list(enumerate(rows)))}
@@ -94,7 +95,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             rows[at] = rows[at].changed(runs=False if rows[at].status == "invalid" else None).stopped_before("outcome")
             continue
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
-        foresight = foresee_job(job, known, cluster, index, is_reviewed=not file.settled)
+        foresight = foresee_by_all(job, known, cluster, index, is_reviewed=not file.settled)
         if foresight is None:
             unforeseen.append(given)
             rows[at] = rows[at].stopped_before("outcome")
@@ -120,9 +121,9 @@ def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
 
     index = cluster.index.recording(data_of(file.objects))
     classes = [each for each in (*file.documents, *cluster.lookups) if each.group_kind == kinds.PRIORITY_CLASS]
-    diagnostics = []
+    diagnostics: list[Diagnostic] = []
     for document, at, templates in found:
-        said = template_outcomes(document, templates, classes, cluster, index)
+        said = common_diagnostics(document.namespace, index, partial(template_outcomes, document, templates, classes, cluster))
         diagnostics += said
         rows[at] = rows[at].changed(
             runs=False if has_error(said) else rows[at].runs, by_template=not is_known_controller(document.group_kind)

@@ -16,7 +16,7 @@ Question = tuple[object, ...]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, TypeVar
 
     from jobspec.apis.kinds import CompleteKinds, GroupKind, Name
@@ -77,6 +77,16 @@ class Index:
             last, new = self._at(place), more.get(place[:2], {}).get(place[2])
             found[place] = several if last is None or new in (None, last) else [*(each for each in several if each != new), last]
         return found
+
+    def alternatives(self, namespace: str) -> Iterator[tuple[Name, Index]]:
+        """Yield an index with each further object of one name that plugins see in a namespace."""
+        for place, several in self._rivals.items():
+            kind, own, name = place
+            reaches = (
+                own == namespace or (kind == kinds.NAMESPACE and name == namespace) or (_has_no_namespace(kind) and kind != kinds.NAMESPACE)
+            )
+            for each in several if kind in kinds.POLICY_KINDS and reaches else ():
+                yield place, Index([each], complete=self.complete, there=self, asked=self.asked)
 
     def _at(self, place: Name) -> Data | None:
         kind, namespace, name = place

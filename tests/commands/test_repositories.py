@@ -1073,3 +1073,14 @@ def test_queues_of_one_name_that_differ_decide_only_what_all_of_them_do() -> Non
     }
     asked = run_here("queue", ".", "-o", "json", cwd=folder).stdout
     assert [each["verdict"] for each in json.loads(asked)["workloads"]] == ["unknown", "never"]
+
+
+def test_quotas_of_one_name_that_differ_refuse_only_what_all_of_them_do() -> None:
+    done = run_here("lint", ".", "-o", "json", "--select", "never-fits,pods-refused", cwd=REPOSITORIES / "quotas-of-two-clusters")
+    found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+    exceeds, lost = "exceeds ResourceQuota `gpus`: the job's pods request 64 of", "some pods are never created"
+    assert {(each["rule"], each["severity"], each["line"], each["message"].partition(";")[0]) for each in found} == {
+        ("never-fits", "error", 14, f"{exceeds} `requests.nvidia.com/gpu`, the quota is 32: {lost}"),
+        ("never-fits", "info", 3, "not known which ResourceQuota `gpus` is there, and they differ"),
+        ("pods-refused", "info", 30, "not known which Namespace `web` is there, and they differ"),
+    }
