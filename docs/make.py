@@ -61,6 +61,8 @@ def main() -> int:
         done = subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=place, check=False)
         if done.returncode:
             return 1
+        for page in (place / "site").rglob("*.html"):
+            page.write_text(with_coloured_output(page.read_text(), to_root="../" * (len(page.relative_to(place / "site").parts) - 1)))
         shutil.rmtree(options.folder, ignore_errors=True)
         shutil.copytree(place / "site", options.folder)
     return 0
@@ -90,6 +92,23 @@ def index() -> str:
     for name in ("CONTRIBUTING.md", "CHANGELOG.md", "trainer/README.md"):
         text = re.sub(rf"\[([^\]]*)\]\({re.escape(name)}\)", r"\1", text)
     return text
+
+
+def with_coloured_output(page: str, *, to_root: str) -> str:
+    """Colour the severities in the terminal output of a page, and link the names of rules.
+
+    *to_root*: the relative address of the site's root.
+    """
+
+    def coloured(line: re.Match[str]) -> str:
+        text = re.sub(r"(?<=: )(error|warning|info)(?=: )", r'<span class="\1">\1</span>', line[0], count=1)
+        return re.sub(r"\[([a-z0-9-]+)\]", lambda name: _linked(name[1], to_root) if name[1] in rules() else name[0], text)
+
+    return re.sub(r'<span class="go">.*?</span>', coloured, page, flags=re.DOTALL)
+
+
+def _linked(rule: str, to_root: str) -> str:
+    return f'[<a class="rule" href="{to_root}rules/{rule}/">{rule}</a>]'
 
 
 def _pages_of_rules() -> dict[str, str]:

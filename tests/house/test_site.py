@@ -27,6 +27,10 @@ def test_the_site_builds_with_a_page_for_each_rule_and_command(tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert {path.parent.name for path in (tmp_path / "site" / "rules").glob("*/index.html")} == set(rules())
     assert {path.parent.name for path in (tmp_path / "site" / "commands").glob("*/index.html")} == set(COMMANDS)
+    page = (tmp_path / "site" / "guides" / "kueue" / "index.html").read_text()
+    assert '<span class="error">error</span>: never admitted' in page
+    assert '[<a class="rule" href="../../rules/never-admitted/">never-admitted</a>]' in page
+    assert "fonts.googleapis" not in page
     assert (tmp_path / "site" / "llms.txt").read_text().startswith("# jobspec\n")
 
 
