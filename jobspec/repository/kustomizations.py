@@ -74,7 +74,7 @@ class RootKustomization:
     @property
     def is_worth_building(self) -> bool:
         """Whether a build says more than its manifests: it changes them, or may fail."""
-        return bool(self.has_changes or self.reads_around or self.unknown_field)
+        return bool(self.has_changes or self.reads_around or self.unknown_field or self.missing)
 
     def is_reached_by(self, changed: Container[str]) -> bool:
         """Whether a change of some files, given by real paths, can change what is built."""

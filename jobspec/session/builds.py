@@ -226,6 +226,8 @@ def _built(
         elif root.missing or root.unknown_field:
             why = "a file is missing" if root.missing else "unknown field"
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(_not_built(root, shown),))
+            if not root.has_changes:
+                continue  # the manifests say what would be built of them
         else:
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {root.obstacle or 'no kustomize or kubectl'}")
         unbuilt |= {shown[each]: found[path].role for each in root.manifests}

@@ -490,6 +490,13 @@ def test_a_patch_that_is_given_as_a_path_is_no_missing_file(tmp_path: Path) -> N
     assert "kustomize cannot build this" in found[0]
 
 
+def test_a_missing_file_is_told_where_a_kustomization_only_lists_files(tmp_path: Path) -> None:
+    write(tmp_path, {"kustomization.yaml": "resources:\n- job.yaml\n- queue.yaml\n", "job.yaml": JOB})
+    lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=tmp_path).stdout.splitlines()
+    assert lines[0] == "kustomization.yaml:3:3: info: `queue.yaml` does not exist [broken-kustomization]"
+    assert lines[1].startswith("2 documents: 1 valid, 1 skipped (1 unbuilt kustomization: a file is missing), 1 info")
+
+
 @builder
 def test_what_a_generator_does_not_find_is_said_without_an_address_in_memory(tmp_path: Path) -> None:
     generator = "configMapGenerator: [{name: settings, behavior: merge, literals: [a=b]}]\n"

@@ -7,6 +7,8 @@ Of rules of webhooks, the upstream code that the rule's module follows is there,
 import inspect
 import json
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -17,12 +19,15 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.lint.catalogue import ADMISSION, rules
 from jobspec.lint.linting import RULES as LINT
 from jobspec.session.fixes import with_remedies
+from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
 CASES = ROOT / "tests" / "cases"
 SHIPPED = ROOT / "jobspec" / "lint" / "rule_examples.json"
 #: The folders of cases whose files are judged one by one.
 FOLDERS = ("validate", "admission", "outcome", "policies", "kueue", "crds")
+#: Folders of cases, each for the rule that it is named for: rules of kustomizations, engines and comments, which see several files.
+RULE_FOLDERS = CASES / "rules"
 _COMMENT = re.compile(r"\s+# ~.*$")
 _MARKED = re.compile(r"# ~ ([a-z-]+)(?:: (.*))?$")
 _FOLLOWS = re.compile(r"Follows (.+?)(?:\.\n|\.\s*\"\"\"|\n\s*#?\s*\n)", re.DOTALL)
@@ -48,7 +53,9 @@ def examples() -> dict[str, dict[str, str]]:
 def seen() -> list[tuple[str, dict[str, str]]]:
     """Every example in the cases, with its rule."""
     judged = [each for folder in FOLDERS for path in sorted((CASES / folder).glob("*.yaml")) for each in _of_file(path)]
-    return judged + [each for path in sorted(CASES.rglob("*.yaml")) for each in _marked_in(path)]
+    marked = [path for path in sorted(CASES.rglob("*.yaml")) if not path.is_relative_to(RULE_FOLDERS)]
+    of_folders = [each for folder in sorted(RULE_FOLDERS.iterdir()) for each in _of_folder(folder)]
+    return judged + of_folders + [each for path in marked for each in _marked_in(path)]
 
 
 def followed() -> dict[str, str]:
@@ -80,6 +87,26 @@ def _of_file(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     for found in api.check(text, name=path.name, outcome=True).diagnostics:
         if found.mark.line and not found.mark.layer and found.mark.file == path.name and found.message:
             yield found.rule, _example(text, found)
+
+
+def findings_in(folder: Path) -> list[dict[str, Any]]:
+    """Lint a copy of a folder as a repository of its own, and return its findings as the JSON report has them."""
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = shutil.copytree(folder, Path(temporary) / folder.name)
+        (copy / ".git").mkdir()
+        (copy / ".git" / "HEAD").touch()
+        report = json.loads(run_here("lint", ".", "-o", "json", cwd=copy).stdout)
+    return [each for file in report["files"] for each in file["diagnostics"]]
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    for found in findings_in(folder):
+        if found["rule"] == folder.name:
+            example = {
+                "before": _excerpt((folder / found["file"]).read_text(), found["line"]),
+                **{key: found[key] for key in ("message", "hint")},
+            }
+            yield found["rule"], {key: value for key, value in example.items() if value}
 
 
 def _example(text: str, found: Diagnostic) -> dict[str, str]:
