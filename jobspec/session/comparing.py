@@ -26,7 +26,8 @@ from jobspec.session.inputs import load_run_context, project_among
 from jobspec.session.options import Options
 from jobspec.session.project import FilesAround, judged, plan, result_of
 from jobspec.session.reading import content_of
-from jobspec.session.states import change_since, states_of
+from jobspec.session.repository_changes import change_since
+from jobspec.session.states import states_of
 from jobspec.session.trees import FilesAtRef, ProjectFiles
 from jobspec.world.world import Cluster
 
