@@ -40,15 +40,18 @@ class States(Record):
 
 
 @contextmanager
-def states_of(change: RepositoryChange, cluster: Cluster, charts: Sequence[str] = (), values: Sequence[str] = ()) -> Iterator[States]:
+def states_of(
+    change: RepositoryChange, cluster: Cluster, charts: Sequence[str] = (), values: Sequence[str] = (), of_projects: Collection[str] = ()
+) -> Iterator[States]:
     """Build both sides of a change. The states are to be compared inside of the context, since files are read when a place is asked for.
 
-    *charts* and *values*: Helm charts to render, with files of values.
+    *charts* and *values*: Helm charts to render, with files of values. *of_projects*: files and folders, from the top of the
+    repository, whose objects are left out, since the projects that have them are compared.
     """
     with exported(change, charts, values) as files:
         edits = dict(_edits(change, files))
         sides = (_Side(change, cluster, files.root, files.before), _Side(change, cluster, change.top, files.after))
-        before, after = (side.state(charts, values) for side in sides)
+        before, after = (side.state(charts, values, of_projects) for side in sides)
         yield States(before, after, edits)
 
 
@@ -79,11 +82,12 @@ class _Side(Record):
         """Whether it is the side at the ref."""
         return self.root != self.change.top
 
-    def state(self, charts: Sequence[str], values: Sequence[str]) -> State:
+    def state(self, charts: Sequence[str], values: Sequence[str], of_projects: Collection[str]) -> State:
         """Build and read the objects that an edited file can reach."""
         reached = self.reach
         edited = {os.path.join(self.root, each) for each in self.change.edited}
-        found = find_among(reached, run=spread_if_many)
+        left_out = tuple(os.path.join(self.root, each, "") for each in of_projects)
+        found = [each for each in find_among(reached, run=spread_if_many) if not f"{os.path.realpath(each.path)}/".startswith(left_out)]
         found += self._charts(charts, values, edited)
         cluster = self.cluster.with_crds(crds_among(found))
         objects: list[AppliedObject] = []
