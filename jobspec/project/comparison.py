@@ -184,7 +184,8 @@ def _rows_of_objects(variant: VariantChange, unit: str) -> Iterator[VariantChang
     jobs = [each for each in variant.objects if is_workload(each.document)]
     needs = [(variant.before, variant.after), *([(None, None)] * len(jobs))]
     for each, (before, after) in zip(jobs, needs, strict=False):
-        document, presence = each.document, "removed" if each.meaning == "removed" else "changed"
+        document = each.document
+        presence: Presence = "removed" if each.meaning == "removed" else "changed"
         name = "/".join(part for part in (document.namespace, document.name) if part)
         yield VariantChange(unit, presence, [each], before, after, job=f"{document.kind} {name}")
     if others := [each for each in variant.objects if each not in jobs]:
