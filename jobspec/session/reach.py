@@ -128,6 +128,10 @@ def _above(name: str) -> Iterator[str]:
 _BETWEEN = re.compile(rb"[\s\"'=,\[\]{}]+")
 
 
+_MOST_LINKS = 8
+"""Links behind each other that are followed."""
+
+
 class _Paths:
     """Finds files and folders by the words of kustomizations."""
 
@@ -135,6 +139,7 @@ class _Paths:
         self._side = side
         self._names = {*side.names, *edited}
         self._folders = {above for each in self._names for above in _above(each)}
+        self._links = tuple(f"{each}/" for each in side.links)
         self._odd = [each for each in self._names if _BETWEEN.search(os.fsencode(each))]
 
     def named_in(self, kustomization: str) -> set[str]:
@@ -147,11 +152,11 @@ class _Paths:
 
     def _resolved(self, path: str) -> str:
         path = posixpath.normpath(path)
-        for _ in range(8 if self._side.links else 0):
-            link = next((each for each in (path, *_above(path)) if each in self._side.links), None)
-            if link is None:
+        for _ in range(_MOST_LINKS):
+            if not f"{path}/".startswith(self._links):
                 break
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(link), self._side.links[link], posixpath.relpath(path, link)))
+            link = next(each for each in (path, *_above(path)) if each in self._side.links)
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(link), self._side.links[link], path[len(link) + 1 :]))
         return path
 
     def kustomization_in(self, folder: str) -> str:

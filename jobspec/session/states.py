@@ -89,7 +89,6 @@ class _Side(Record):
         left_out = tuple(os.path.join(self.root, each, "") for each in of_projects)
         found = [each for each in find_among(reached, run=spread_if_many) if not f"{os.path.realpath(each.path)}/".startswith(left_out)]
         found += self._charts(charts, values, edited)
-        cluster = self.cluster.with_crds(crds_among(found))
         objects: list[AppliedObject] = []
         unread: dict[str, str] = {}
         places = tuple(os.path.join(os.path.realpath(self._place(each)), "") for each in self.change.paths)
@@ -99,8 +98,11 @@ class _Side(Record):
                 unread[self._unit(each)] = why
             is_reached = build or (self._is_applied(each) and os.path.realpath(each.path) in reached)
             if is_reached and (isinstance(build, RenderedChart) or self._is_compared(each, edited, places)):
-                objects += self._objects_in(each, cluster)
-        lookups = [document for each in found if self._is_applied(each) for document in self._lookups_in(each, cluster)]
+                objects += self._objects_in(each)
+        if not objects:  # to read what they meet may take long
+            return State((), self.cluster, unread)
+        cluster = self.cluster.with_crds(crds_among(found))
+        lookups = [document for each in found if self._is_applied(each) for document in self._lookups_in(each)]
         known = {id(each.document) for each in objects}
         given = [each.document for each in objects if each.document.group_kind in WEBHOOK_LOOKUPS]
         others = [each for each in lookups if id(each) not in known and not _is_among(each, given)]
@@ -141,19 +143,19 @@ class _Side(Record):
         name = os.path.basename(found.path)
         return name not in (PROJECT_FILE, *KUSTOMIZATIONS) and not (within and (within.role or within.is_built or within.is_left_out))
 
-    def _objects_in(self, found: Found, cluster: Cluster) -> list[AppliedObject]:
+    def _objects_in(self, found: Found) -> list[AppliedObject]:
         build = found.in_build.build if found.in_build else None
         reads = build.reads if build else {os.path.realpath(found.path)}
         here = frozenset(os.path.join(self.change.top, os.path.relpath(each, self.root)) for each in reads)
         folder = found.in_build.by_engine if found.in_build else AppliedFolder()
-        return [AppliedObject(each, self._unit(found), folder, here) for each in self._documents_in(found, cluster)]
+        return [AppliedObject(each, self._unit(found), folder, here) for each in self._documents_in(found)]
 
-    def _lookups_in(self, found: Found, cluster: Cluster) -> list[Document]:
+    def _lookups_in(self, found: Found) -> list[Document]:
         parts = parts_with(found, {kind for _, kind in WEBHOOK_LOOKUPS})
-        return [each for part in parts for each in self._documents_in(part, cluster) if each.group_kind in WEBHOOK_LOOKUPS]
+        return [each for part in parts for each in self._documents_in(part) if each.group_kind in WEBHOOK_LOOKUPS]
 
-    def _documents_in(self, found: Found, cluster: Cluster) -> list[Document]:
-        manifests = read_file(source_of(found, skip_unknown=True), cluster.target)
+    def _documents_in(self, found: Found) -> list[Document]:
+        manifests = read_file(source_of(found, skip_unknown=True), self.cluster.target)
         if manifests.settled is not None or any(each.severity == "error" for each in manifests.diagnostics):
             return []
         wrapping = {each.index for each in manifests.documents if each.kind in WRAPPING_KINDS and not each.is_item}
