@@ -11,7 +11,8 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-from jobspec.session.comparing import compared_objects, of_queues, prices_in, queues_in, sides, tree_at, with_compared
+from jobspec.session.comparing import of_queues, prices_in, queues_in, sides, tree_at, with_compared
+from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.options import Option, Options, cluster_option, declare, kind_options, target_option

@@ -15,7 +15,8 @@ from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView
 from jobspec.reports.page import PageRow, ReportPage, page_report, page_summary
 from jobspec.session.chosen_rules import chosen
-from jobspec.session.comparing import compared_objects, prices_in, sides, tree_at
+from jobspec.session.comparing import prices_in, sides, tree_at
+from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.inputs import project_among, settings_of

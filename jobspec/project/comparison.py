@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property
@@ -156,6 +157,39 @@ def compare(before: ProjectState, after: ProjectState, *, committed: Collection[
     elsewhere = [*_moved(before, after), *_other_engines(before, after)]
     notes = [*(() if before.variants else ["the project is new"]), *elsewhere, *_other_target(before, after)]
     return Comparison(found, len(names) - len(differing), notes, differs=bool(found or elsewhere))
+
+
+def of_objects(found: Comparison, project: str, after: ProjectState) -> Comparison:
+    """Return the comparison of a project as one of objects, a part of that of a repository: each variant is a folder of the tree."""
+    changed = {identity_of(one.document) for each in found.variants for one in each.objects}
+    tree = os.path.join(os.path.dirname(project), after.output)
+    rows = [row for each in found.variants for row in _rows_of_objects(each, os.path.normpath(os.path.join(tree, each.name)))]
+    notes = [f"{project}: {each}" for each in found.notes]
+    return Comparison(rows, len(after.owners().keys() - changed), notes, differs=found.differs, noun="object")
+
+
+def joined(parts: Sequence[Comparison]) -> Comparison:
+    """Return several comparisons of objects as one."""
+    return Comparison(
+        [row for each in parts for row in each.variants],
+        sum(each.unchanged for each in parts),
+        [note for each in parts for note in each.notes],
+        differs=any(each.differs for each in parts),
+        noun="object",
+    )
+
+
+def _rows_of_objects(variant: VariantChange, unit: str) -> Iterator[VariantChange]:
+    """Yield the job of a variant, then each other job, then its other objects."""
+    jobs = [each for each in variant.objects if is_workload(each.document)]
+    needs = [(variant.before, variant.after), *([(None, None)] * len(jobs))]
+    for each, (before, after) in zip(jobs, needs, strict=False):
+        document = each.document
+        presence: Presence = "removed" if each.meaning == "removed" else "changed"
+        name = "/".join(part for part in (document.namespace, document.name) if part)
+        yield VariantChange(unit, presence, [each], before, after, job=f"{document.kind} {name}")
+    if others := [each for each in variant.objects if each not in jobs]:
+        yield VariantChange(unit, "changed", others, None, None)
 
 
 def _moved(before: ProjectState, after: ProjectState) -> Iterator[str]:

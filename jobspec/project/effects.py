@@ -33,7 +33,8 @@ from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant, documents_in
 from jobspec.repository.in_build import AppliedFolder
-from jobspec.repository.recreation import Recreation, recreation_of
+from jobspec.repository.recreation import Recreation, recreation_of, sync_options
+from jobspec.world.reapplying import as_applied
 from jobspec.world.world import Cluster, StoredObjects
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
@@ -66,6 +67,8 @@ MEANINGS: tuple[Meaning, ...] = ("refused", "ignored", "replaced", "new-run", "r
 _ANNOTATIONS = ("metadata", "annotations")
 _HASH = (*_ANNOTATIONS, SPEC_HASH)
 _CLAIM = "PersistentVolumeClaim"
+_STORAGE = ("spec", "resources", "requests", "storage")
+_GROWS = "the server refuses this while the claim is not bound, and if its StorageClass lacks `allowVolumeExpansion: true`"
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def update(
     how = recreation_of(new, folder or AppliedFolder())
     if folder and how and how.when in ("always", "never"):
         return _by_engine(new, changes, how)
-    refused = refusals(old, new, changes, context, cluster)
+    refused = refusals(old, new, changes, context, cluster, folder)
     if refused:
         meaning: Meaning = "replaced" if how and how.when != "never" and _takes_place(old, new, cluster, folder) else "refused"
         why = [f"{how.engine} deletes and recreates it: {how.reason}"] if folder and how and meaning == "replaced" else []
@@ -131,6 +134,8 @@ def update(
     effects = [effect_of(each, old, new) for each in changes]
     meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
     notes = list(dict.fromkeys(each.note for each in effects if each.note))
+    if new.kind == _CLAIM and any(each.path[:4] == _STORAGE for each in changes):
+        notes.append(_GROWS)
     return ObjectChange(new, gravest(meanings), list(zip(changes, meanings, strict=True)), notes)
 
 
@@ -188,16 +193,26 @@ def gravest(meanings: Sequence[Meaning]) -> Meaning:
 _OF_STORAGE_CLASS = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 
 
-def refusals(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> list[str]:
+def refusals(
+    old: Document,
+    new: Document,
+    changes: Sequence[FieldChange],
+    context: Sequence[Document],
+    cluster: Cluster,
+    folder: AppliedFolder | None = None,
+) -> list[str]:
     """Return why the server refuses the update from *old* to *new*, each as one sentence.
 
-    The new object must be valid: a problem of it now is a problem of the update.
+    The new object must be valid: a problem of it now is a problem of the update. *folder*: how an engine applies the object; without one,
+    it is applied server-side.
     """
-    return [*_by_rules(old, new, context, cluster), *_fixed(old, changes), *_by_policy(old, new)]
-
-
-def _by_rules(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[str]:
+    by_client = bool(folder and folder.engine == "Argo CD" and not folder.by_server and "ServerSideApply=true" not in sync_options(new))
+    applied = as_applied(new, old, cluster, "client" if by_client else "server")
     others = [each for each in context if each is not new]
+    return [*_by_rules(*applied, others, cluster), *_fixed(old, changes), *_by_policy(old, new)]
+
+
+def _by_rules(new: Document, old: Document, others: Sequence[Document], cluster: Cluster) -> Iterator[str]:
     checked = check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])), engines=False)
     for each in checked.result.diagnostics:
         if each.severity == "error":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from jobspec.documents.document import Document, ReducibleMarks
 from jobspec.documents.marked_tree import each_inside
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping
+from jobspec.repository.setting_entries import BuiltValue, named_path, place_of_setting
 from jobspec.repository.source_files import SourceFiles
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -48,12 +48,12 @@ class TracedMarks(ReducibleMarks):
         if not isinstance(data, (dict, list)):
             first = reversed(sources) if path in _IDENTITY else sources
             found = next((marks for value, marks in first if value == data and type(value) is type(data)), None)
-            return Marks(found.mark, found.key) if found else Marks(self._change_of(path), None)
+            return Marks(found.mark, found.key) if found else Marks(self._change_of(path, data), None)
         removing = _removed(data, sources, parts) if isinstance(data, dict) else {}
         sources = [each for each in sources if type(each[0]) is type(data)]
         if isinstance(data, list):  # a list that was replaced as a whole has nothing of what it replaced
             sources = sources[: next((at + 1 for at, (value, _) in enumerate(sources) if value == data), None)]
-        mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
+        mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path, data), None)
 
         def inside(step: str | int, value: Any) -> Marks:
             keys = shape.merge if shape and shape.merge else _INFERRED_KEYS
@@ -61,31 +61,12 @@ class TracedMarks(ReducibleMarks):
 
         return Marks(mark, key, make=lambda: {**each_inside(data, inside), **removing} if removing else each_inside(data, inside))
 
-    def _change_of(self, path: Path) -> Mark:
-        """The field of a kustomization that may have set the value at a path, or else the outermost kustomization."""
-        steps = {str(step) for step in path}
-        fields = [field for field, names in _SET_BY.items() if steps & names]
-        for kustomization in self.kustomizations:
-            for document in self.files.documents(kustomization)[:1]:
-                for field in (*fields, "replacements", "vars"):
-                    if isinstance(document.data, dict) and document.data.get(field):
-                        return document.marks.nearest((field,)).place()
-        return Mark(self.kustomizations[-1], 1, 1)
+    def _change_of(self, path: Path, value: Any) -> Mark:
+        """The entry of a kustomization that set a value, or may have set it, or else the outermost kustomization."""
+        found = place_of_setting(self.kustomizations, BuiltValue(path, value, self.data), self.files)
+        return found or Mark(self.kustomizations[-1], 1, 1)
 
 
-#: Fields of a kustomization, and the steps of paths that they set.
-_SET_BY: dict[str, frozenset[str]] = {
-    "namespace": frozenset(("namespace",)),
-    "images": frozenset(("image",)),
-    "namePrefix": frozenset(("name",)),
-    "nameSuffix": frozenset(("name",)),
-    "replicas": frozenset(("replicas", "parallelism")),
-    "labels": frozenset(("labels", "matchLabels", "selector")),
-    "commonLabels": frozenset(("labels", "matchLabels", "selector")),
-    "commonAnnotations": frozenset(("annotations",)),
-    "configMapGenerator": frozenset(("data", "binaryData", "name")),
-    "secretGenerator": frozenset(("data", "type", "name")),
-}
 _INFERRED_KEYS = ("name",)
 """By which items of a list without merge keys are known: `AssociativeSequenceKeys`, sigs.k8s.io/kustomize/kyaml yaml."""
 #: The fields by which a patch names its object, which the object itself wrote.
@@ -172,7 +153,7 @@ def _patches_in(path: str, data: Any, files: SourceFiles) -> Iterator[_Part]:
                 if isinstance(inline, str) and (each or "\n" in inline.strip()):
                     found = documents_in_text(document, (field, number, "patch") if each else (field, number), files.text(path))
                 else:
-                    found = list(files.documents(_named_path(path, str(name)))) if name else []
+                    found = list(files.documents(named_path(path, str(name)))) if name else []
                 for one in found:
                     yield from _parts_of(one, data, targeted="target" in each)
 
@@ -199,12 +180,6 @@ def _has_field(data: Any, name: str) -> bool:
     if isinstance(data, dict):
         return name in data or any(_has_field(each, name) for each in data.values())
     return isinstance(data, list) and any(_has_field(each, name) for each in data)
-
-
-def _named_path(path: str, name: str) -> str:
-    """The path of a file that another one names, spelt as that one's."""
-    named = os.path.normpath(os.path.join(os.path.dirname(path), name))
-    return os.path.join(os.curdir, named) if path.startswith("./") and not named.startswith("..") else named
 
 
 def _parts_of(patch: Document, data: Any, *, targeted: bool) -> Iterator[_Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -46,6 +46,7 @@ from jobspec.session.source_files import DiskFiles
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.session.reach import Reach
 
 _FILES = DiskFiles()
 """The files as the builder reads them: saved, whatever an editor has of them."""
@@ -61,18 +62,21 @@ def in_builds(
     *,
     build: bool,
     run: Callable[..., list[Any]],
-    about: Container[str] | None = None,
+    about: Reach | None = None,
 ) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
-    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *about*: only
-    kustomizations that read one of these real paths are built, then also those that change nothing of what they list; None for all.
+    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`.
+
+    *about*: the files that a change can reach. Only kustomizations that read an edited one are built, then also those that change nothing
+    of what they list. None for all files.
     """
     folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths)
-    read = _read(top, shown.keys(), run, build=build)
+    among = kustomizations_below(top) if about is None else about.kustomizations
+    read = _read(top, among, shown.keys(), run, build=build)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
     of_engines = _with_given_values(read, shown.keys())
     roles = Builds(kustomizations, map(os.path.realpath, charts))
@@ -136,9 +140,9 @@ class _Read(NamedTuple):
     """The kinds that are named in it."""
 
 
-def _read(top: str, paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
-    """What the kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
-    kustomizations = set(kustomizations_below(top))
+def _read(top: str, among: Iterable[str], paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
+    """What kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
+    kustomizations = set(among)
     folders = set(map(os.path.dirname, kustomizations))
     real_folder = functools.cache(os.path.realpath)
 
@@ -193,7 +197,7 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
 
 
 def _built(
-    shown: dict[str, str], read: Mapping[str, _Read], top: str, about: Container[str] | None, *, anywhere: bool
+    shown: dict[str, str], read: Mapping[str, _Read], top: str, about: Reach | None, *, anywhere: bool
 ) -> tuple[dict[str, InBuild], dict[str, str]]:
     """The kustomizations that files are built by, the manifests that are judged by that, and why those of other builds are not.
 

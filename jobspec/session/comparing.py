@@ -15,18 +15,16 @@ from jobspec.operators.kueue.world import World
 from jobspec.operators.workloads import takes_overlays
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
-from jobspec.project.object_changes import compare_objects
 from jobspec.project.project import only_document
 from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, tree_of
 from jobspec.reports.diff import ComparisonView
 from jobspec.session.found import Found
 from jobspec.session.git import git
-from jobspec.session.inputs import load_run_context, project_among
+from jobspec.session.inputs import project_among
 from jobspec.session.options import Options
 from jobspec.session.project import FilesAround, judged, plan, result_of
 from jobspec.session.reading import content_of
-from jobspec.session.states import change_since, states_of
 from jobspec.session.trees import FilesAtRef, ProjectFiles
 from jobspec.world.world import Cluster
 
@@ -77,18 +75,6 @@ def _is_commit(ref: str) -> bool:
     except JobspecError:
         return False
     return True
-
-
-def compared_objects(options: Options, prices: PriceList | None) -> ComparisonView:
-    """Compare the objects of a repository at a Git ref with those of the working tree. Raises JobspecError outside of a repository."""
-    context = load_run_context(options)
-    if context.wrong:
-        raise JobspecError(lines_of(each for result in context.wrong for each in result.diagnostics))
-    change = change_since(options.ref, options.paths)
-    queues = queues_in(options.queues) if options.queues else None
-    with states_of(change, context.cluster, options.helm, options.values) as states:
-        found = compare_objects(states.before, states.after, states.edits, queues)
-    return ComparisonView(found, ref=options.ref, commit=change.commit, releases=context.cluster.releases, prices=prices)
 
 
 def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:

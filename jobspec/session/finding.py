@@ -15,12 +15,13 @@ from jobspec.session.reading import read_stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.disk import Disk
     from jobspec.session.options import Options
+    from jobspec.session.reach import Reach
 
 
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
@@ -36,13 +37,12 @@ def find(
     encrypted: bool = False,
     disk: Disk = DISK,
     run: Callable[..., list[Any]] = one_by_one,
-    about: Container[str] | None = None,
 ) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *about*: as in `in_builds`.
+    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -66,12 +66,31 @@ def find(
         raise JobspecError("\n".join(wrong))
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
+    own, vendored = _without_vendored(found)
+    found = [*with_roles(own, skip_unknown=skip_unknown, build=build, run=run), *vendored]
+    return found if encrypted else _without_encrypted(found)
+
+
+def find_among(reach: Reach, *, run: Callable[..., list[Any]]) -> list[Found]:
+    """The manifests that a change can reach, and what kustomize builds of those that are edited. *run*: as in `find`."""
+    own, vendored = _without_vendored([Found(each, named=False) for each in reach.manifests])
+    built = with_roles(own, skip_unknown=False, build=True, run=run, about=reach) if own else []
+    return _without_encrypted([*built, *vendored])
+
+
+def _without_vendored(found: Iterable[Found]) -> tuple[list[Found], list[Found]]:
+    """The files that are the repository's own, and copies of other projects, which are skipped."""
     own, vendored = list[Found](), list[Found]()
     for each in found:
-        (vendored if _is_vendored(each) else own).append(each)
-    found = with_roles(own, skip_unknown=skip_unknown, build=build, run=run, about=about)
-    found += (skipped(each.path, "vendored file", disk) for each in vendored)
-    return found if encrypted else [skipped(each.path, "encrypted file", disk) if _is_encrypted(each) else each for each in found]
+        if _is_vendored(each):
+            vendored.append(skipped(each.path, "vendored file", each.disk))
+        else:
+            own.append(each)
+    return own, vendored
+
+
+def _without_encrypted(found: Iterable[Found]) -> list[Found]:
+    return [skipped(each.path, "encrypted file", each.disk) if _is_encrypted(each) else each for each in found]
 
 
 def find_for(
@@ -82,7 +101,6 @@ def find_for(
     kubernetes: str = "",
     encrypted: bool = False,
     run: Callable[..., list[Any]] = one_by_one,
-    about: Container[str] | None = None,
 ) -> list[Found]:
     """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
 
@@ -92,7 +110,7 @@ def find_for(
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     markdown, skip_unknown, disk = options.markdown, options.skip_unknown, options.disk
-    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run, about=about)
+    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run)
     if walked := [each for each in paths if os.path.isdir(each)]:
         from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
 
@@ -113,7 +131,7 @@ def with_roles(
     skip_unknown: bool,
     build: bool,
     run: Callable[..., list[Any]] = one_by_one,
-    about: Container[str] | None = None,
+    about: Reach | None = None,
 ) -> list[Found]:
     """Each file with its role in a build; named files that are judged as they are stay unchanged."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
@@ -121,7 +139,11 @@ def with_roles(
     around = with_those_around(folders)
     folders |= {each for file in asked if file.named for each in folders_around(file.path)}
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
-    is_built = charts or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
+    is_built = (
+        charts
+        or (about and about.kustomizations)
+        or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
+    )
     speaking = is_built or any(word in each.path for each in asked for word in _OF_ROLES)
     if not speaking and not any(each.disk.mentions(each.path, *ENGINES) for each in asked):
         return found

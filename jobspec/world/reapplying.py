@@ -68,6 +68,17 @@ def may_be_changed(document: Document, policies: Index | None) -> bool:
     return bool(is_object) and (document.group_kind == kinds.JOBSET or bool(policies and policies.change_objects))
 
 
+def as_applied(document: Document, before: Document, cluster: Cluster, side: Side) -> tuple[Document, Document]:
+    """Return the object that an apply of a document makes of the one that the server made of *before*, and that one.
+
+    Both have the defaults of JobSet's webhook, which it fills in at the creation alone. Other kinds have none of that sort.
+    """
+    if document.group_kind != kinds.JOBSET:
+        return document, before
+    made = _as_created(before, cluster, None)
+    return document.changed(_applied(document, before, made, cluster, side)), before.changed(made)
+
+
 def lost_in_apply(document: Document, before: Document, cluster: Cluster, policies: Index | None, side: Side) -> LostInApply | None:
     """Return what an apply of a document takes away from the object that was made of *before*; None if the server accepts it."""
     if not may_be_changed(document, policies):
@@ -93,11 +104,17 @@ def _as_created(document: Document, cluster: Cluster, policies: Index | None) ->
     return data
 
 
-def _refused(document: Document, before: Document, made: Data, cluster: Cluster, policies: Index | None, side: Side) -> Diagnostic | None:
-    """Return why the server refuses an apply to the object that it *made*; None if it does not."""
+def _applied(document: Document, before: Document, made: Data, cluster: Cluster, side: Side) -> Data:
+    """Return the object that an apply makes of the object that the server *made* of the one before."""
     known = kinds.find(document.api_version, document.kind)
     shape = shapes.load(document.api_version, document.kind, cluster.target)
-    data = applied(made, before.data, document.data, shape, side, is_builtin=bool(known and known.is_builtin))
+    found: Data = applied(made, before.data, document.data, shape, side, is_builtin=bool(known and known.is_builtin))
+    return found
+
+
+def _refused(document: Document, before: Document, made: Data, cluster: Cluster, policies: Index | None, side: Side) -> Diagnostic | None:
+    """Return why the server refuses an apply to the object that it *made*; None if it does not."""
+    data = _applied(document, before, made, cluster, side)
     if data == made:
         return None
     new, old = document.changed(data), before.changed(made)

@@ -11,7 +11,8 @@ all of them, by overlays that make the same changes: it prints them, without a f
 measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec validate`, which says
 what becomes of jobs, is measured beside its `--no-outcome`, `jobspec lint`, which validates, too, beside `jobspec validate`, and what
 `jobspec lint --fix` would fix beside `jobspec lint`. 500 jobs are judged behind 50 admission policies, which all match. `jobspec expand`
-prints the objects of one job, and of one of a thousand nodes. A cold start is measured on the job of middle length, of those that `expand`
+prints the objects of one job, and of one of a thousand nodes. `jobspec diff` compares a repository in which one of 300 overlays is changed,
+beside `kubectl kustomize` of that overlay twice. A cold start is measured on the job of middle length, of those that `expand`
 takes: it needs the runtime of a TrainJob, too. Without a peer only what needs none is measured.
 
 Nothing is deleted while it is measured. A file system without a journal, as that of a virtual machine may be, gives no file the place of
@@ -39,6 +40,7 @@ from jobspec.apis.releases import RELEASES
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
+from tests.support.repositories import committed
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDES = ROOT / "tests" / "cases" / "guides"
@@ -60,6 +62,7 @@ PATCHES = (
 """,
 )
 VARIANTS = 1000
+MANY_OVERLAYS = 300
 NODES = 1000
 POLICIES = 50
 BEHIND_POLICIES = 500
@@ -308,6 +311,32 @@ def compare_projects(jobs: list[Job], jobspec: str, kubectl: str | None, folder:
     compare(title, commands, runs, first={"jobspec, first time": set_aside, "jobspec, one changed": change_one})
 
 
+def compare_repositories(jobs: list[Job], jobspec: str, kubectl: str | None, folder: Path, runs: int) -> None:
+    """What one of many overlays of a repository changes, beside kustomize on that overlay before and after, which needs kubectl."""
+    if not kubectl:
+        return
+    job = next(each for each in jobs if each.document.kind == "PyTorchJob")
+    files = {"base/job.yaml": job.named("job"), "base/kustomization.yaml": "resources: [job.yaml]\n"}
+    for number in range(MANY_OVERLAYS):
+        here = f"overlays/v-{number}"
+        patch = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "job", "labels": {"seed": "0"}}}
+        said = {"resources": ["../../base"], "nameSuffix": f"-v{number}", "patches": [{"path": "patch.yaml"}]}
+        files |= {f"{here}/kustomization.yaml": json.dumps(said), f"{here}/patch.yaml": json.dumps(patch)}
+    repository, numbers = committed(folder, files), count(1)
+    patch_of_one = repository / "overlays" / "v-7" / "patch.yaml"
+    text = patch_of_one.read_text()
+
+    def change_one() -> None:
+        patch_of_one.write_text(text.replace('"seed": "0"', f'"seed": "{next(numbers)}"'))
+
+    build = f"{kubectl} kustomize {patch_of_one.parent}"
+    commands: Commands = {
+        "kubectl, twice": (["sh", "-c", f"{build} && {build}"], 0),
+        "jobspec diff": (["sh", "-c", f"cd {repository} && {jobspec} diff"], 0),
+    }
+    compare(f"a change of one of {MANY_OVERLAYS} overlays", commands, runs, first={"jobspec diff": change_one})
+
+
 def installed(folder: Path) -> Path:
     """The programs of a fresh virtual environment with jobspec in it."""
     venv.create(folder, with_pip=True)
@@ -422,6 +451,7 @@ def main() -> None:
         if peer:
             build["kubeconform"] = [*peer, str(job)], 0
         compare("render with two overlays", {**build, "jobspec": (render, 0)}, options.runs)
+        compare_repositories(jobs, str(programs / "jobspec"), options.kubectl, folder / "repository", few)
         on_two_processors()
         compare_projects(jobs, str(programs / "jobspec"), options.kubectl, folder / "projects", few)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.manifests import JOB, write
 from tests.support.processes import run_here
 
-pytestmark = pytest.mark.skipif(not shutil.which("kustomize"), reason="kustomize is not installed")
+pytestmark = pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
 PATCH = """apiVersion: kubeflow.org/v1
 kind: PyTorchJob
 metadata: {name: train}
@@ -50,8 +50,7 @@ def test_each_field_of_a_built_object_has_what_wrote_it(place: Path) -> None:
     assert found["metadata.namespace"] == ("overlays/prod/kustomization.yaml", 2, "namespace")
     assert found["spec.pytorchReplicaSpecs[Master].restartPolicy"] == ("overlays/prod/patch.yaml", 7, "patch")
     (image,) = [place for field, place in found.items() if field.endswith(".image")]
-    assert image[0] == "overlays/prod/kustomization.yaml"
-    assert image[2] == "images"
+    assert image == ("overlays/prod/kustomization.yaml", 5, "images")
 
 
 def test_a_field_shows_what_it_overrides_in_each_build(place: Path) -> None:
@@ -72,3 +71,77 @@ def test_what_is_meant_has_to_be_one_object(place: Path) -> None:
     assert "2 builds have it; choose one: --in overlays/dev, --in overlays/prod" in several.stderr
     assert "no field `restartPolicies`: leave FIELD out" in run_here("blame", "PyTorchJob/train", "restartPolicies", cwd=place).stderr
     assert run_here("blame", "PyTorchJob/none", cwd=place).returncode == 2
+
+
+KUSTOMIZATION = """resources: [job.yaml, board.yaml]
+namePrefix: ml-
+labels:
+- pairs:
+    team: vision  # metadata.labels[team]
+commonAnnotations:
+  owner: me  # metadata.annotations[owner]
+images:
+- name: other
+  newTag: v9
+- name: example.com/train
+  newName: example.com/tuned
+  digest: sha256:0123456789012345678901234567890123456789012345678901234567890123  # image
+- name: example.com/side
+  newName: example.com/other  # containers[side].image
+replicas:
+- name: board
+  count: 3  # spec.replicas
+configMapGenerator:
+- name: before
+  literals: [EPOCHS=3]
+- name: settings
+  literals:
+  - WARMUP=1
+  - EPOCHS=3  # data[EPOCHS]
+  files:
+  - a.txt=notes.txt
+  envs:
+  - settings.env
+replacements:
+- source: {kind: ConfigMap, name: settings, fieldPath: data.EPOCHS}
+  targets:
+  - select: {kind: PyTorchJob}
+    fieldPaths:
+    - spec.runPolicy.backoffLimit
+    - spec.pytorchReplicaSpecs.Master.template.metadata.annotations.[example.com/epochs]  # annotations[example.com/epochs]
+"""
+BOARD = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: board}
+spec:
+  selector: {matchLabels: {app: board}}
+  replicas: 1
+  template:
+    metadata: {labels: {app: board}}
+    spec:
+      containers:
+      - {name: main, image: example.com/board}
+      - {name: side, image: "example.com/side:v1"}
+"""
+
+
+def test_what_a_kustomization_sets_is_found_in_the_line_of_its_entry(tmp_path: Path) -> None:
+    job = JOB.replace("        spec:\n", "        metadata: {annotations: {example.com/epochs: '1'}}\n        spec:\n", 1)
+    job = job.replace("spec:\n", "spec:\n  runPolicy: {backoffLimit: 1}\n", 1)
+    files = {"job.yaml": job, "board.yaml": BOARD, "notes.txt": "some\nnotes\n", "settings.env": "# of all\nSEED=1\nRATE=0.1\n"}
+    write(tmp_path, {".git/HEAD": "", "kustomization.yaml": KUSTOMIZATION, **files})
+    names = ("PyTorchJob/ml-train", "Deployment/ml-board", f"ConfigMap/{_settings(tmp_path)}")
+    found = {field: place for name in names for field, place in _fields(tmp_path, name).items()}
+    wanted = {line.rpartition("# ")[2]: number for number, line in enumerate(KUSTOMIZATION.splitlines(), 1) if "  # " in line}
+    for field, line in wanted.items():
+        (place,) = {place[:2] for each, place in found.items() if each.endswith(field) and (field != "image" or "[pytorch]" in each)}
+        assert place == ("kustomization.yaml", line), field
+    assert found["data[a.txt]"][:2] == ("notes.txt", 1)
+    assert found["data[RATE]"][:2] == ("settings.env", 3)
+    assert found["data[WARMUP]"][:2] == ("kustomization.yaml", wanted["data[EPOCHS]"] - 1)
+
+
+def _settings(place: Path) -> str:
+    """The name of the generated ConfigMap, with its hash."""
+    done = run_here("blame", ".", cwd=place)
+    return next(word.strip(",").partition("/")[2] for word in done.stderr.split() if word.startswith("ConfigMap/ml-settings"))

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import struct
 import termios
 from pathlib import Path
@@ -393,3 +394,57 @@ def test_a_running_pytorchjob_is_stopped_by_a_change_only_in_a_queue(queue: str,
     report = _report(tmp_path, "--queues", "kueue.yaml")
     ((found,),) = [each["objects"] for each in report["variants"]]
     assert (found["meaning"], words in " ".join(found["notes"])) == (meaning, True)
+
+
+@pytest.mark.parametrize(
+    ("queue", "meaning", "words"),
+    [("queue: team", "in-place", "Kueue stops the job and queues it again"), ("", "ignored", "running pods stay as they are")],
+)
+def test_a_running_pytorchjob_of_a_repository_is_stopped_by_a_change_only_in_a_queue(
+    queue: str, meaning: str, words: str, tmp_path: Path
+) -> None:
+    label = "metadata:\n  labels: {kueue.x-k8s.io/queue-name: team}\n" if queue else "metadata:\n"
+    place = committed(tmp_path, {"job.yaml": JOB.replace("metadata:\n", label, 1), "kueue.yaml": _QUEUES})
+    write(place, {"job.yaml": NEWER.replace("metadata:\n", label, 1)})
+    (found,) = _report(tmp_path, "--queues", "kueue.yaml", "HEAD", ".")["objects"]
+    assert (found["meaning"], words in " ".join(found["notes"])) == (meaning, True)
+
+
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n",
+    "chart/values.yaml": "image: example.com/train:v1\nworkers: 1\n",
+    "chart/templates/job.yaml": f"{{{{- if .Values.workers }}}}\n{JOB}{{{{- end }}}}\n".replace(
+        "example.com/train:v1", "{{ .Values.image }}"
+    ),
+    "big.yaml": "image: example.com/train:big\n",
+    "plain/job.yaml": JOB.replace("name: train", "name: plain", 1),
+}
+
+
+@pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_a_chart_is_rendered_on_both_sides(tmp_path: Path) -> None:
+    """What its values or templates change is reported at their lines, and nothing of a chart that is not edited."""
+    committed(tmp_path, CHART)
+    assert not _report(tmp_path, "--helm", "chart", "HEAD")["differs"]
+    write(tmp_path, {"chart/values.yaml": "image: example.com/train:v2\nworkers: 1\n"})
+    (found,) = _report(tmp_path, "--helm", "chart", "HEAD")["objects"]
+    assert (found["kind"], found["meaning"], found["build"]) == ("PyTorchJob", "ignored", "chart")
+    assert [(each["before"], each["after"], each["changedIn"]["file"], each["changedIn"]["line"]) for each in found["fields"]] == [
+        ("example.com/train:v1", "example.com/train:v2", "chart/values.yaml", 1)
+    ]
+    assert not _report(tmp_path, "--helm", "chart", "--values", "big.yaml", "HEAD")["differs"]
+    write(tmp_path, {"big.yaml": "# larger\nimage: example.com/train:bigger\n"})
+    (found,) = _report(tmp_path, "--helm", "chart", "--values", "big.yaml", "HEAD")["objects"]
+    assert [(each["after"], each["changedIn"]["file"], each["changedIn"]["line"]) for each in found["fields"]] == [
+        ("example.com/train:bigger", "big.yaml", 2)
+    ]
+    write(tmp_path, {"chart/values.yaml": "image: example.com/train:v1\nworkers: 0\n"})
+    (found,) = _report(tmp_path, "--helm", "chart", "HEAD")["objects"]
+    assert (found["name"], found["meaning"]) == ("train", "removed")
+
+
+@pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_a_chart_that_cannot_be_rendered_is_said_to_be_at_fault(tmp_path: Path) -> None:
+    committed(tmp_path, CHART)
+    write(tmp_path, {"chart/templates/job.yaml": "{{ .Values.image\n"})
+    assert "--helm chart: " in _refused(tmp_path, "--helm", "chart", "HEAD")

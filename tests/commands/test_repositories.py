@@ -469,7 +469,7 @@ def test_an_image_that_an_overlay_pins_is_pinned_in_its_base_without_a_builder(t
 @builder
 @pytest.mark.parametrize(
     ("rule", "reported"),
-    [("unpinned-image", []), ("over-quota", ["overlay/kustomization.yaml:3:1: unpinned-image", ":2:1: unused-ignore"])],
+    [("unpinned-image", []), ("over-quota", ["overlay/kustomization.yaml:3:44: unpinned-image", ":2:1: unused-ignore"])],
 )
 def test_a_comment_in_a_kustomization_ignores_what_is_reported_there(rule: str, reported: list[str], tmp_path: Path) -> None:
     overlay = f"resources: [../base]\n# jobspec: ignore[{rule}] for now\nimages: [{{name: example.com/train, newTag: latest}}]\n"
