@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.problems import set_to
+from jobspec.diagnostics.problems import Change, set_to
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.atomic_writes import Replacement, replace_files
 from jobspec.documents.writer import write
 from jobspec.project.tree import differences
+from jobspec.session.fixes import with_remedies
 from jobspec.session.inputs import RunContext
 from jobspec.session.kustomize_schema import SCHEMA_FILE, edited_kustomization, kustomization_of, repository_of, schema_text, with_schema
 from jobspec.session.writing import write_whole
@@ -32,9 +33,11 @@ class BuildFix(Record):
     named: Replacement
     """The kustomization before and after."""
     path: str
-    """The path of the new file."""
+    """The path of the file beside it."""
     text: str
     found: Sequence[Diagnostic]
+    was: bytes | None = None
+    """The text of that file before; None if it is new."""
 
 
 def build_fixes(files: Sequence[FileResult], context: RunContext) -> list[BuildFix]:
@@ -70,15 +73,60 @@ def _schema_fix(folder: str, found: Sequence[Diagnostic], context: RunContext) -
 def _configuration_fix(folder: str, found: Sequence[Diagnostic], _: RunContext) -> BuildFix:
     path = kustomization_of(folder)
     place = os.path.join(os.path.dirname(path), CONFIGURATION_FILE)
-    if os.path.exists(place):
-        raise JobspecError(f"{place}: there is such a file; add `{next(iter(found[0].configuration or ()), '')}` to it")
-    named = edited_kustomization(path, lambda data: set_to(("configurations",), [*(data.get("configurations") or ()), CONFIGURATION_FILE]))
-    return BuildFix(path, named, place, write([_joined([each.configuration or {} for each in found])]), found)
+    was = _content(place)
+
+    def entry(data: Mapping[str, Any]) -> Change | None:
+        named = data.get("configurations") or []
+        return None if CONFIGURATION_FILE in named else set_to(("configurations",), [*named, CONFIGURATION_FILE])
+
+    named = edited_kustomization(path, entry)
+    asked = [each.configuration or {} for each in found]
+    return BuildFix(path, named, place, _with_rows(was, asked, place) if was else write([_joined({}, asked)]), found, was)
 
 
-def _joined(configurations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _content(path: str) -> bytes | None:
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _with_rows(before: bytes, asked: Sequence[Mapping[str, Any]], path: str) -> str:
+    """Return the text of a configuration with further rows. Raises JobspecError if it cannot be edited."""
+    from jobspec.documents.reader import read
+
+    documents, problems = read(before.decode(), file=path)
+    data = documents[0].data if len(documents) == 1 and not problems else None
+    if not isinstance(data, dict):
+        raise JobspecError(f"{path}: not a configuration that can be edited; add `{next(iter(asked[0]), '')}` to it")
+    text = before.decode()
+    for change in _additions(data, _joined(data, asked)):  # one after the other, since several may be at the end of one list
+        text, made = with_remedies(text, [(0, [change])], file=path)
+        if not made:
+            raise JobspecError(f"{path}: cannot be edited; add `{next(iter(asked[0]), '')}` to it")
+    return text
+
+
+def _additions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield the changes that add rows to a configuration, and fields to its rows."""
+    for field, rows in after.items():
+        there = before.get(field)
+        if not isinstance(there, list):
+            yield set_to((field,), rows)
+            continue
+        for at, row in enumerate(rows):
+            if at >= len(there):
+                yield set_to((field, at), row)
+            elif row != there[at]:
+                specs = there[at]["fieldSpecs"]
+                yield from (
+                    set_to((field, at, "fieldSpecs", len(specs) + n), each) for n, each in enumerate(row["fieldSpecs"][len(specs) :])
+                )
+
+
+def _joined(before: Mapping[str, Any], configurations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join configurations: lists one after the other, each item once; name references of one kind with all of their fields."""
-    joined: dict[str, Any] = {}
+    joined: dict[str, Any] = {field: list(map(dict, rows)) if isinstance(rows, list) else rows for field, rows in before.items()}
     for field, rows in (pair for each in configurations for pair in each.items()):
         for row in rows:
             there = joined.setdefault(field, [])
@@ -104,6 +152,7 @@ def write_fixes(fixes: Collection[BuildFix]) -> None:
 def show_fixes(fixes: Collection[BuildFix]) -> None:
     """Print what `write_fixes` would write as a diff."""
     before = {each.kustomization: each.named.before for each in fixes}
+    before |= {each.path: each.was for each in fixes if each.was is not None}
     after = {each.kustomization: each.named.after for each in fixes} | {each.path: each.text.encode() for each in fixes}
     sys.stdout.writelines(differences(before, after))
     sys.stdout.flush()
@@ -113,7 +162,10 @@ def undo(fixes: Collection[BuildFix]) -> None:
     """Take files out of kustomizations whose builds are no better with them."""
     replace_files({each.kustomization: Replacement(each.named.after, each.named.before) for each in fixes})
     for each in fixes:
-        os.unlink(each.path)
+        if each.was is None:
+            os.unlink(each.path)
+        else:
+            write_whole(each.path, each.was.decode())
 
 
 def tell(fixes: Collection[BuildFix], failed: Collection[BuildFix]) -> None:
