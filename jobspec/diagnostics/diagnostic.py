@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.explanations import Stage
     from jobspec.diagnostics.places import Mark
-    from jobspec.diagnostics.problems import Change
+    from jobspec.diagnostics.problems import Change, ReplacedList
 
     Severity = Literal["error", "warning", "info"]
 
@@ -61,6 +61,7 @@ class Diagnostic(Record):
         related: Sequence[Diagnostic] = (),
         builds: Sequence[str] = (),
         configuration: Mapping[str, Any] | None = None,
+        replaced: ReplacedList | None = None,
     ) -> None:
         self.rule = rule
         self.message = message
@@ -80,6 +81,8 @@ class Diagnostic(Record):
         """The folders of the kustomizations and charts in whose builds it is; empty for a file that is judged by itself."""
         self.configuration = configuration
         """What a file of a kustomization's `configurations` needs to have, so that the problem is gone; None if none helps."""
+        self.replaced = replaced
+        """What a merge patch loses of a list; None for other problems."""
 
     @property
     def has_safe_fix(self) -> bool:

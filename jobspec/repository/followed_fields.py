@@ -120,7 +120,7 @@ def _sets(target: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> boo
     if not _is_for_object(mapping(target, "select"), data):
         return False
     field = [each for each in path if isinstance(each, str)]
-    return any(keys and field[: len(keys)] == keys for keys in map(_keys_in, texts(target, "fieldPaths")))
+    return any(keys and field[: len(keys)] == keys for keys in map(_keys_in, texts(dict(target), "fieldPaths")))
 
 
 def _keys_in(written: str) -> list[str]:

@@ -178,7 +178,7 @@ def _unlabelled(layer: Layer, layers: Mapping[str, Layer], document: Document) -
     for entry in entries:
         field = "templateLabels" if entry[0] == "labels" and not layer.data["labels"][entry[1]].get("includeSelectors") else "commonLabels"
         missed = [
-            (each, path) for each, path in labels if not any(followed.has(name, each, path) for name in (field, *_OF_LABELS[entry[0]]))
+            (each, path) for each, path in labels if not any(followed.has(name, each, path) for name in (field, *_OF_LABELS[str(entry[0])]))
         ]
         specs = [{**_kind_of(each), "path": field_path(path), "create": True} for each, path in missed]
         if specs:

@@ -18,44 +18,53 @@ from jobspec.documents.writer import write
 from jobspec.project.tree import differences
 from jobspec.session.fixes import with_remedies
 from jobspec.session.inputs import RunContext
+from jobspec.session.json_patch_fixes import with_json_patch
 from jobspec.session.kustomize_schema import SCHEMA_FILE, edited_kustomization, kustomization_of, repository_of, schema_text, with_schema
+from jobspec.session.options import JSON_PATCH, SCHEMA
 from jobspec.session.writing import write_whole
 
-LISTS = "list-replaced-by-patch"
 CONFIGURATION_FILE = "kustomize-configuration.yaml"
 """The name of the configuration beside a kustomization: fields with names of objects, images and labels of pods."""
 
 
 class BuildFix(Record):
-    """A file beside a kustomization, which names the file, and what that fixes."""
+    """What fixes the builds of a kustomization: its own text, and files beside it."""
 
     kustomization: str
-    named: Replacement
-    """The kustomization before and after."""
-    path: str
-    """The path of the file beside it."""
-    text: str
+    by: str
+    """The file, or the patch in the kustomization, that fixes them."""
+    contents: Mapping[str, bytes]
+    """The new contents of files, by path."""
     found: Sequence[Diagnostic]
-    was: bytes | None = None
-    """The text of that file before; None if it is new."""
+    before: Mapping[str, bytes]
+    """The contents of the files that are there already."""
 
 
-def build_fixes(files: Sequence[FileResult], context: RunContext) -> list[BuildFix]:
+def _fix(kustomization: str, by: str, contents: Mapping[str, bytes], found: Sequence[Diagnostic]) -> BuildFix:
+    there = {path: text for path in contents if (text := _content(path)) is not None}
+    return BuildFix(kustomization, by, contents, found, there)
+
+
+def build_fixes(files: Sequence[FileResult], context: RunContext, *, lists_by: str) -> list[BuildFix]:
     """Return the fixes of what is found in builds, one for each kustomization and file.
 
-    A kustomization that names another file of the kind, or cannot be edited, has none, and a line on standard error.
+    A kustomization that names another file of the kind, or cannot be edited, has none, and a line on standard error. *lists_by*: one
+    of `LIST_FIXES`.
     """
     found = [each for file in files for each in file.diagnostics]
+    patched: dict[str, list[Diagnostic]] = {}
     lists: dict[str, list[Diagnostic]] = {}
     for each in found:
-        for build in each.builds if each.rule == LISTS else ():
+        if each.replaced and lists_by == JSON_PATCH:
+            patched.setdefault(f"{each.mark.file} {each.replaced.operations}", []).append(each)
+        for build in each.builds if each.replaced and lists_by == SCHEMA else ():
             lists.setdefault(build, []).append(each)
     configured: dict[str, list[Diagnostic]] = {}
     for each in found:
         if each.configuration:
             configured.setdefault(os.path.dirname(each.mark.file) or os.curdir, []).append(each)
     made: list[BuildFix] = []
-    for fix, by_folder in ((_schema_fix, lists), (_configuration_fix, configured)):
+    for fix, by_folder in ((_schema_fix, lists), (_patch_fix, patched), (_configuration_fix, configured)):
         for folder, those in sorted(by_folder.items()):
             try:
                 made.append(fix(folder, those, context))
@@ -67,7 +76,15 @@ def build_fixes(files: Sequence[FileResult], context: RunContext) -> list[BuildF
 def _schema_fix(folder: str, found: Sequence[Diagnostic], context: RunContext) -> BuildFix:
     path, named = with_schema(folder)
     text = schema_text([repository_of(folder)], context.cluster.target, context.cluster.custom_kinds)
-    return BuildFix(path, named, os.path.join(os.path.dirname(path), SCHEMA_FILE), text, found)
+    schema = os.path.join(os.path.dirname(path), SCHEMA_FILE)
+    return _fix(path, schema, {schema: text.encode(), path: named.after}, found)
+
+
+def _patch_fix(_: str, found: Sequence[Diagnostic], __: RunContext) -> BuildFix:
+    replaced = found[0].replaced
+    assert replaced
+    kustomization, by, contents = with_json_patch(found[0].mark, replaced.operations)
+    return _fix(kustomization, by, contents, found)
 
 
 def _configuration_fix(folder: str, found: Sequence[Diagnostic], _: RunContext) -> BuildFix:
@@ -81,7 +98,8 @@ def _configuration_fix(folder: str, found: Sequence[Diagnostic], _: RunContext) 
 
     named = edited_kustomization(path, entry)
     asked = [each.configuration or {} for each in found]
-    return BuildFix(path, named, place, _with_rows(was, asked, place) if was else write([_joined({}, asked)]), found, was)
+    text = _with_rows(was, asked, place) if was else write([_joined({}, asked)])
+    return _fix(path, place, {place: text.encode(), path: named.after}, found)
 
 
 def _content(path: str) -> bytes | None:
@@ -143,29 +161,28 @@ def _target_of(row: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def write_fixes(fixes: Collection[BuildFix]) -> None:
-    """Write files beside kustomizations, and name them in these."""
-    for each in fixes:
-        write_whole(each.path, each.text)
-    replace_files({each.kustomization: each.named for each in fixes})
+    """Write kustomizations, and the files beside them."""
+    for fix in fixes:
+        for path, text in fix.contents.items():
+            if path not in fix.before:
+                write_whole(path, text.decode())
+        replace_files({path: Replacement(was, fix.contents[path]) for path, was in fix.before.items()})
 
 
 def show_fixes(fixes: Collection[BuildFix]) -> None:
     """Print what `write_fixes` would write as a diff."""
-    before = {each.kustomization: each.named.before for each in fixes}
-    before |= {each.path: each.was for each in fixes if each.was is not None}
-    after = {each.kustomization: each.named.after for each in fixes} | {each.path: each.text.encode() for each in fixes}
+    before = {path: was for each in fixes for path, was in each.before.items()}
+    after = {path: text for each in fixes for path, text in each.contents.items()}
     sys.stdout.writelines(differences(before, after))
     sys.stdout.flush()
 
 
 def undo(fixes: Collection[BuildFix]) -> None:
-    """Take files out of kustomizations whose builds are no better with them."""
-    replace_files({each.kustomization: Replacement(each.named.after, each.named.before) for each in fixes})
-    for each in fixes:
-        if each.was is None:
-            os.unlink(each.path)
-        else:
-            write_whole(each.path, each.was.decode())
+    """Make the files as they were of kustomizations whose builds are no better."""
+    for fix in fixes:
+        replace_files({path: Replacement(fix.contents[path], was) for path, was in fix.before.items()})
+        for path in fix.contents.keys() - fix.before.keys():
+            os.unlink(path)
 
 
 def tell(fixes: Collection[BuildFix], failed: Collection[BuildFix]) -> None:
@@ -174,4 +191,4 @@ def tell(fixes: Collection[BuildFix], failed: Collection[BuildFix]) -> None:
         if each in failed:
             sys.stderr.writelines(f"{one.mark}: not fixed, fix it by hand [{one.rule}]\n" for one in each.found)
         else:
-            sys.stderr.write(f"{each.kustomization}: {counted(len(each.found), 'problem')} fixed by {each.path}\n")
+            sys.stderr.write(f"{each.kustomization}: {counted(len(each.found), 'problem')} fixed by {each.by}\n")
