@@ -46,9 +46,8 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
         _, (path, number), each = several[0]
         with_it = {root for root, *_ in several}
         is_of_some = each.mark.file == path and path not in built and with_it != objects.get((path, number), {}).keys()
-        where = _in_builds(sorted(with_it)) if is_of_some else ""
-        hint = "; ".join(part for part in (each.hint, where) if part)
-        found_in = each.changed(hint=hint, document=rows[path][number].index, builds=[_folder_of(root) for root in sorted(with_it)])
+        folders = [_folder_of(root) for root in sorted(with_it)]
+        found_in = each.changed(document=rows[path][number].index, builds=folders, is_of_some_builds=is_of_some)
         diagnostics.setdefault(path, []).append(found_in)
     return [
         FileResult(path, each, deduplicated(diagnostics.get(path, ())), ignored=own[path].ignored if path in own else 0)
@@ -97,8 +96,3 @@ def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> Documen
 
 def _folder_of(root: str) -> str:
     return os.path.dirname(root) or os.curdir
-
-
-def _in_builds(roots: Sequence[str]) -> str:
-    names = ", ".join(f"`{_folder_of(each)}`" for each in roots[:3])
-    return f"in the build of {names}" + (" and others" if len(roots) > 3 else "")

@@ -279,9 +279,15 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
 
 #: The options that the environment may give: `JOBSPEC_TARGET` is `--target`. They say what holds for all runs, as in an image for CI.
 OF_ENVIRONMENT = (
-    *("baseline", "cluster", "context", "crd", "fail-on", "ignore", "output", "prices", "queues"),
-    *("schema-location", "select", "set-env", "target"),
+    *("baseline", "changed-since", "closed-world", "cluster", "context", "contract", "crd", "fail-on", "fix-lists", "gang-scheduler"),
+    *("ignore", "no-admission", "no-build", "no-outcome", "output", "prices", "queues", "schema-location", "select", "set-env"),
+    *("skip-unknown", "substitute", "target"),
 )
+
+
+#: Those of them that have no value, and what a variable says of them; another text is an error of the option.
+_SWITCHES = frozenset(("closed-world", "no-admission", "no-build", "no-outcome", "skip-unknown"))
+_SAID = {**dict.fromkeys(("1", "true", "yes"), "on"), **dict.fromkeys(("", "0", "false", "no"), "")}
 
 
 def variable_of(name: str) -> str:
@@ -302,7 +308,10 @@ def of_environment(
     found: list[str] = []
     for name in OF_ENVIRONMENT:
         value = environment.get(variable_of(name), "").strip()
-        if name in repeatable and value and f"--{name}" not in given:
+        if name in _SWITCHES and value.lower() in _SAID:
+            value = _SAID[value.lower()]
+            found += [f"--{name}"] if name in repeatable and value and f"--{name}" not in given else []
+        elif name in repeatable and value and f"--{name}" not in given:
             values = value.split() if repeatable[name] else [value]
             found += [f"--{name}={each}" for each in values if name != "output" or each in formats]
     return found

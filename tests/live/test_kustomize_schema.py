@@ -7,8 +7,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.argocd import APPLICATIONS, VARIABLE, ArgoCD, Repository
 from tests.support.flux import VARIABLE as FLUX
 from tests.support.flux import Synced, served

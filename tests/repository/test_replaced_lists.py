@@ -117,6 +117,17 @@ def test_lists_without_merge_keys_are_reported_of_every_workload(
     assert {each["severity"] for each in lost} <= {"info"}
 
 
+def test_a_comment_in_the_patch_says_that_a_list_is_meant_to_be_replaced(tmp_path: Path) -> None:
+    head = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n    spec:\n"
+    base = f"{head}      tolerations: [{{key: gpu}}]\n      restartPolicy: Never\n      containers: [{{name: a, image: 'a:1'}}]\n"
+    patch = f"{head}      tolerations: [{{key: spot}}] # jobspec: ignore[list-replaced-by-patch] on purpose\n"
+    write(tmp_path, {"job.yaml": base, "p.yaml": patch, "kustomization.yaml": "resources: [job.yaml]\npatches: [{path: p.yaml}]\n"})
+    done = run_here("validate", ".", "-o", "concise", cwd=tmp_path)
+    assert done.stdout.startswith("3 documents: 1 valid, 2 skipped (1 kustomize patch, 1 kustomization), 1 ignored"), done.stdout
+    alone = run_here("lint", ".", "--no-build", "-o", "concise", cwd=tmp_path)
+    assert "unused-ignore" not in alone.stdout
+
+
 BASE = """apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata: {name: train}
