@@ -478,6 +478,13 @@ def test_the_environment_gives_options_that_the_command_line_does_not(tmp_path: 
     assert wrong.returncode == 2
 
 
+@pytest.mark.parametrize(("value", "code"), [("1", 0), ("true", 0), ("0", 1), ("false", 1), ("", 1), ("maybe", 2)])
+def test_the_environment_switches_options_that_have_no_value(value: str, code: int, tmp_path: Path) -> None:
+    write(tmp_path, {"other.yaml": "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"})
+    assert run_here("validate", "other.yaml", cwd=tmp_path, env=environment(JOBSPEC_SKIP_UNKNOWN=value)).returncode == code
+    assert run_here("list", cwd=tmp_path, env=environment(JOBSPEC_SKIP_UNKNOWN=value)).returncode == 0
+
+
 def test_a_format_in_the_environment_is_for_commands_that_have_it(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB})
     done = run_here("report", "job.yaml", cwd=tmp_path, env=environment(JOBSPEC_OUTPUT="json"))

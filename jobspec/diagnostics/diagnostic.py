@@ -12,13 +12,16 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.explanations import Stage
     from jobspec.diagnostics.places import Mark
-    from jobspec.diagnostics.problems import Change
+    from jobspec.diagnostics.problems import Change, ReplacedList
 
     Severity = Literal["error", "warning", "info"]
 
 
 #: From the gravest to the least.
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+_SHOWN = 3  # builds, in words
 
 
 class Reasons(str):
@@ -60,7 +63,9 @@ class Diagnostic(Record):
         changes: Sequence[Change] = (),
         related: Sequence[Diagnostic] = (),
         builds: Sequence[str] = (),
+        is_of_some_builds: bool = False,
         configuration: Mapping[str, Any] | None = None,
+        replaced: ReplacedList | None = None,
     ) -> None:
         self.rule = rule
         self.message = message
@@ -78,8 +83,18 @@ class Diagnostic(Record):
         """The same problem at further places, where it is reported once for one cause."""
         self.builds = builds
         """The folders of the kustomizations and charts in whose builds it is; empty for a file that is judged by itself."""
+        self.is_of_some_builds = is_of_some_builds
+        """Whether other builds have the same object without the problem."""
         self.configuration = configuration
         """What a file of a kustomization's `configurations` needs to have, so that the problem is gone; None if none helps."""
+        self.replaced = replaced
+        """What a merge patch loses of a list; None for other problems."""
+
+    @property
+    def build_words(self) -> str:
+        """The builds that it is in, in words; empty if it is in every build that has its object."""
+        names = ", ".join(f"`{each}`" for each in self.builds[:_SHOWN]) + (" and others" if len(self.builds) > _SHOWN else "")
+        return f"in the build of {names}" if self.is_of_some_builds else ""
 
     @property
     def has_safe_fix(self) -> bool:

@@ -77,7 +77,7 @@ _RENDER = {
     "volume-not-shared": "Pods on several nodes mount one volume, which needs `ReadWriteMany`.",
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
     "list-replaced": "An overlay replaces a whole list of the base, since its items have no merge key.",
-    "list-replaced-by-patch": "A merge patch of kustomize replaces a list of a custom resource: what it does not repeat is lost.",
+    "list-replaced-by-patch": "A merge patch of kustomize replaces a list without merge keys: what it does not repeat is lost.",
     "volume-replaced": "The overlay gives a volume of the base another source, for every container that mounts it.",
     "invalid-project": "The project contradicts itself or uses something that it does not declare.",
     "unknown-release": "The project's target names an operator or a release that jobspec does not know.",

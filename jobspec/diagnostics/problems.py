@@ -6,7 +6,7 @@ from jobspec.diagnostics.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from dataclasses import KW_ONLY
     from typing import Any, Literal, TypeAlias
 
@@ -40,6 +40,15 @@ class Problem(Record):
     def moved_to(self, path: Path) -> Problem:
         """The same problem at another path."""
         return Problem(self.rule, path, self.message, self.hint, at_key=self.at_key, lacks=self.lacks)
+
+
+class ReplacedList(Record):
+    """What is lost of a list that a merge patch of a kustomization replaces, and how the patch would keep it."""
+
+    lost: Sequence[str]
+    """The keys of the items, and the fields, that are lost."""
+    operations: Sequence[Mapping[str, Any]]
+    """The JSON patch in place of the whole patch; empty if there is none."""
 
 
 class Change(Record):

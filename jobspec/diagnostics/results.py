@@ -26,6 +26,8 @@ STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 CHECKS: tuple[Stage, ...] = ("schema", "admission", "outcome")
 UNBUILT = "unbuilt "
 """The beginning of the reason why a file is skipped, if it says how to build others and the build is not made."""
+PATCH = "kustomize patch"
+"""The reason why a patch of a kustomization is skipped."""
 
 
 class DocumentResult(Record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.results import DocumentResult
+from jobspec.diagnostics.results import PATCH, DocumentResult
 from jobspec.documents.decoding import MAX_BYTES, decode
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import read as read_documents
@@ -90,7 +90,8 @@ def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents, problems = read_documents(text, file=source.name) if isinstance(text, str) else ([], [text.in_document(0)])
     rows = [DocumentResult(0, "skipped", reason=build.role)]
-    return Manifests(source.key, documents, [*problems, *build.notes], settled=rows, comments=bool(text) and may_ignore(raw))
+    comments = (bool(text) or build.role == PATCH) and may_ignore(raw)
+    return Manifests(source.key, documents, [*problems, *build.notes], settled=rows, comments=comments)
 
 
 def _says_patch(value: Any) -> bool:

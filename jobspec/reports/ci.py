@@ -97,7 +97,7 @@ def _markdown_lines(files: Sequence[FileResult], releases: Mapping[str, str]) ->
 
 def _markdown_row(each: Diagnostic) -> str:
     hint = f" ({each.hint})" if each.hint else ""
-    return f"| {_escaped(str(each.mark))}{and_more(each)} | {_escaped(f'{each.message}{hint}')} | {each.rule} |"
+    return f"| {_escaped(str(each.mark))}{and_more(each)} | {_escaped(f'{message_of(each)}{hint}')} | {each.rule} |"
 
 
 def _escaped(text: str) -> str:
@@ -286,6 +286,7 @@ def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping
         "message": {"text": clean(message_of(diagnostic)) + hint},
         "locations": [_location(diagnostic, artifacts)],
         **({"relatedLocations": related} if related else {}),
+        **({"properties": {"builds": list(diagnostic.builds)}} if diagnostic.builds else {}),
     }
 
 

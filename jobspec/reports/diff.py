@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -110,7 +111,8 @@ def _text_row(row: FieldRow, name: str, indent: str, shown_above: Meaning, paint
 LIMIT = 65_536  # characters of a comment
 MARKER = "<!-- jobspec diff -->"  # by which a workflow finds the comment that it wrote before
 _RESERVE = 400  # characters for words about what is left out
-_WIDEST = 120  # characters of a value
+_WIDEST = 48  # characters of a value, of which a comment has two beside a field
+_LONGEST_PIECE = 40  # characters of a field in one line of a table
 
 
 def markdown_report(view: ComparisonView) -> str:
@@ -197,7 +199,17 @@ def _markdown_object(changes: Sequence[ObjectChange]) -> str:
 def _markdown_row(row: FieldRow, change: ObjectChange) -> str:
     differing = f" ({WORDS[row.meaning]})" if row.meaning != change.meaning else ""
     values = [_code(each) if each is not None else NONE for each in (row.before, row.after)]
-    return _line([_code(row.field) + differing, *values, _code(row.place)])
+    return _line(["<br>".join(map(_code, _pieces(row.field))) + differing, *values, _code(row.place)])
+
+
+def _pieces(field: str) -> list[str]:
+    """Cut a long field between its steps, so that the columns beside it are seen."""
+    pieces = [""]
+    for step in re.split(r"(?=[.[])", field):
+        if pieces[-1] and len(pieces[-1]) + len(step) > _LONGEST_PIECE:
+            pieces.append("")
+        pieces[-1] += step
+    return pieces
 
 
 def _line(columns: Sequence[str]) -> str:
@@ -376,7 +388,7 @@ def rows(change: ObjectChange, *, width: int = 200) -> list[FieldRow]:
     for each, meaning in change.fields:
         is_of_role = each.path[:2] == REPLICA_SPECS and len(each.path) > 3
         rest = each.path[3:] if is_of_role else each.path
-        key = (is_of_role, spelling_of(rest), _value_text(each.before, width), _value_text(each.after, width), _changed_at(each), meaning)
+        key = (is_of_role, spelling_of(rest), _value_text(each.before), _value_text(each.after), _changed_at(each), meaning)
         names, _, _ = found.setdefault(key, ([], each, meaning))
         names += [str(each.path[2])] if is_of_role else []
     return sorted((_field_row(names, each, meaning, width) for names, each, meaning in found.values()), key=lambda row: row.field)
@@ -384,7 +396,8 @@ def rows(change: ObjectChange, *, width: int = 200) -> list[FieldRow]:
 
 def _field_row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> FieldRow:
     field = change.field.replace(f"[{names[0]}]", f"[{', '.join(names)}]", 1) if len(names) > 1 else change.field
-    return FieldRow(visible(field), _value_text(change.before, width), _value_text(change.after, width), _changed_at(change), meaning)
+    before, after = _cut_where_they_differ(_value_text(change.before), _value_text(change.after), width)
+    return FieldRow(visible(field), before, after, _changed_at(change), meaning)
 
 
 def _changed_at(change: FieldChange) -> str:
@@ -400,12 +413,24 @@ def spot(mark: Mark | None) -> str:
     return visible(f"{mark.file}:{mark.line}" if mark.line else mark.file) + visible(layer_of(mark)) if mark else ""
 
 
-def _value_text(tree: MarkedTree | None, width: int) -> str | None:
-    """A value as one line of at most *width* characters; None where there is none."""
-    if tree is None:
-        return None
-    text = visible(spelt(tree.data()))
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _value_text(tree: MarkedTree | None) -> str | None:
+    """Write a value in one line. If there is no value, return None."""
+    return None if tree is None else visible(spelt(tree.data()))
+
+
+def _cut_where_they_differ(before: str | None, after: str | None, width: int) -> tuple[str | None, str | None]:
+    """Cut two texts to *width* characters each. If they begin alike for longer than that, cut the beginning, too."""
+    if before is None or after is None or max(len(before), len(after)) <= width:
+        return _cut_end(before, width), _cut_end(after, width)
+    pairs = zip(before, after, strict=False)
+    alike = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(before), len(after)))
+    first = max(alike - width // 3, 0) if alike > width // 2 else 0
+    before, after = (f"…{each[first + 1 :]}" if first else each for each in (before, after))
+    return _cut_end(before, width), _cut_end(after, width)
+
+
+def _cut_end(text: str | None, width: int) -> str | None:
+    return text if text is None or len(text) <= width else text[: width - 1] + "…"
 
 
 def spelt(value: Any) -> str:

@@ -259,7 +259,10 @@ def _changes(view: ComparisonView, groups: Sequence[_Group], *, heading: str = "
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
+    """Write a sentence, which begins with a capital letter unless it begins with a field such as `spec.template`."""
+    first = text.partition(" ")[0]
+    is_field = "." in first or "[" in first
+    return f"{text if is_field else text[:1].upper() + text[1:]}."
 
 
 def _class_of_number(column: int) -> str:
@@ -319,7 +322,8 @@ def _field_html(row: diff.FieldRow, shown_above: Meaning) -> str:
         for tag, said in (("del", row.before), ("ins", row.after))
     )
     place = f'<code class="place">{_html(row.place)}</code>'
-    return f'<tr><th scope="row"><code>{_broken(row.field)}</code>{differing}</th><td>{before}</td><td>{after}</td><td>{place}</td></tr>'
+    cells = "".join(f'<td data-of="{name}">{each}</td>' for name, each in (("before", before), ("after", after), ("in", place)))
+    return f'<tr><th scope="row"><code>{_broken(row.field)}</code>{differing}</th>{cells}</tr>'
 
 
 def _broken(field: str) -> str:
@@ -395,6 +399,7 @@ def _finding(number: int, same: Sequence[Diagnostic], rows: Sequence[str], whole
     places = [each for each in dict.fromkeys(_at(each.mark) for each in same) if each != _at(first.mark)]
     words = [f'<p class="hint">{_prose(_sentence(first.hint))}</p>'] if first.hint else []
     words += [f'<p class="why">{_prose(explanation)}</p>']
+    words += [f'<p class="dim">{_prose(_sentence(first.build_words))}</p>'] if first.is_of_some_builds else []
     words += [f'<p class="dim">Field <code>{_broken(first.field)}</code></p>'] if first.field else []
     words += [f'<p class="dim">Also at {_html(shortened(places))}</p>'] if places else []
     words += [f'<p class="dim where" data-f="{number}">In {concerned}: {_html(shortened(rows))}</p>'] if rows else []

@@ -274,7 +274,8 @@ def layer_of(mark: Mark, *, others: int = 0) -> str:
 
 
 def message_of(diagnostic: Diagnostic) -> str:
-    """Return the message, with the overlay or the variants of the diagnostic."""
+    """Return the message, with the overlay, the variants or the builds of the diagnostic."""
     mark = diagnostic.mark
     layers = {each.mark.layer for each in diagnostic.related if str(each.mark) == str(mark)}
-    return diagnostic.message + layer_of(mark, others=len(layers - {mark.layer}))
+    builds = f" ({diagnostic.build_words})" if diagnostic.is_of_some_builds else ""
+    return diagnostic.message + layer_of(mark, others=len(layers - {mark.layer})) + builds

@@ -15,6 +15,7 @@ DOORS: tuple[str, ...] = (
     "origins",
     "placeholders",
     "recreation",
+    "replica_counts",
     "roles",
     "source_files",
     "substitution",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jobspec.diagnostics.causes import deduplicated
@@ -34,7 +34,7 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
             path = sources[row.index] if sources[row.index] in rows else root
             places[row.index] = path, _place_of(row, rows[path], is_generated=path == root)
             objects.setdefault(places[row.index], {}).setdefault(root, []).append(row)
-        for each in result.diagnostics:
+        for each in _at_losses(result.diagnostics):
             place = (root, 0) if each.document is None else places.get(each.document, (root, 0))
             is_in_source = each.mark.file == place[0] and place[0] not in built
             key = (each.rule, str(each.mark), each.message, each.hint, *([*place, each.field] if is_in_source else []))
@@ -46,14 +46,27 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
         _, (path, number), each = several[0]
         with_it = {root for root, *_ in several}
         is_of_some = each.mark.file == path and path not in built and with_it != objects.get((path, number), {}).keys()
-        where = _in_builds(sorted(with_it)) if is_of_some else ""
-        hint = "; ".join(part for part in (each.hint, where) if part)
-        found_in = each.changed(hint=hint, document=rows[path][number].index, builds=[_folder_of(root) for root in sorted(with_it)])
+        folders = [_folder_of(root) for root in sorted(with_it)]
+        found_in = each.changed(document=rows[path][number].index, builds=folders, is_of_some_builds=is_of_some)
         diagnostics.setdefault(path, []).append(found_in)
     return [
         FileResult(path, each, deduplicated(diagnostics.get(path, ())), ignored=own[path].ignored if path in own else 0)
         for path, each in rows.items()
     ]
+
+
+def _at_losses(diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield the findings of a build. An error that names what a patch has lost is at the patch, with its own place besides."""
+    losses = [each for each in diagnostics if each.replaced]
+    for each in diagnostics:
+        cause = next((loss for loss in losses if _names_loss(each, loss)), None) if each.severity == "error" else None
+        yield each.changed(mark=cause.mark, field=cause.field, related=[each, *each.related], changes=()) if cause else each
+
+
+def _names_loss(found: Diagnostic, loss: Diagnostic) -> bool:
+    lost = loss.replaced.lost if loss.replaced else ()
+    is_elsewhere = found.mark.file != loss.mark.file and found.document == loss.document
+    return is_elsewhere and any(f"`{each}`" in found.message for each in lost)
 
 
 def _place_of(row: DocumentResult, rows: list[DocumentResult], *, is_generated: bool) -> int:
@@ -83,8 +96,3 @@ def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> Documen
 
 def _folder_of(root: str) -> str:
     return os.path.dirname(root) or os.curdir
-
-
-def _in_builds(roots: Sequence[str]) -> str:
-    names = ", ".join(f"`{_folder_of(each)}`" for each in roots[:3])
-    return f"in the build of {names}" + (" and others" if len(roots) > 3 else "")

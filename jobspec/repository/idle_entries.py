@@ -13,6 +13,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Path, spell
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
+from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, objects_of, patches_in
 
 #: The fields with entries that select objects.
@@ -30,7 +31,8 @@ def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Itera
         path = shown.get(layer.references.path)
         if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers)):
             document = next(iter(layer.files.documents(path)), None)
-            yield from ((path, found) for found in _idle(layer, material, document)) if document else ()
+            followed = followed_fields(layers[folder] for folder in closure(layer, layers))
+            yield from ((path, found) for found in _idle(layer, material, followed, document)) if document else ()
 
 
 class _Material(NamedTuple):
@@ -62,7 +64,7 @@ def _material_of(layer: Layer, layers: Mapping[str, Layer]) -> _Material | None:
 # Entries.
 
 
-def _idle(layer: Layer, material: _Material, document: Document) -> Iterator[Diagnostic]:
+def _idle(layer: Layer, material: _Material, followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
     for number, each in enumerate(entries_of(layer.data, "patches")):
         if each.get("target") and not any(_selects(each["target"], one, material) for one in material.objects):
             yield _selecting_nothing(document, ("patches", number, "target"), "the patch")
@@ -71,8 +73,7 @@ def _idle(layer: Layer, material: _Material, document: Document) -> Iterator[Dia
             after = material._replace(below=[*material.below, layer.data])
             if target.get("select") and not any(_selects(target["select"], one, after) for one in material.objects):
                 yield _selecting_nothing(document, ("replacements", number, "targets", at, "select"), "the replacement")
-    if not layer.data.get("configurations"):
-        yield from _idle_images(layer, material, document)
+    yield from _idle_images(layer, material, followed, document)
 
 
 def _selecting_nothing(document: Document, path: Path, what: str) -> Diagnostic:
@@ -139,22 +140,24 @@ def _has_markings(selector: Any, field: str, metadata: Mapping[str, Any], materi
 # Images.
 
 
-def _idle_images(layer: Layer, material: _Material, document: Document) -> Iterator[Diagnostic]:
-    images = [(path, image) for each in material.objects for path, image in _images_in(each, ())]
+def _idle_images(layer: Layer, material: _Material, followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
+    images = [(path, image, each) for each in material.objects for path, image in _images_in(each, ())]
     renamed = [str(each.get("newName")) for data in (*material.below, layer.data) for each in entries_of(data, "images")]
     for number, each in enumerate(entries_of(layer.data, "images")):
         name = str(each.get("name") or "")
         if not name or name in renamed or name in material.patches:
             continue
-        found = [path for path, image in images if _is_like(name, [_bare(image)])]
-        if any(_IN_PODS.intersection(path) for path in found):
+        having = [(path, each) for path, image, each in images if _is_like(name, [_bare(image)])]
+        if any(_IN_PODS.intersection(path) or followed.has("images", each, path) for path, each in having):
             continue
+        found = [path for path, _ in having]
         at: Path = ("images", number, "name")
         if found:
             message = f"the image does not reach `{spell(found[0])}`: kustomize knows `containers` and `initContainers` alone"
             hint = "name the field in `images` of a `configurations` file, as --fix does, or write a patch"
             found_at = document.problem("image-not-reached", message, at, hint=hint, severity="warning")
-            yield found_at.changed(configuration={"images": [{"path": field_path(path)} for path in found]})
+            specs = list(dict.fromkeys(map(field_path, found)))
+            yield found_at.changed(configuration={"images": [{"path": each} for each in specs]})
         else:
             message = f"no container has the image `{name}`: the entry changes nothing"
             yield document.problem(

@@ -6,30 +6,46 @@ is so of the kinds of Kubernetes alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jobspec.apis.releases import choose
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Marks, Path, spell
+from jobspec.diagnostics.places import Mark, Path, spell
+from jobspec.diagnostics.problems import ReplacedList
 from jobspec.documents.document import Document
+from jobspec.go.values import mapping
+from jobspec.repository.json_patches import Inexpressible, operations_of
+from jobspec.repository.merge_keys import as_pod, keys_of
 from jobspec.repository.origins import merged_into, written_as
 from jobspec.repository.source_files import SourceFiles
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
 _SHOWN = 4  # what is lost, in a message
+#: Lists of pods that Kubernetes, too, replaces as a whole.
+_ATOMIC = frozenset(("envFrom", "tolerations"))
+_WORKLOADS = frozenset(("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"))
 
 
 def lost_by_patches(document: Document, source: str, kustomizations: Sequence[str], files: SourceFiles) -> Iterator[Diagnostic]:
     """A warning for each list of an object, built of a file, in which the patch of a kustomization replaces what the file has."""
-    if not is_custom(document.api_version) or any(_has_schema(each, files) for each in kustomizations):
-        return
-    base = written_as(source, document.data, files)
+    is_seen = is_custom(document.api_version) or (document.kind in _WORKLOADS and _has_atomic_list(document.data))
+    base = written_as(source, document.data, files) if is_seen else None
     shape = shapes.load(document.api_version, document.kind, choose(()))
     for patch, marks in merged_into(document.data, kustomizations, files) if base else ():
-        for path, lost in _losses(patch, base.data if base else None, document.data, (), shape):
-            yield _replaced(document, marks, path, lost)
+        losses = list(_losses(patch, base.data if base else None, document.data, (), shape))
+        operations = _operations(patch, base.data if base else {}, shape) if losses else ()
+        for path, lost in losses:
+            place = marks.nearest(path).place()
+            yield _emptied(document, place, path, lost) if path[-1] in _ATOMIC else _replaced(document, place, path, lost, operations)
+
+
+def _operations(patch: Any, base: Any, shape: Shape | None) -> Sequence[Mapping[str, Any]]:
+    try:
+        return operations_of(patch, base, shape)
+    except Inexpressible:
+        return ()
 
 
 def is_custom(api_version: str) -> bool:
@@ -38,46 +54,48 @@ def is_custom(api_version: str) -> bool:
     return "." in group and (not group.endswith(".k8s.io") or group.endswith(".x-k8s.io"))
 
 
-def _has_schema(kustomization: str, files: SourceFiles) -> bool:
-    """Whether a kustomization gives kustomize a schema, which may have merge keys."""
-    return any(isinstance(each.data, dict) and each.data.get("openapi") for each in files.documents(kustomization)[:1])
-
-
 def _losses(patch: Any, base: Any, built: Any, path: Path, shape: Shape | None) -> Iterator[tuple[Path, list[str]]]:
     """The lists that are built as a patch has them, and what of the base is not in them any more."""
-    shape = _as_pod(patch, base, shape)
+    shape = as_pod(patch, base, shape)
     if isinstance(patch, dict) and isinstance(base, dict) and isinstance(built, dict):
         for key in patch.keys() & base.keys() & built.keys():
             yield from _losses(patch[key], base[key], built[key], (*path, key), shape and shape.at((key,)))
-    elif _keys_of(patch, shape) and _keys_of(base, shape) and not any("$patch" in each for each in patch):
+    elif _is_replaced(patch) and _is_replaced(base) and path[-1:] and path[-1] in _ATOMIC:
+        if lost := [_name_of(each) for each in base if each not in (built or ())]:
+            yield path, lost
+    elif (keys := keys_of(patch, shape)) and keys_of(base, shape) and _is_replaced(patch):
         gone = set(_missing(base, built, shape))
         if lost := [each for each in _missing(base, patch, shape) if each in gone]:
             yield path, lost
+            return
+        of_base, of_built = ({tuple(each.get(key) for key in keys): each for each in several} for several in (base, built or ()))
+        for at, each in enumerate(patch):
+            name = tuple(each[key] for key in keys)
+            yield from _losses(each, of_base.get(name), of_built.get(name), (*path, at), shape and shape.items)
 
 
-def _as_pod(patch: Any, base: Any, shape: Shape | None) -> Shape | None:
-    """The shape of a value; that of a pod spec if the value is by its fields one, and its own shape has no merge keys."""
-    containers = shape and shape.at(("containers",))
-    is_pod = isinstance(patch, dict) and isinstance(base, dict) and isinstance(base.get("containers"), list)
-    if not is_pod or (containers and containers.merge):
-        return shape
-    pod = shapes.load("v1", "Pod", choose(()))
-    return pod and pod.at(("spec",))
+def _is_replaced(value: Any) -> bool:
+    """Whether a value is a list of objects, without a directive by which a patch says what becomes of the list."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) and "$patch" not in each for each in value)
 
 
-def _keys_of(value: Any, shape: Shape | None) -> list[str]:
-    """The keys by which the items of a list are to be merged: those of its shape, or `name` if all items have one; none for others."""
-    if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
-        return []
-    keys = (shape.merge or shape.keys) if shape else []
-    keys = [each for each in keys if all(each in item for item in value)] or ["name"]
-    return keys if all(key in each for each in value for key in keys) else []
+def _name_of(item: Mapping[str, Any]) -> str:
+    """The key of a toleration, or the name of what a container takes variables from."""
+    names = [mapping(item, field).get("name") for field in ("configMapRef", "secretRef")]
+    return str(next(filter(None, (item.get("key"), *names)), item.get("operator", "")))
+
+
+def _has_atomic_list(data: Any) -> bool:
+    """Whether a list without merge keys is somewhere in an object."""
+    if isinstance(data, dict):
+        return not _ATOMIC.isdisjoint(data) or any(map(_has_atomic_list, data.values()))
+    return isinstance(data, list) and any(map(_has_atomic_list, data))
 
 
 def _missing(before: Any, after: Any, shape: Shape | None) -> Iterator[str]:
     """What is in a list of items with keys, or in one of them, and not in another one."""
-    shape = _as_pod(after, before, shape) if isinstance(before, dict) else shape
-    if keys := _keys_of(before, shape):
+    shape = as_pod(after, before, shape) if isinstance(before, dict) else shape
+    if keys := keys_of(before, shape):
         several = after if isinstance(after, list) else []
         named = {tuple(str(each.get(key)) for key in keys): each for each in several if isinstance(each, dict)}
         for each in before:
@@ -88,14 +106,32 @@ def _missing(before: Any, after: Any, shape: Shape | None) -> Iterator[str]:
             yield from _missing(value, after[key], shape and shape.at((key,))) if key in after else [str(key)]
 
 
-def _replaced(document: Document, marks: Marks, path: Path, lost: Sequence[str]) -> Diagnostic:
-    shown = ", ".join(f"`{each}`" for each in lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
+def _replaced(document: Document, mark: Mark, path: Path, lost: Sequence[str], operations: Sequence[Mapping[str, Any]]) -> Diagnostic:
     return Diagnostic(
         "list-replaced-by-patch",
-        f"the patch replaces the whole list `{path[-1]}`: {shown} of the base {'is' if len(lost) == 1 else 'are'} lost",
-        marks.nearest(path).place(),
+        f"the patch replaces the whole list `{path[-1]}`: {_shown(lost)}",
+        mark,
         field=spell(path),
         document=document.index,
         severity="warning",
-        hint=f"kustomize has no merge keys for {document.kind}: --fix writes a schema for it (`jobspec schema kustomize --into`)",
+        hint=f"kustomize has no merge keys for {document.kind}: --fix writes a schema for it, or a JSON patch with --fix-lists json-patch",
+        replaced=ReplacedList(lost, operations),
     )
+
+
+def _emptied(document: Document, mark: Mark, path: Path, lost: Sequence[str]) -> Diagnostic:
+    """What is reported of a list that has no merge keys in any kind, so that the user may mean to replace it."""
+    return Diagnostic(
+        "list-replaced-by-patch",
+        f"the patch replaces the whole list `{path[-1]}`, which has no merge key: {_shown(lost)}",
+        mark,
+        field=spell(path),
+        document=document.index,
+        severity="info",
+        hint="repeat them if they are to stay, or add to the list by a JSON patch whose path ends with `/-`",
+    )
+
+
+def _shown(lost: Sequence[str]) -> str:
+    shown = ", ".join(f"`{each}`" for each in lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
+    return f"{shown} of the base {'is' if len(lost) == 1 else 'are'} lost"

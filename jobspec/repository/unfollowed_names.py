@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from jobspec.apis.kinds import GroupKind
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import gathered
-from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping
-from jobspec.operators.workloads import QUEUE, written_pod_specs
+from jobspec.operators.workloads import QUEUE
+from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.idle_entries import field_path
 from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, patches_in
 from jobspec.repository.replaced_lists import is_custom
@@ -35,6 +36,7 @@ _REFERRING: dict[str, tuple[str, GroupKind]] = {
     "secretKeyRef": ("name", _SECRET),
     "secretRef": ("name", _SECRET),
     "secret": ("secretName", _SECRET),
+    "nodePublishSecretRef": ("name", _SECRET),
     "imagePullSecrets": ("name", _SECRET),
     "persistentVolumeClaim": ("claimName", ("", "PersistentVolumeClaim")),
 }
@@ -42,8 +44,18 @@ _REFERRING: dict[str, tuple[str, GroupKind]] = {
 _NAMING: dict[str, GroupKind] = {
     "serviceAccountName": ("", "ServiceAccount"),
     "priorityClassName": ("scheduling.k8s.io", "PriorityClass"),
-    "runtimeClassName": ("node.k8s.io", "RuntimeClass"),
+    "storageClassName": ("storage.k8s.io", "StorageClass"),
     "clusterQueue": (_QUEUES, "ClusterQueue"),
+    "cohort": (_QUEUES, "Cohort"),
+    "cohortName": (_QUEUES, "Cohort"),
+    "topologyName": (_QUEUES, "Topology"),
+    "ray.io/cluster": ("ray.io", "RayCluster"),
+}
+#: Fields of any object, of built-in kinds too, that are the name of an object.
+_NAMING_ANYWHERE: dict[str, GroupKind] = {
+    "runtimeClassName": ("node.k8s.io", "RuntimeClass"),
+    "resourceClaimTemplateName": ("resource.k8s.io", "ResourceClaimTemplate"),
+    "resourceClaimName": ("resource.k8s.io", "ResourceClaim"),
 }
 #: Labels of any object, of built-in kinds too, that are the name of an object.
 _LABELS: dict[str, GroupKind] = {
@@ -52,8 +64,9 @@ _LABELS: dict[str, GroupKind] = {
 }
 _FLAVORS = (_QUEUES, "ResourceFlavor")
 _TRAINER = "trainer.kubeflow.org"
-#: The fields by which kustomize is told of further references.
-_TAUGHT = ("configurations", "crds", "openapi", "replacements", "vars")
+_CHECKS = (_QUEUES, "AdmissionCheck")
+#: Kinds to which kustomize follows the `scaleTargetRef` of an autoscaler.
+_SCALED = frozenset(("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"))
 #: Kinds whose names prefixes and suffixes do not change.
 _NOT_RENAMED = frozenset(("CustomResourceDefinition", "APIService", "Namespace"))
 
@@ -87,27 +100,31 @@ def unfollowed_names(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> I
             continue
         tops = [each for each in layers.values() if layer.folder in closure(each, layers)]
         around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
-        if any(each.data.get(field) for each in around.values() for field in _TAUGHT) or not all(map(is_known, around.values())):
-            continue
         document = next(iter(layer.files.documents(path)), None)
-        if document:
-            found = (*_hashed(layer, around, document), *_renamed(layer, layers, document), *_unlabelled(layer, layers, document))
-            yield from ((path, each) for each in found)
+        if not document or not all(map(is_known, around.values())):
+            continue
+        followed = followed_fields(around.values())
+        found = (
+            *_hashed(layer, around, followed, document),
+            *_renamed(layer, layers, followed, document),
+            *_unlabelled(layer, layers, document),
+        )
+        yield from ((path, each) for each in found)
 
 
 # Names with a hash.
 
 
-def _hashed(layer: Layer, around: Mapping[str, Layer], document: Document) -> Iterator[Diagnostic]:
+def _hashed(layer: Layer, around: Mapping[str, Layer], followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
     """The generators of a kustomization whose names get a hash that a custom resource does not follow."""
-    found = _by_target(each for one in around.values() for each in objects_of(one))
+    found = _by_target((each for one in around.values() for each in objects_of(one)), followed)
     for field, kind in zip(GENERATORS, (_CONFIG_MAP, _SECRET), strict=True):
         for number, each in enumerate(entries_of(layer.data, field)):
             options = {**mapping(layer.data, "generatorOptions"), **mapping(each, "options")}
             is_hashed = not options.get("disableNameSuffixHash") and each.get("behavior", "create") == "create"
             references = found.get((kind, str(each.get("name"))), []) if is_hashed else []
             if references:
-                message = f"the name gets a hash, and {references[0].words} keeps `{each['name']}`"
+                message = f"the name gets a hash, and {_first_of(references)} keeps `{each['name']}`"
                 way = "set `options: {disableNameSuffixHash: true}`, or "
                 yield _unfollowed("hashed-name", document, (field, number, "name"), message, references, way=way)
 
@@ -118,7 +135,7 @@ def _hashed(layer: Layer, around: Mapping[str, Layer], document: Document) -> It
 _AFFIXES = ("namePrefix", "nameSuffix")
 
 
-def _renamed(layer: Layer, layers: Mapping[str, Layer], document: Document) -> Iterator[Diagnostic]:
+def _renamed(layer: Layer, layers: Mapping[str, Layer], followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
     """The prefix and suffix of a kustomization that rename an object to which another one refers by its old name."""
     fields = [each for each in _AFFIXES if layer.data.get(each)]
     if not fields:
@@ -129,11 +146,11 @@ def _renamed(layer: Layer, layers: Mapping[str, Layer], document: Document) -> I
     renaming = [each for each in inside[1:] if any(map(each.data.get, _AFFIXES))]
     deeper = [{_identity(one) for folder in closure(each, layers) for one in objects_of(layers[folder])} for each in renaming]
     there = {each for each in map(_identity, objects) if each[0][1] not in _NOT_RENAMED}
-    for (target, name), several in _by_target(objects).items():
+    for (target, name), several in _by_target(objects, followed).items():
         new = f"{layer.data.get('namePrefix') or ''}{name}{layer.data.get('nameSuffix') or ''}"
         is_reported = any((target, name) in each and _identity(several[0].data) in each for each in deeper)
         if (target, name) in there and new not in patches and not is_reported:
-            message = f"{target[1]} `{name}` becomes `{new}`, and {several[0].words} keeps the old name"
+            message = f"{target[1]} `{name}` becomes `{new}`, and {_first_of(several)} keeps the old name"
             yield _unfollowed("renamed-reference", document, (fields[0],), message, several)
 
 
@@ -154,28 +171,52 @@ def _unlabelled(layer: Layer, layers: Mapping[str, Layer], document: Document) -
     entries += [("commonLabels",)] if layer.data.get("commonLabels") else []
     if not entries:
         return
-    objects = [each for folder in closure(layer, layers) for each in objects_of(layers[folder])]
-    pods = [(each, path) for each in objects if is_custom(str(each.get("apiVersion"))) for path in _templates_in(each)]
-    specs = [{**_kind_of(each), "path": field_path((*path, "metadata", "labels")), "create": True} for each, path in pods]
-    for entry in entries if pods else ():
-        which = f"{pods[0][0].get('kind')} `{mapping(pods[0][0], 'metadata').get('name')}`"
-        message = f"the labels do not reach the pods of {which}: kustomize does not know its templates"
-        configuration = {"templateLabels": [each for at, each in enumerate(specs) if each not in specs[:at]]}
-        severity: Severity = "info" if entry == ("commonLabels",) else "warning"
-        yield _entry("labels-not-on-pods", document, entry, message, configuration, severity=severity)
+    below = [layers[folder] for folder in closure(layer, layers)]
+    followed = followed_fields(below)
+    objects = [each for one in below for each in objects_of(one) if is_custom(str(each.get("apiVersion")))]
+    labels = [(each, (*path, "metadata", "labels")) for each in objects for path in _templates_in(each, ())]
+    for entry in entries:
+        field = "templateLabels" if entry[0] == "labels" and not layer.data["labels"][entry[1]].get("includeSelectors") else "commonLabels"
+        missed = [
+            (each, path) for each, path in labels if not any(followed.has(name, each, path) for name in (field, *_OF_LABELS[str(entry[0])]))
+        ]
+        specs = [{**_kind_of(each), "path": field_path(path), "create": True} for each, path in missed]
+        if specs:
+            words = _others(list(dict.fromkeys(f"{each.get('kind')} `{mapping(each, 'metadata').get('name')}`" for each, _ in missed)))
+            message = f"the labels do not reach the pods of {words}: kustomize does not know its templates"
+            configuration = {field: [each for at, each in enumerate(specs) if each not in specs[:at]]}
+            severity: Severity = "info" if entry == ("commonLabels",) else "warning"
+            yield _entry("labels-not-on-pods", document, entry, message, configuration, severity=severity)
+
+
+#: The fields of configurations that name labels for all entries of a field.
+_OF_LABELS = {"labels": ("labels",), "commonLabels": ()}
 
 
 def _is_for_pods(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("includeTemplates") or entry.get("includeSelectors")) and not entry.get("fields")
 
 
-def _templates_in(data: Mapping[str, Any]) -> Iterator[Path]:
-    """The paths of the pod templates in an object. kustomize adds no labels in lists by a path, since it has no names of items there."""
-    document = Document(data, Marks(Mark("")), file="")
-    yield from (path[:-1] for path, _ in written_pod_specs(document) if path[-2:] == ("template", "spec"))
+def _templates_in(data: Any, path: Path) -> Iterator[Path]:
+    """The paths of the pod templates in an object."""
+    is_template = str(path[-1]).lower().endswith("template") if path else False
+    if is_template and isinstance(data, dict) and isinstance(mapping(data, "spec").get("containers"), list):
+        yield path
+        return
+    for key, each in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield from _templates_in(each, (*path, key))
 
 
 # What is reported, and the `configurations` that mend it.
+
+
+def _first_of(references: Sequence[_Reference]) -> str:
+    return _others(list(dict.fromkeys(each.words for each in references)))
+
+
+def _others(words: Sequence[str]) -> str:
+    """The first of some words, and how many others there are."""
+    return words[0] + (f" (and {len(words) - 1} more)" if len(words) > 1 else "")
 
 
 def _unfollowed(rule: str, document: Document, path: Path, message: str, references: Sequence[_Reference], *, way: str = "") -> Diagnostic:
@@ -216,9 +257,10 @@ def _kind_of(data: Mapping[str, Any]) -> dict[str, str]:
 # References in objects.
 
 
-def _by_target(objects: Iterable[Mapping[str, Any]]) -> dict[tuple[GroupKind, str], list[_Reference]]:
+def _by_target(objects: Iterable[Mapping[str, Any]], followed: FollowedFields) -> dict[tuple[GroupKind, str], list[_Reference]]:
     """The references in objects that kustomize does not follow, by the kind and name that they have."""
-    return gathered(((each.target, each.name), each) for data in objects for each in _references_of(data))
+    references = (each for data in objects for each in _references_of(data))
+    return gathered(((each.target, each.name), each) for each in references if not followed.follow(each.target, each.data, each.path))
 
 
 def _references_of(data: Mapping[str, Any]) -> Iterator[_Reference]:
@@ -226,29 +268,41 @@ def _references_of(data: Mapping[str, Any]) -> Iterator[_Reference]:
     for label, target in _LABELS.items():
         if isinstance(labels.get(label), str):
             yield _Reference(target, labels[label], ("metadata", "labels", label), data)
-    if not is_custom(str(data.get("apiVersion"))):
-        return
-    runtime = mapping(data, "spec", "runtimeRef")
+    scaled = mapping(data, "spec", "scaleTargetRef")
+    group = str(scaled.get("apiVersion") or "").rpartition("/")[0]
+    if isinstance(scaled.get("name"), str) and scaled.get("kind") not in _SCALED:
+        yield _Reference((group, str(scaled.get("kind"))), scaled["name"], ("spec", "scaleTargetRef", "name"), data)
+    is_of_custom = is_custom(str(data.get("apiVersion")))
+    runtime = mapping(data, "spec", "runtimeRef") if is_of_custom else {}
     if isinstance(runtime.get("name"), str):
         kind = (_TRAINER, str(runtime.get("kind") or "ClusterTrainingRuntime"))
         yield _Reference(kind, runtime["name"], ("spec", "runtimeRef", "name"), data)
-    yield from (_Reference(target, name, path, data) for path, target, name in _names_in(data, ()))
+    for path, target, name in _names_in(data, ()):
+        if is_of_custom or path[-1] in _NAMING_ANYWHERE:
+            yield _Reference(target, name, path, data)
 
 
 def _names_in(data: Any, path: Path) -> Iterator[tuple[Path, GroupKind, str]]:
     """The names of other objects in an object: path, kind, and name."""
     for key, each in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
-        if isinstance(key, str) and key in _REFERRING:
-            name, target = _REFERRING[key]
+        here = (*path, key)
+        if isinstance(key, str) and isinstance(each, str) and (target := _NAMING.get(key) or _NAMING_ANYWHERE.get(key)):
+            yield here, target, each
+        for name, target in _fields_with_names(key, each):
             for at, one in enumerate(each) if isinstance(each, list) else ((None, each),):
-                if isinstance(one, dict) and isinstance(one.get(name), str):
-                    yield (*path, key, *(() if at is None else (at,)), name), target, one[name]
-        if isinstance(key, str) and key in _NAMING and isinstance(each, str):
-            yield (*path, key), _NAMING[key], each
-        if key == "flavors" and isinstance(each, list):
-            yield from (
-                ((*path, key, at, "name"), _FLAVORS, one["name"])
-                for at, one in enumerate(each)
-                if isinstance(one, dict) and isinstance(one.get("name"), str)
-            )
-        yield from _names_in(each, (*path, key))
+                inside = one.get(name) if isinstance(one, dict) and name else one
+                if isinstance(inside, str):
+                    yield (*here, *(() if at is None else (at,)), *((name,) if name else ())), target, inside
+        yield from _names_in(each, here)
+
+
+def _fields_with_names(key: str | int, value: Any) -> Iterator[tuple[str, GroupKind]]:
+    """The fields with the names of objects in a value under a key, or in its items. If it is a list of names, the field is empty."""
+    if isinstance(key, str) and key in _REFERRING:
+        yield _REFERRING[key]
+    if key == "secret":  # of a projected volume
+        yield "name", _SECRET
+    if key == "flavors":
+        yield "name", _FLAVORS
+    if key == "admissionChecks" and isinstance(value, list):
+        yield "name" if any(isinstance(each, dict) for each in value) else "", _CHECKS

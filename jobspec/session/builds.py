@@ -38,6 +38,7 @@ from jobspec.repository.kustomizations import (
     references_of,
 )
 from jobspec.repository.layers import Layer
+from jobspec.repository.replica_counts import replicas_configuration
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.repository.unfollowed_names import unfollowed_names
 from jobspec.session.folders import repository_root
@@ -226,7 +227,8 @@ def _built(
         if output:
             broken = _file_of(output.failure.folder, references) or root.path
             found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: fails"))
-            found[shown[broken]] = InBuild(found[path].role, notes=(_broken(output.failure, broken, shown[broken], read),))
+            note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, read)
+            found[shown[broken]] = InBuild(found[path].role, notes=(note,))
         elif root.missing or root.unknown_field:
             why = "a file is missing" if root.missing else "unknown field"
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(_not_built(root, shown),))
@@ -274,6 +276,20 @@ def _broken(failure: FailedBuild, real: str, path: str, read: Mapping[str, _Read
     mark = place_of(failure, path, real, kustomization.data if kustomization else {}, _FILES)
     severity: Severity = "error" if failure.is_in_files else "warning"
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: {failure.why}", mark, severity=severity)
+
+
+def _with_replicas(note: Diagnostic, real: str, read: Mapping[str, _Read]) -> Diagnostic:
+    """What is reported of a broken kustomization, with the configuration that it lacks if it sets replicas of a kind without any."""
+    layers = _layers(read)
+    layer = layers.get(os.path.dirname(real))
+    needed = replicas_configuration(note.message, layer, layers) if layer else None
+    if not needed:
+        return note
+    kind, configuration = needed
+    field = configuration["replicas"][0]["path"].replace("/", ".")
+    message = f"kustomize cannot build this: it knows no field of {kind} for `replicas`"
+    hint = f"name `{field}` in `replicas` of a `configurations` file, as --fix does"
+    return note.changed(message=message, hint=hint, configuration=configuration)
 
 
 def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:

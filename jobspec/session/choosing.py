@@ -10,7 +10,7 @@ from typing import Any
 from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.results import PATCH, FileResult
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
@@ -122,7 +122,8 @@ def verdict_of(
     text = reader(found)
     named = _named_by_projects(read, results)
     ignored = {path: _ignores(text(path), path) for path in (*marked, *named)}
-    homes = {path: path for path in marked} | (named if lint else {})
+    patches = {each.path for each in results if any(row.reason == PATCH for row in each.documents)}
+    homes = {path: path for path in marked if path not in patches} | (named if lint else {})  # builds of patches may not be judged
     reported = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
     reported = [each.with_only(settings.selected(each.diagnostics)) for each in reported]
     if options.write_baseline is not None:

@@ -10,7 +10,7 @@ from jobspec.apis import releases as targets
 from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.results import PATCH, FileResult
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import PAGES
@@ -78,7 +78,7 @@ def why_nothing_migrates(files: Sequence[File], to: str) -> str:
 
 def left_patches(file: File, result: FileResult, gone: Collection[str]) -> Iterator[Diagnostic]:
     """A warning for each kustomize patch of a PyTorchJob that is migrated: the patch stays, and kustomize finds nothing that it is for."""
-    if gone and any(each.reason == "kustomize patch" for each in result.documents):
+    if gone and any(each.reason == PATCH for each in result.documents):
         for each in read_documents(file.text, file=file.name)[0]:
             if each.group_kind == PYTORCHJOB and each.name in gone:
                 message = f"this kustomize patch of the PyTorchJob `{each.name}` stays as it is, and no longer applies"

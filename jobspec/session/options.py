@@ -65,6 +65,10 @@ class Option:
         return not self.choices or name in self.choices
 
 
+#: How --fix keeps lists that a patch of kustomize replaces; the first one is the default.
+LIST_FIXES = SCHEMA, JSON_PATCH = ("schema", "json-patch")
+
+
 class InputOptions:
     """Which files are read, and how they become documents."""
 
@@ -125,6 +129,8 @@ class ChoiceOptions:
     fix: bool = False
     fix_only: bool = False
     unsafe_fixes: bool = False
+    fix_lists: str = "schema"
+    """How lists that patches of kustomizations replace are fixed."""
     diff: bool = False
     """Whether a diff is shown in place of what would be written."""
     show_fixes: bool = False
@@ -273,9 +279,15 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
 
 #: The options that the environment may give: `JOBSPEC_TARGET` is `--target`. They say what holds for all runs, as in an image for CI.
 OF_ENVIRONMENT = (
-    *("baseline", "cluster", "context", "crd", "fail-on", "ignore", "output", "prices", "queues"),
-    *("schema-location", "select", "set-env", "target"),
+    *("baseline", "changed-since", "closed-world", "cluster", "context", "contract", "crd", "fail-on", "fix-lists", "gang-scheduler"),
+    *("ignore", "no-admission", "no-build", "no-outcome", "output", "prices", "queues", "schema-location", "select", "set-env"),
+    *("skip-unknown", "substitute", "target"),
 )
+
+
+#: Those of them that have no value, and what a variable says of them; another text is an error of the option.
+_SWITCHES = frozenset(("closed-world", "no-admission", "no-build", "no-outcome", "skip-unknown"))
+_SAID = {**dict.fromkeys(("1", "true", "yes"), "on"), **dict.fromkeys(("", "0", "false", "no"), "")}
 
 
 def variable_of(name: str) -> str:
@@ -296,7 +308,10 @@ def of_environment(
     found: list[str] = []
     for name in OF_ENVIRONMENT:
         value = environment.get(variable_of(name), "").strip()
-        if name in repeatable and value and f"--{name}" not in given:
+        if name in _SWITCHES and value.lower() in _SAID:
+            value = _SAID[value.lower()]
+            found += [f"--{name}"] if name in repeatable and value and f"--{name}" not in given else []
+        elif name in repeatable and value and f"--{name}" not in given:
             values = value.split() if repeatable[name] else [value]
             found += [f"--{name}={each}" for each in values if name != "output" or each in formats]
     return found
@@ -312,7 +327,7 @@ _HEADINGS = {
         "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
     ),
     "overlays": "overlay set",
-    "fixes": "diff fix fix-only unsafe-fixes",
+    "fixes": "diff fix fix-lists fix-only unsafe-fixes",
     "the report": "baseline fail-on ignore output output-file page prices select statistics write-baseline",
 }
 _MANY = 15  # options, from which on help texts have headings, and usages do not list them
@@ -572,6 +587,11 @@ def fix_options() -> list[Option]:
     return [
         Option("--fix", what="fix the files where there is a single safe fix, as for a misspelt field"),
         Option("--unsafe-fixes", what="with --fix, --fix-only or --diff: also fixes that change what runs, as an Istio label"),
+        Option(
+            "--fix-lists",
+            choices=LIST_FIXES,
+            what="with --fix: keep lists that a merge patch of kustomize replaces, by a schema (the default) or as a JSON patch",
+        ),
         Option("--fix-only", what="fix the files, and report nothing else; exit with 0 also where errors are left"),
         Option("--diff", what="show what --fix would change as a diff, write nothing"),
         Option("--markdown", what="also read manifests in Markdown pages of folders; a page that is named is always read"),

@@ -63,7 +63,9 @@ def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | 
 
     done: list[BuildFix] = []
     failed: list[BuildFix] = []
-    while fixes := [each for each in build_fixes(judged(), context) if not any(each.path == one.path for one in (*done, *failed))]:
+    while fixes := [
+        each for each in build_fixes(judged(), context, lists_by=options.fix_lists) if not any(each.by == one.by for one in done)
+    ]:
         if options.diff:
             show_fixes(fixes)
             return True

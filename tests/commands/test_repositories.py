@@ -843,6 +843,7 @@ def test_what_fixes_a_repository_sees_its_files_as_they_are(tmp_path: Path) -> N
     shutil.copytree(BUILDS, folder)
     done = run_here("lint", "--fix", ".", cwd=folder)
     of_build = "overlays/prod/kustomization.yaml: 1 problem fixed by overlays/prod/kustomize-schema.json\n"
+    of_build += "base/kustomization.yaml: 1 problem fixed by base/kustomize-configuration.yaml\n"
     assert (done.returncode, done.stderr) == (1, f"base/job.yaml: 1 problem fixed\n{of_build}")
     assert 'nprocPerNode: "1" # reported' in (folder / "base/job.yaml").read_text()
 
