@@ -9,7 +9,6 @@ from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
-from jobspec.journey.misspelt import judged_as_corrected
 from jobspec.journey.reading import read
 from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
@@ -19,7 +18,7 @@ from jobspec.world.policies import parameters_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Container, Mapping, Sequence
     from typing import Self
 
     from jobspec.apis.kinds import GroupKind
@@ -114,7 +113,7 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
     documents: list[Document] = []
     rows: dict[int, list[DocumentResult]] = {}
     pending = []
-    again = judged_as_corrected(judged, manifests, cluster, broken=broken) if corrects else {}
+    again = _as_corrected(judged, manifests, cluster, broken=broken) if corrects else {}
     corrected: dict[int, Document] = {}
     objects = objects_for(judged, cluster) if any(each.wanted for each in (*judged, *again.values())) else None
     for at, each in enumerate(judged):
@@ -158,6 +157,17 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
         filled_in_by_engine=bool(engine and engine.substitution),
         corrected=corrected,
     )
+
+
+def _as_corrected(
+    judged: Sequence[Judged], manifests: Manifests, cluster: Cluster, *, broken: Container[int | None]
+) -> Mapping[int, Judged]:
+    """What later stages say of refused documents with their misspelt fields corrected, by their number in *judged*."""
+    if not any(each.by_server.status == "invalid" for each in judged):
+        return {}
+    from jobspec.journey.misspelt import judged_as_corrected
+
+    return judged_as_corrected(judged, manifests, cluster, broken=broken)
 
 
 def _shared(given: Sequence[Document], cluster: Cluster) -> list[Document]:
