@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from trainer.config import Config, Refusal, parse
+from trainer.files import announce
 from trainer.group import Lost
 from trainer.processes import Place, place
 
@@ -17,7 +18,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _end)
     try:
         config = parse(sys.argv[1:] if argv is None else argv)
-        return _train(config, place(os.environ, config))
+        found = place(os.environ, config)
+        announce(config, found)
+        return _train(config, found)
     except (Refusal, OSError) as error:
         return _say(error, 2)
     except Lost as error:

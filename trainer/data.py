@@ -19,6 +19,7 @@ from torchvision.datasets.mnist import read_image_file, read_label_file
 from torchvision.datasets.utils import download_and_extract_archive
 
 from trainer.config import Config, Refusal
+from trainer.files import FILES, MIRRORS, found_folder, given_mirrors
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,9 @@ class Source:
 
 
 SOURCES = {
-    "fashion-mnist": Source(
-        datasets.FashionMNIST, ("https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",), 0.0, 1.0
-    ),
-    "mnist": Source(datasets.MNIST, (), 0.1307, 0.3081),
+    "fashion-mnist": Source(datasets.FashionMNIST, MIRRORS["fashion-mnist"], 0.0, 1.0),
+    "mnist": Source(datasets.MNIST, MIRRORS["mnist"], 0.1307, 0.3081),
 }
-
-FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Images:
 
 def fetch(config: Config) -> None:
     """See to it that the files are in the folder; one process of a node calls this while the others wait."""
-    if _folder(config) is None:
+    if found_folder(config) is None:
         if not config.download:
             raise Refusal(f"{config.data_dir}: {_lacking(config)} and --no-download forbids to get them")
         _download(config)
@@ -69,7 +66,7 @@ def fetch(config: Config) -> None:
 
 def load(config: Config, device: torch.device, *, train: bool) -> Images:
     """The images for training, or those for testing."""
-    folder = _folder(config)
+    folder = found_folder(config)
     if folder is None:
         raise Refusal(f"{config.data_dir}: {_lacking(config)}")
     source = SOURCES[config.dataset]
@@ -83,15 +80,6 @@ def load(config: Config, device: torch.device, *, train: bool) -> Images:
     if int(targets.max()) > 9:
         raise Refusal(f"{folder / names[1]}: labels go from 0 to 9, and one is {int(targets.max())}")
     return Images(pixels.unsqueeze(1).to(device), targets.to(device), source.mean, source.deviation)
-
-
-def _folder(config: Config) -> Path | None:
-    """The folder that holds all files, each plain or compressed: torchvision's own, or the given one itself."""
-    root = Path(config.data_dir)
-    for folder in (root / SOURCES[config.dataset].dataset.__name__ / "raw", root):
-        if all(any((folder / name).is_file() for name in (each, each + ".gz")) for each in FILES):
-            return folder
-    return None
 
 
 def _lacking(config: Config) -> str:
@@ -128,11 +116,11 @@ def _download(config: Config) -> None:
     """Get the files from the first mirror that gives each with the right checksum; they appear in the folder when all are there."""
     source = SOURCES[config.dataset]
     folder = Path(config.data_dir) / source.dataset.__name__ / "raw"
-    given = [each.strip().rstrip("/") + "/" for each in config.mirrors.split(",") if each.strip()]
+    mirrors = list(dict.fromkeys([*given_mirrors(config), *source.mirrors, *source.dataset.mirrors]))
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as partial:
         for packed, checksum in source.dataset.resources:
-            _fetch(packed, checksum, [*given, *source.dataset.mirrors, *source.mirrors], partial)
+            _fetch(packed, checksum, mirrors, partial)
         for name in FILES:
             os.replace(Path(partial) / name, folder / name)
 

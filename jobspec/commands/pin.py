@@ -7,7 +7,9 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 
-from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, PROJECT_FILE
+from jobspec.apis.releases import choose
+from jobspec.diagnostics.diagnostic import lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data
 from jobspec.documents.decoding import decode
@@ -15,6 +17,7 @@ from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping, structs
 from jobspec.journey.steps import Source
+from jobspec.kubernetes.verdict import verdict
 from jobspec.project.tree import differences
 from jobspec.session.delivery import deliver
 from jobspec.session.extras import missing_package
@@ -27,6 +30,8 @@ from jobspec.session.writing import write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.documents.document import Document
     from jobspec.server.pin import Pinned
 
 _HEADER = "# Written by `jobspec pin`; no content of a Secret or ConfigMap, and no workload, is in it.\n"
@@ -131,16 +136,28 @@ def _read_files(paths: Sequence[str], name: str) -> Pinned:
     if wrong := [each for each in texts if not isinstance(each, str)]:
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
     documents = [each for text, at in zip(texts, found, strict=True) for each in read(str(text), file=at.path)[0]]
-    objects = [item for each in documents for item in _items(each.data)]
+    objects = [item for each in documents for item in _items(each)]
     if not objects:
         raise JobspecError(f"{', '.join(paths)}: no object with `apiVersion`, `kind` and `metadata.name`")
-    return pinned_from_objects(objects, name, f"{name}-crds")
+    if broken := [problem for each in objects for problem in _malformed(each)]:
+        raise JobspecError(lines_of(broken))
+    return pinned_from_objects([each.data for each in objects], name, f"{name}-crds")
 
 
-def _items(data: Data) -> Iterator[Data]:
+def _items(document: Document) -> Iterator[Document]:
     """Yield the objects of a document: the items of a list, or the document itself."""
-    inside = structs(data, "items") if str(data.get("kind", "")).endswith("List") else [data]
-    yield from (each for each in inside if each.get("kind") and each.get("apiVersion") and mapping(each, "metadata").get("name"))
+    data = document.data
+    inside = [document]
+    if isinstance(data, dict) and document.kind.endswith("List") and isinstance(items := data.get("items"), list):
+        inside = [document.part(each, ("items", number)) for number, each in enumerate(items)]
+    yield from (each for each in inside if each.kind and each.api_version and each.name)
+
+
+def _malformed(document: Document) -> list[Diagnostic]:
+    """Return what no server stores: values of a wrong type, and CRDs without a required field."""
+    rules = ("wrong-type", "missing-field") if document.group_kind == CUSTOM_RESOURCE_DEFINITION else ("wrong-type",)
+    found = verdict(document, choose(()), skip_unknown=True).diagnostics
+    return [each for each in found if each.severity == "error" and each.rule in rules]
 
 
 def _read_cluster(context: str, name: str) -> Pinned:

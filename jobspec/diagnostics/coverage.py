@@ -123,10 +123,16 @@ def _reasons_of_partly(files: Sequence[FileResult]) -> Iterator[str]:
 
 
 def _stages_not_reached(files: Sequence[FileResult], status: Status) -> Iterator[str]:
-    """Yield the stages that documents of a status did not reach, with the number of documents, the most frequent first."""
+    """Yield the stages that documents of a status did not reach, or reached with corrected fields, with the number of documents.
+
+    The most frequent come first.
+    """
     rows = [row for each in files for row in each.documents if row.status == status and row.not_reached]
     for stages, alike in sorted(grouped(rows, lambda row: row.not_reached).items(), key=lambda each: -len(each[1])):
         yield f"{len(alike)} not checked for {enumerated(stages)}"
+    fixed = [row for each in files for row in each.documents if row.status == status and row.corrected_in]
+    for stages, alike in sorted(grouped(fixed, lambda row: row.corrected_in).items(), key=lambda each: -len(each[1])):
+        yield f"{len(alike)} checked for {enumerated(stages)} as if unknown fields were corrected"
 
 
 def summary(files: Sequence[FileResult]) -> dict[str, Any]:

@@ -105,6 +105,10 @@ class Diagnostic(Record):
         """Return the diagnostic with another hint."""
         return self.changed(hint=hint)
 
+    def without_fixes(self) -> Diagnostic:
+        """Return the diagnostic without its fixes, as of a corrected document: they are made in the text, which is not corrected yet."""
+        return self.changed(changes=()) if self.changes else self
+
     def with_message(self, message: str) -> Diagnostic:
         """Return the diagnostic in other words."""
         return self.changed(message=message)

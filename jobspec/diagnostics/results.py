@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
-CHECKS: tuple[Stage, ...] = ("schema", "admission", "outcome")
+CHECKS: tuple[Stage, ...] = ("schema", "admission", "outcome", "lint")
 UNBUILT = "unbuilt "
 """The beginning of the reason why a file is skipped, if it says how to build others and the build is not made."""
 PATCH = "kustomize patch"
@@ -53,6 +53,10 @@ class DocumentResult(Record):
     """Whether rules have seen its pods by their templates alone: what else its operator does is not known."""
     not_reached: Sequence[Stage] = ()
     """The stages of the check that it did not come to, in their order."""
+    corrected: Status | None = None
+    """The status that it has with its unknown fields corrected; None if no stage saw it so."""
+    corrected_in: Sequence[Stage] = ()
+    """The stages that saw it with its unknown fields corrected, in their order."""
 
     def stopped_before(self, *stages: Stage) -> DocumentResult:
         """Return the result of a document that did not come to some stages."""
@@ -61,11 +65,25 @@ class DocumentResult(Record):
 
     def with_outcome(self, *, runs: bool | None) -> DocumentResult:
         """Return the result of a job of which the outcome was checked."""
-        return self.changed(runs=runs, not_reached=tuple(each for each in self.not_reached if each != "outcome"))
+        return self.seen_by("outcome").changed(runs=runs, not_reached=tuple(each for each in self.not_reached if each != "outcome"))
+
+    def as_corrected(self, status: str) -> DocumentResult:
+        """Return the result of a refused document that later stages see with its unknown fields corrected."""
+        known: Status = "valid" if status == "valid" else "partly" if status == "partly" else "invalid"
+        return self.changed(corrected=known, not_reached=()).seen_by("admission")
+
+    def seen_by(self, stage: Stage) -> DocumentResult:
+        """Return the result of a document that a stage saw. A corrected document counts the stage."""
+        return self.changed(corrected_in=tuple(each for each in CHECKS if each in (*self.corrected_in, stage))) if self.corrected else self
 
     def moved(self, index: int) -> DocumentResult:
         """Return the result for another document."""
         return self.changed(index=index)
+
+    @property
+    def later_status(self) -> Status:
+        """Return the status by which later stages look at the document."""
+        return self.corrected or self.status
 
     @property
     def will_not_run(self) -> bool:
@@ -78,6 +96,7 @@ class DocumentResult(Record):
         said |= {"status": self.status, "runs": self.runs, **({"reason": self.reason} if self.reason else {})}
         said |= {"pods": "by template"} if self.by_template else {}
         said |= {"notReached": list(self.not_reached)} if self.not_reached else {}
+        said |= {"correctedIn": list(self.corrected_in)} if self.corrected_in else {}
         return said if self.diff is None else {**said, "diff": self.diff}
 
 

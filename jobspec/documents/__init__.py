@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "atomic_writes",
     "comments",
+    "corrected",
     "decoding",
     "document",
     "fields",

@@ -18,7 +18,7 @@ from jobspec.world.policies import parameters_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Container, Mapping, Sequence
     from typing import Self
 
     from jobspec.apis.kinds import GroupKind
@@ -83,7 +83,7 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
         return manifests
     from jobspec.overlays.apply import apply as apply_overlays
 
-    base, manifests = check(manifests, cluster.for_bases()), manifests.changed(text="")
+    base, manifests = check(manifests, cluster.for_bases(), corrects=False), manifests.changed(text="")
     if not base.result.valid:
         return manifests.changed(documents=base.documents, diagnostics=base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
@@ -97,8 +97,11 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
     return manifests.changed(documents=applied.documents, diagnostics=applied.diagnostics)
 
 
-def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Checked:
-    """The result of a file's manifests in a cluster. *engines*: an object that an engine recreates is a new one."""
+def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corrects: bool = True) -> Checked:
+    """The result of a file's manifests in a cluster.
+
+    *engines*: an object that an engine recreates is a new one. *corrects*: later stages judge what is refused for unknown fields alone.
+    """
     if manifests.settled is not None:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
         generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == kinds.KUSTOMIZATION]
@@ -107,11 +110,13 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Ch
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
     judged, remarks = judge_file(manifests, cluster, broken=broken, engines=engines)
     diagnostics += remarks
-    documents = []
+    documents: list[Document] = []
     rows: dict[int, list[DocumentResult]] = {}
     pending = []
-    objects = objects_for(judged, cluster) if any(each.wanted for each in judged) else None
-    for each in judged:
+    again = _as_corrected(judged, manifests, cluster, broken=broken) if corrects else {}
+    corrected: dict[int, Document] = {}
+    objects = objects_for(judged, cluster) if any(each.wanted for each in (*judged, *again.values())) else None
+    for at, each in enumerate(judged):
         document = each.document
         if document.is_held:
             diagnostics += _of_held(each)
@@ -123,31 +128,54 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True) -> Ch
             of_text = [known for known in of_text if known.document != document.index]
         else:
             diagnostics += each.diagnostics
+        further = again.get(at) if row.status == "invalid" else None
+        if further:
+            rows[document.index][-1] = row.as_corrected(further.status)
+            corrected[len(documents)] = further.document
+            diagnostics += further.by_webhooks
         if row.status != "skipped" or (document.kind and document.name):
             documents.append(document)
-        if objects and each.wanted:
-            pending.append((each, objects))
+        met = further or each
+        if objects and met.wanted:
+            pending.append((met, objects))
     for index in broken - rows.keys():
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid").stopped_before("schema", "admission")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     given = [each.seen for each in judged if each.can_be_looked_up]
-    shared = [each for each in given if cluster.complete.every or _is_asked_for(each)]
-    if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
-        shared += parameters_in([each for each in given if each not in shared], shared)
     refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in kinds.WEBHOOK_LOOKUPS]
     engine = manifests.by_engine
     return Checked(
         result,
         documents,
-        shared,
+        _shared(given, cluster),
         pending,
         refused=refused,
         comments=manifests.comments,
         sync=manifests.sync,
         by_server=bool(engine and engine.by_server),
         filled_in_by_engine=bool(engine and engine.substitution),
+        corrected=corrected,
     )
+
+
+def _as_corrected(
+    judged: Sequence[Judged], manifests: Manifests, cluster: Cluster, *, broken: Container[int | None]
+) -> Mapping[int, Judged]:
+    """What later stages say of refused documents with their misspelt fields corrected, by their number in *judged*."""
+    if not any(each.by_server.status == "invalid" for each in judged):
+        return {}
+    from jobspec.journey.misspelt import judged_as_corrected
+
+    return judged_as_corrected(judged, manifests, cluster, broken=broken)
+
+
+def _shared(given: Sequence[Document], cluster: Cluster) -> list[Document]:
+    """The accepted objects of a file that documents of other files can refer to."""
+    shared = [each for each in given if cluster.complete.every or _is_asked_for(each)]
+    if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
+        shared += parameters_in([each for each in given if each not in shared], shared)
+    return shared
 
 
 def _of_held(judged: Judged) -> list[Diagnostic]:

@@ -45,8 +45,8 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     if any(map(_is_undecoded, result.documents)):
         rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]
         file = file.changed(result=FileResult(result.path, rows, result.diagnostics, ignored=result.ignored))
-    jobs = [each for each in file.documents if is_workload(each) or each.group_kind in KINDS]
-    if any(map(may_have_templates, file.documents)):
+    jobs = [each for each in file.seen if is_workload(each) or each.group_kind in KINDS]
+    if any(map(may_have_templates, file.seen)):
         file = _with_outcomes_of_templates(file, cluster)
     if not jobs:
         return file
@@ -85,13 +85,13 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             runtimes.setdefault(each.name, []).append(each)
     for given in jobs:
         at = places[document_key(given)]
-        job = as_changed(given, index, cluster) if rows[at].status == "valid" else given
+        job = as_changed(given, index, cluster) if rows[at].later_status == "valid" else given
         if not is_workload(job):
-            said = [*_queue_problems(job, context, cluster, index)] if rows[at].status != "invalid" else []
+            said = [*_queue_problems(job, context, cluster, index)] if rows[at].later_status != "invalid" else []
             rows[at] = rows[at].changed(runs=False) if has_error(said) else rows[at]
             found.update(((one.rule, str(one.mark), one.message), one) for one in said)
             continue
-        if rows[at].status != "valid":
+        if rows[at].later_status != "valid":
             rows[at] = rows[at].changed(runs=False if rows[at].status == "invalid" else None).stopped_before("outcome")
             continue
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
@@ -101,9 +101,10 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             rows[at] = rows[at].stopped_before("outcome")
         else:
             of_update = _of_update(given, known, cluster)
-            rows[at] = rows[at].with_outcome(runs=False if of_update else foresight.runs)
+            rows[at] = rows[at].with_outcome(runs=False if of_update or rows[at].corrected else foresight.runs)
             # a mistake that hits several jobs, such as one in their runtime, is reported once
-            for one in (*foresight.diagnostics, *of_update):
+            said = [*foresight.diagnostics, *of_update]
+            for one in (each.without_fixes() for each in said) if rows[at].corrected else said:
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
     return file.changed(result=result, unforeseen=unforeseen, asked=file.asked | (index.asked or frozenset()))
@@ -113,7 +114,7 @@ def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
     """A file with what becomes of its objects of which the pod templates alone are known."""
     rows = list(file.result.documents)
     places = {document_key(row): at for at, row in reversed(list(enumerate(rows)))}
-    judged = [(each, at) for each in file.documents if (at := places.get(document_key(each))) is not None and _may_be_made(rows[at])]
+    judged = [(each, at) for each in file.seen if (at := places.get(document_key(each))) is not None and _may_be_made(rows[at])]
     found = [(each, at, templates) for each, at in judged if (templates := cluster.templates_in(each))]
     if not found:
         return file
@@ -126,7 +127,7 @@ def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
         said = common_diagnostics(document.namespace, index, partial(template_outcomes, document, templates, classes, cluster))
         diagnostics += said
         rows[at] = rows[at].changed(
-            runs=False if has_error(said) else rows[at].runs, by_template=not is_known_controller(document.group_kind)
+            runs=False if has_error(said) or rows[at].corrected else rows[at].runs, by_template=not is_known_controller(document.group_kind)
         )
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *diagnostics]), ignored=file.result.ignored)
     return file.changed(result=result, asked=file.asked | (index.asked or frozenset()))
@@ -134,7 +135,7 @@ def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
 
 def _may_be_made(row: DocumentResult) -> bool:
     """Whether pods of a document may be made: a server accepts it, or its kind is not known here."""
-    return row.status in ("valid", "partly") or (row.status == "skipped" and not row.reason)
+    return row.later_status in ("valid", "partly") or (row.status == "skipped" and not row.reason)
 
 
 def _of_update(job: Document, known: Sequence[Document], cluster: Cluster) -> list[Diagnostic]:

@@ -89,8 +89,14 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     identity = document_key(before.document)
     reason = after.by_server.reason if status == "partly" else ""
     new = {"status": status, "runs": runs, "reason": reason, "diff": None}
-    rows = [row.changed(**new) if document_key(row) == identity else row for row in result.documents]
-    return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
+
+    def answered(row: DocumentResult) -> DocumentResult:
+        return row.as_corrected(status) if row.corrected else row.changed(**new)
+
+    rows = [answered(row) if document_key(row) == identity else row for row in result.documents]
+    is_corrected = any(row.corrected and document_key(row) == identity for row in rows)
+    said = [each.without_fixes() for each in after.by_webhooks] if is_corrected else after.by_webhooks
+    return FileResult(result.path, rows, deduplicated([*kept, *said]))
 
 
 def name_in_file(document: Document) -> tuple[str, Name]:

@@ -12,7 +12,7 @@ from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence, Set
+    from collections.abc import Collection, Mapping, Sequence, Set
     from dataclasses import KW_ONLY
     from typing import Protocol, Self
 
@@ -141,6 +141,13 @@ class Checked(Record):
     """Whether an engine alone fills in placeholders, so that no other program does before."""
     settled: bool = False
     """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
+    corrected: Mapping[int, Document] = {}
+    """The refused documents, by their place in *documents*, that later stages see with their unknown fields corrected."""
+
+    @property
+    def seen(self) -> list[Document]:
+        """The documents as later stages see them."""
+        return [self.corrected.get(at, each) for at, each in enumerate(self.documents)]
 
     @property
     def has_jobs(self) -> bool:

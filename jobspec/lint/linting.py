@@ -8,10 +8,12 @@ from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_
 from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
+from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
+from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
 from jobspec.lint import (
     applied_again,
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.places import Span
     from jobspec.diagnostics.problems import Change
-    from jobspec.diagnostics.results import FileResult
     from jobspec.diagnostics.rules import Edit, Finding, Place, Rule
     from jobspec.world.world import Cluster
 
@@ -150,6 +151,8 @@ def lint(
         found = of_documents(file, documents)
         if file.result.path in others or (has_other_runtimes and any(each.group_kind == TRAINJOB for each in file.documents)):
             found = list(found_with_both(found, of_documents(others.get(file.result.path, file), other_documents)))
+        corrected = {row.index for row in file.result.documents if row.corrected}
+        found = [each.without_fixes() if each.document in corrected else each for each in found]
         bypassing = {each.document for each in file.result.diagnostics if each.rule == "kind-not-queued"}
         return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # that finding says more
 
@@ -165,7 +168,27 @@ def seen(file: Checked) -> list[Document]:
     wrong = {each.document for each in refused if each.rule != "unknown-kind"}
     if None in wrong:
         return []
-    return [each for each in file.documents if each.index not in wrong and not is_unknown_version(each.api_version, each.kind)]
+    refused_rows = [row for row in file.result.documents if row.status == "invalid"]
+    wrong -= {row.index for row in refused_rows if row.corrected in _SEEN} - {
+        row.index for row in refused_rows if row.corrected not in _SEEN
+    }
+    return [each for each in file.seen if each.index not in wrong and not is_unknown_version(each.api_version, each.kind)]
+
+
+_SEEN = ("valid", "partly")
+
+
+def _with_lint(file: Checked) -> FileResult:
+    """The result of a file, whose refused documents say whether lint looked at them."""
+    result = file.result
+    if all(row.status != "invalid" for row in result.documents):
+        return result
+    linted = set(map(document_key, seen(file)))
+    rows = [
+        row if row.status != "invalid" else row.seen_by("lint") if document_key(row) in linted else row.stopped_before("lint")
+        for row in result.documents
+    ]
+    return FileResult(result.path, rows, result.diagnostics, ignored=result.ignored)
 
 
 def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[FileResult]:
@@ -180,7 +203,7 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
             if identity not in known:
                 known.add(identity)
                 by_path[each.mark.file if each.mark.file in paths else path].append(each)
-    return [each.result.with_diagnostics(by_path[each.result.path]) for each in files]
+    return [_with_lint(each).with_diagnostics(by_path[each.result.path]) for each in files]
 
 
 def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:

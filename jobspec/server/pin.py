@@ -17,6 +17,7 @@ from jobspec.apis.releases import OPERATORS, RELEASES
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data
 from jobspec.go.quantities import amount_of
+from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.metadata import NAMESPACE_NAME
 from jobspec.schemas.files import crd
 
@@ -290,7 +291,7 @@ _RECOGNISED = {"training-operator": PYTORCHJOB, "trainer": TRAINJOB, "jobset": J
 
 def _from_images(deployments: Iterable[Data]) -> Iterator[tuple[str, str]]:
     for each in deployments:
-        for container in each["spec"]["template"]["spec"]["containers"]:
+        for container in structs(mapping(each, "spec", "template", "spec"), "containers"):
             image = str(container.get("image", "")).partition("@")[0]
             component = _IMAGES.get(image.rpartition("/")[2].partition(":")[0])
             release = _RELEASE.search(image)
@@ -343,9 +344,11 @@ def _shapes(nodes: Sequence[Data]) -> list[Data]:
             for key, value in sorted((each["metadata"].get("labels") or {}).items())
             if key not in _IDENTITIES and value not in names
         }
-        taints = [{key: taint[key] for key in ("key", "value", "effect") if key in taint} for taint in each["spec"].get("taints") or ()]
-        taints = [taint for taint in taints if not str(taint["key"]).startswith("node.kubernetes.io/")]  # conditions of the moment
-        allocatable = {name: _rounded(name, amount) for name, amount in sorted(each.get("status", {}).get("allocatable", {}).items())}
+        taints = [
+            {key: taint[key] for key in ("key", "value", "effect") if key in taint} for taint in structs(mapping(each, "spec"), "taints")
+        ]
+        taints = [taint for taint in taints if not str(taint.get("key")).startswith("node.kubernetes.io/")]  # conditions of the moment
+        allocatable = {name: _rounded(name, amount) for name, amount in sorted(mapping(each, "status", "allocatable").items())}
         shape = {"labels": labels, "taints": taints, "allocatable": {name: amount for name, amount in allocatable.items() if amount != "0"}}
         text = json.dumps({key: value for key, value in shape.items() if value}, sort_keys=True)
         counts[text] = counts.get(text, 0) + 1

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS
+from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS, CompleteKinds
 from jobspec.apis.releases import Target, choose
 from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
@@ -47,11 +47,11 @@ class Answers:
     """What is missing. If nothing is, None."""
 
 
-def answers(options: Options, given: Found | None = None) -> Answers:
-    """What becomes of the jobs of a command line, or of the *given* text.
+def answers(options: Options, given: Found | None = None, *, closed: bool | None = None) -> Answers:
+    """What becomes of the jobs of a command line, or of the *given* text. If there is no job or no queue, the answers say what is missing.
 
-    If there is no job or no queue, the answers say what is missing. Raises JobspecError for jobs that meet several clusters, each of which
-    has its own queues.
+    *closed*: there are no other queues; None if `--queues` and `--closed-world` say so. Else there may be others, as for `lint`. Raises
+    JobspecError for jobs that meet several clusters, each of which has its own queues.
     """
     run_context = load_run_context(options)
     queues = queue_documents(options.queues)
@@ -71,7 +71,8 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     sent = as_policies_leave([each.checked for each in found.applied], cluster)
     jobs = [(job, file.context) for file, each in zip(found.applied, sent, strict=True) for job in each.documents]
     objects = [each for file in found.applied for each in (*file.checked.objects, *file.checked.documents)]
-    world = world_for(queues, objects, cluster)
+    is_closed = bool(options.queues or options.closed_world) if closed is None else closed
+    world = world_for(queues, objects, cluster, complete=_ALL if is_closed else cluster.complete)
     if not any(makes_workloads_of(job) for job, _ in jobs):
         return Answers(results, cluster, read, world=world, lacks="jobs")
     if not (world.queues or world.configuration or any(world.of_kind("LocalQueue"))):
@@ -122,8 +123,11 @@ def with_lookups(run_context: RunContext, given: Iterable[Document]) -> RunConte
     return run_context.with_cluster(run_context.cluster.with_objects(accepted)) if accepted else run_context
 
 
-def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
-    """The queues *given* by `--queues`, among documents and in a cluster. *closed*: there are no others.
+_ALL = CompleteKinds(every=True)
+
+
+def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, complete: CompleteKinds = _ALL) -> World:
+    """The queues *given* by `--queues`, among documents and in a cluster. *complete*: the kinds of which there are no others.
 
     Raises JobspecError where a server refuses a given one.
     """
@@ -131,7 +135,7 @@ def world_for(given: Collection[Document], documents: Iterable[Document], cluste
     if has_error(wrong):
         raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
     objects = [*cluster.objects, *(each for document in documents for each in items_of(document)), *given]
-    return world_of(data_of(objects), closed=closed)
+    return world_of(data_of(objects), complete=complete)
 
 
 def jobs_of(planned: Plan) -> list[tuple[Document, Sequence[Document]]]:

@@ -211,7 +211,7 @@ def test_a_patch_is_known_by_its_name_without_a_kustomization_too(tmp_path: Path
     part = "apiVersion: v1\nkind: ServiceAccount\nimagePullSecrets: [{name: registry}]\n"
     write(tmp_path, {"account.patch.yaml": part, "sidecar/patch.yaml": part, "patch-set.yaml": part})
     last = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()[-1]
-    assert last.startswith("3 documents: 1 invalid (1 not checked for admission), 2 skipped (2 patches), 1 error (")
+    assert last.startswith("3 documents: 1 invalid (1 not checked for admission and lint), 2 skipped (2 patches), 1 error (")
 
 
 @pytest.mark.parametrize("version", ["kind.x-k8s.io/v1alpha4", "cluster.x-k8s.io/v1beta2", "kafka.strimzi.io/v1"])
@@ -711,7 +711,7 @@ def test_a_job_is_not_checked_for_the_stages_behind_its_first_error(tmp_path: Pa
     job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t}\nspec: {runtimeRef: {name: own}}\n"
     cases = {
         JOB: "1 valid",
-        JOB.replace("replicas: 1", "replicaz: 1"): "1 invalid (1 not checked for admission and outcome)",
+        JOB.replace("replicas: 1", "replicas: one"): "1 invalid (1 not checked for admission and outcome)",
         JOB.replace("kind: P", "kind: [P"): "1 invalid (1 not checked for schema, admission and outcome)",
         JOB.replace("replicas: 1", "replicas: 2"): "1 invalid (1 not checked for outcome)",
         job: "1 valid (1 not checked for outcome)",
@@ -720,7 +720,7 @@ def test_a_job_is_not_checked_for_the_stages_behind_its_first_error(tmp_path: Pa
         write(tmp_path, {"job.yaml": text})
         line = _last_line(tmp_path)
         assert line.removeprefix("1 document: ").startswith((f"{said}, ", f"{said} (training-operator")), line
-    write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
+    write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicas: one")})
     assert "1 invalid (1 not checked for admission), " in run_here("validate", "--no-outcome", ".", cwd=tmp_path).stdout
 
 

@@ -75,3 +75,20 @@ def test_pin_says_at_once_what_it_reads(tmp_path: Path) -> None:
     write(tmp_path, {"empty.yaml": "a: 1\n"})
     done = run_here("pin", "--from-files", "empty.yaml", cwd=tmp_path)
     assert done.stderr == "jobspec: empty.yaml: no object with `apiVersion`, `kind` and `metadata.name`\n"
+
+
+def test_a_node_that_says_little_is_pinned(tmp_path: Path) -> None:
+    write(tmp_path, {"nodes.yaml": "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {rack: r1}}\n"})
+    done = run_here("pin", "--from-files", "nodes.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "- count: 1\n    labels:\n      rack: r1\n" in done.stdout
+
+
+def test_what_no_server_stores_is_refused_with_its_place(tmp_path: Path) -> None:
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: training-operator, namespace: kubeflow}\nspec: {replicas: one}\n"
+    write(tmp_path, {"objects.yaml": f"apiVersion: v1\nkind: Node\nmetadata: {{name: a}}\nspec: worker\n---\n{deployment}"})
+    done = run_here("pin", "--from-files", "objects.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    first, *others = done.stderr.splitlines()
+    assert first.startswith("jobspec: objects.yaml:4:7: `spec`: expected an object, got")
+    assert others == ['objects.yaml:9:18: `replicas`: expected an integer, got the string "one"']

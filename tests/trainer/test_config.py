@@ -11,6 +11,8 @@ from pydantic import ValidationError
 from tests.support.processes import program, python
 from tests.support.reference import ROOT
 from trainer.config import Config, Refusal, flag, parse
+from trainer.files import FILES, MIRRORS, announce
+from trainer.processes import Place
 
 
 def _refused(*arguments: str) -> list[str]:
@@ -78,7 +80,7 @@ def test_training_without_a_package_of_the_extra(tmp_path: Path) -> None:
         how = "pip install '.[trainer-libraries]' in a clone"
         messages = [f"trainer: training needs the package `{name}`: {how}\n" for name in named]
         assert (code, out) == (2, "")
-        assert err in messages
+        assert err.splitlines(keepends=True)[-1] in messages  # behind the line that says what will be downloaded
 
 
 def test_drawing_without_matplotlib(tmp_path: Path) -> None:
@@ -107,3 +109,21 @@ def test_help_and_refusals_load_no_torch(argument: str, code: int) -> None:
         assert done.stderr == "trainer: --epochs: expected an integer of at least 1, got 'x'\n"
     else:
         assert all(flag(name) in done.stdout and str(field.description)[:20] in done.stdout for name, field in Config.model_fields.items())
+
+
+def test_a_download_is_announced_before_torch_is_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config(data_dir=str(tmp_path))
+    announce(config, Place())
+    said = capsys.readouterr().err
+    assert said == f"trainer: fashion-mnist is not in {tmp_path}: downloading it from {MIRRORS['fashion-mnist'][0]} once torch is loaded\n"
+    announce(config.model_copy(update={"mirrors": "http://mirror.example/a"}), Place())
+    assert "from http://mirror.example/a/ once" in capsys.readouterr().err
+
+
+def test_nothing_is_announced_by_another_process_or_where_nothing_is_downloaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    announce(Config(data_dir=str(tmp_path)), Place(local_rank=1, local_world_size=2))
+    announce(Config(data_dir=str(tmp_path), download=False), Place())
+    for name in FILES:
+        (tmp_path / f"{name}.gz").touch()
+    announce(Config(data_dir=str(tmp_path)), Place())
+    assert capsys.readouterr().err == ""

@@ -16,7 +16,8 @@ from torchvision import datasets, transforms
 from tests.trainer import idx
 from trainer import data
 from trainer.config import Config, Refusal
-from trainer.data import FILES, fetch, load
+from trainer.data import fetch, load
+from trainer.files import FILES
 
 CPU = torch.device("cpu")
 
