@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobspec.documents.document import Document
-from jobspec.migrate.jobs import MigratedJob, migrate_pytorchjob
+from jobspec.migrate.jobs import MigratedJob, migrate_to_trainjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.workloads import QUEUE
 from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
@@ -37,7 +37,7 @@ def _migrated(paths: list[Path], trainer: str) -> Iterator[tuple[str, MigratedJo
     for path in paths:
         documents, result = documents_of(path.read_bytes(), trainer, path.name)
         for job in jobs_among(documents) if result.valid else ():
-            found = migrate_pytorchjob(job, documents, cluster(trainer))
+            found = migrate_to_trainjob(job, documents, cluster(trainer))
             if isinstance(found, MigratedJob) and not _needs_more(found):
                 yield path.name, found
 
