@@ -75,7 +75,7 @@ class BatchSource:
         self.document = document
         self.release = target.get("trainer", "")
         self.tree = without_nulls(with_marks(document.data, document.marks))
-        self.spec: MarkedTree = self.tree.value["spec"]
+        self.spec: MarkedTree = self.tree.get("spec") or self.tree.with_value({})
         self.nodes: list[JobNode] = facts.nodes_of(objects, document.group_kind) if objects else []
         self.roles = list(self._roles())
 

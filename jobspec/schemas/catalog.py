@@ -105,7 +105,7 @@ def _closed(schema: Schema, *, is_root: bool = False, is_optional: bool = False)
     if "items" in schema:
         made["items"] = _closed(schema["items"])
     if "additionalProperties" in schema:
-        made["additionalProperties"] = _closed(schema["additionalProperties"])
+        made["additionalProperties"] = _closed(schema["additionalProperties"], is_optional=True)
     return made
 
 

