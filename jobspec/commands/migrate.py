@@ -10,13 +10,14 @@ from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
-from jobspec.migrate.files import migrate_project, to_release, to_trainjobs
+from jobspec.migrate.files import migrate_project, to_release, to_trainjobs, to_v2
 from jobspec.migrate.jobs import LOST
 from jobspec.reports.formats import FORMATS
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.inputs import load_run_context, project_among, settings_of
 from jobspec.session.migrating import (
+    MPI_JOB,
     TRAINER,
     check_found,
     left_patches,
@@ -37,7 +38,10 @@ from jobspec.world.world import Cluster
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = add_paths(parser).add_argument
-    what = "TrainJob, for PyTorchJobs; or trainer=RELEASE, for TrainJobs and runtimes of another release"
+    what = (
+        "TrainJob, for PyTorchJobs, MPIJobs, and JobSets and indexed Jobs that start torchrun; MPIJob, for MPIJobs of training-operator, "
+        "which become those of mpi-operator; or trainer=RELEASE, for TrainJobs and runtimes of another release"
+    )
     add("--to", metavar="KIND|RELEASE", required=True, help=what)
     add("--in-place", action="store_true", help="replace the files, all of them or none")
     add("--to-dir", metavar="DIR", help="write the files that change into a folder, under the same names")
@@ -79,7 +83,8 @@ def run(options: Options) -> int:
         migrated = to_release(files, before, after)
     else:
         after = before
-        migrated = to_trainjobs(files, before, gang_scheduler=gang_scheduler)
+        is_v2 = options.to == MPI_JOB
+        migrated = to_v2(files, before) if is_v2 else to_trainjobs(files, before, gang_scheduler=gang_scheduler)
     gone = set() if release else {one.name for each in files for one in each.documents if one.group_kind == PYTORCHJOB}
     reported = [
         FileResult(result.path, result.documents, [*each.diagnostics, *left_patches(each.file, result, gone)])
@@ -94,6 +99,8 @@ def run(options: Options) -> int:
 
 def _of_project(path: str, options: Options, release: str, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
+    if options.to == MPI_JOB:
+        raise JobspecError("--to MPIJob is for files: a project has PyTorchJobs and TrainJobs")
     if options.target:
         raise JobspecError(f"--target is for files: set `target` in {path}")
     files = ProjectFiles(path)

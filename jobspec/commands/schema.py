@@ -57,6 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     listed = action("fields", "print a line for each field of a kind: its path, type and limits, and the releases that have it")
     listed.add_argument("path", metavar="KIND[.PATH]", help="such as TrainJob, or TrainJob.spec.trainer")
+    listed.add_argument("--api-version", metavar="GROUP/VERSION", default="", help="of several kinds or versions of this name, the one")
     declare(listed, [target_option("the facts of this release first, not of the newest")])
     kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of custom kinds, such as containers")
     what = "a file or folder: only the kinds in it; by default all known kinds"
@@ -66,6 +67,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     kustomize.add_argument("--base", metavar="FILE", help="add the operators' kinds to this document, such as that of a cluster")
     declare(kustomize, [target_option("the fields of this release, not of the newest")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
+    catalog = action("catalog", "write the JSON Schemas of the operators' kinds as catalogues of schemas take them")
+    catalog.add_argument("folder", metavar="DIR", help="where to, such as a clone of the catalogue")
+    catalog.add_argument("--layout", choices=LAYOUTS, required=True, help="the catalogue")
+    declare(catalog, [target_option("the schemas of this release, not of the newest")])
     add = action("add", "keep CRDs in .jobspec/schemas, by which every command judges the objects of this repository, as with --crd")
     add.add_argument("paths", nargs="+", metavar="PATH", help="a file or folder with CustomResourceDefinitions")
     check = action("check", "fail where a schema that was written differs from the models")
@@ -82,7 +87,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Run the action that its command line names; the exit code."""
     actions: dict[str, Callable[[Options], int]] = {"crd": crd, "fields": fields, "kustomize": kustomize, "add": add, "check": check}
-    actions |= {"export": export, "kubernetes": write_kubernetes_kinds, "common": write_common_kinds}
+    actions |= {"catalog": catalog, "export": export, "kubernetes": write_kubernetes_kinds, "common": write_common_kinds}
     return actions[options.action](options)
 
 
@@ -91,10 +96,12 @@ def fields(options: Options) -> int:
     from jobspec.schemas.explain import field_lines
     from jobspec.session.field_pages import place_of
 
-    sys.stdout.writelines(f"{line}\n" for line in field_lines(*place_of(options.path, options.target)))
+    sys.stdout.writelines(f"{line}\n" for line in field_lines(*place_of(options.path, options.target, options.api_version)))
     return 0
 
 
+#: The catalogues of schemas that jobspec writes for.
+LAYOUTS = ("flux-schema", "datree", "schemastore")
 #: Kind -> operator, of the operators' kinds that have a model; only of these jobspec writes a CRD.
 _OPERATORS = {kind.name: kind.component for kind in with_model() if kind.component in MODELLED}
 
@@ -168,6 +175,13 @@ def add(options: Options) -> int:
         write_whole(path, write([each.data]))
         sys.stdout.write(f"{path}\n")
     return 0
+
+
+def catalog(options: Options) -> int:
+    """Write the schemas of the operators' kinds in the layout of a catalogue."""
+    from jobspec.schemas.catalog import catalog_files
+
+    return write_schema_files(catalog_files(options.layout, choose(options.target)), options.folder)
 
 
 def export(options: Options) -> int:

@@ -73,11 +73,29 @@ def find(document: Document, target: Target) -> CommonKind | None:
 
     If the document is of another kind, or of a version without a schema of ours, return None.
     """
-    group, _, version = document.api_version.rpartition("/")
-    name = (group, document.kind)
+    return kind_of(document.api_version, document.kind, target)
+
+
+def by_name() -> dict[str, list[tuple[str, str]]]:
+    """Return the API versions of the common kinds with the name of their project, by kind, in the order of their groups."""
+    folder = data_path("schemas", FOLDER)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for group in sorted(os.listdir(folder)):
+        for name in sorted(os.listdir(os.path.join(folder, group))):
+            file = load_json(os.path.join(folder, group, name))
+            versions = [version for each in file["releases"].values() for version in each]
+            project = file["project"].rpartition("/")[2]
+            found.setdefault(file["kind"], []).extend((f"{group}/{version}", project) for version in versions)
+    return found
+
+
+def kind_of(api_version: str, kind: str, target: Target) -> CommonKind | None:
+    """Return the common kind of an API version and a kind. If jobspec has no schema of it, return None."""
+    group, _, version = api_version.rpartition("/")
+    name = (group, kind)
     if name not in _loaded:
-        path = data_path("schemas", *file_of(group, document.kind).split("/"))
-        is_plain = group and f"{group}{document.kind}".replace(".", "").replace("-", "").isalnum()
+        path = data_path("schemas", *file_of(group, kind).split("/"))
+        is_plain = group and f"{group}{kind}".replace(".", "").replace("-", "").isalnum()
         _loaded[name] = _versions(load_json(path), load_metadata(target)) if is_plain and os.path.isfile(path) else {}
     return _loaded[name].get(version)
 

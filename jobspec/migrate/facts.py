@@ -157,17 +157,26 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
     expansion = expand(released(job), context, target, gang_scheduler=gang_scheduler)
     itself = [as_sent(job, target)] if job.group_kind == kinds.JOB else [stored(job, target)] if job.group_kind == kinds.JOBSET else []
     objects = with_api_defaults([*itself, *expansion.objects], context, target)
-    nodes = nodes_of(objects, job.group_kind)
+    nodes = nodes_of(objects, job.group_kind, main_container(job))
     training = sum(each.training is not None for each in nodes)
-    operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
+    operator = operator_of(job)
     groups = [text(each, "metadata", "name") for each in of_kind(objects, "PodGroup")]
-    hosts = {each.pod.host_name: f"<{each.name}>" for each in nodes if each.pod.host_name}
-    own = JobContext(with_other_hosts(hosts, _DOMAIN), operator, training, groups)
+    named = [each for each in nodes if each.pod.host_name]
+    hosts = {each.pod.host_name: f"<{each.name}>" for each in named}
+    if operator == "mpi-operator":  # whose pods find each other by their names alone, too
+        hosts |= {each.pod.host_name.partition(".")[0]: f"<{each.name}>" for each in named}
+    own = JobContext(with_other_hosts(hosts, DOMAIN), operator, training, groups)
     facts = dict(fact for node in nodes for fact in pod_facts(node, own))
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))
     facts |= dict(_facts_beside_pods(objects, nodes, own))
     return JobFacts(facts, expansion.objects, expansion.diagnostics, training)
+
+
+def operator_of(job: Document) -> str:
+    """Return the operator whose pods a job has, `trainer` for those of Jobs and JobSets, too."""
+    component = kinds.COMPONENTS.get((job.api_version, job.kind), "")
+    return component if component in ("training-operator", "mpi-operator") else "trainer"
 
 
 def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
@@ -200,7 +209,7 @@ def _metadata_facts(tree: MarkedTree) -> Iterator[tuple[str, str, MarkedTree]]:
 # The pods of a job in the order of their ranks, and the names by which they reach each other, which differ from operator to operator.
 
 
-_DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
+DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,15 +223,20 @@ class JobNode:
     """The container that trains, None in a pod that does not."""
 
 
-def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
-    """Return the pods among a job's objects, as numbered nodes.
+def main_container(job: Document) -> str:
+    """Return the container of a worker that an MPIJob of training-operator names; empty for the first one."""
+    return text(with_marks(job.data, job.marks), "spec", "mainContainer") if job.group_kind == kinds.MPIJOB else ""
 
-    Node 0 is the Master, or the first pod of the first replicated job that trains.
+
+def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind, main: str = "") -> list[JobNode]:
+    """Return the pods among a job's objects, as numbered nodes. *main*: the container that trains, where the job names it.
+
+    Node 0 is the launcher, the Master, or the first pod of the first replicated job that trains.
     """
     found = []
     numbers: defaultdict[tuple[str, bool], Iterator[int]] = defaultdict(count)
-    for pod in pods_among(objects):
-        training = None if pod.role.endswith("-initializer") else _main_container(pod, kind)
+    for pod in sorted(pods_among(objects), key=lambda each: each.role != "launcher"):
+        training = None if pod.role.endswith("-initializer") else (main and pod.container(main)) or _main_container(pod, kind)
         name = "node" if training else pod.role
         found.append(JobNode(f"{name} {next(numbers[name, training is None])}", pod, training))
     return found
@@ -258,16 +272,19 @@ _OWN = frozenset((*_NAMES, "restartPolicy", "containers", "initContainers"))
 #: Fields of a container that are compared as its program, or say what it is called.
 _PROGRAM = frozenset(("name", "command", "args", "env", "envFrom", "ports"))
 #: What operators write on pods to find them again.
-_OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("jobset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/")}
+_OPERATORS = {
+    **dict.fromkeys(("training-operator", "mpi-operator"), ("training.kubeflow.org/",)),
+    "trainer": ("jobset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/"),
+}
 
 
 def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     """Yield all facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
-    by_jobset = node.pod.host_name.split(".") if job.operator == "trainer" else ()
+    by_operator = node.pod.host_name.split(".") if job.operator in ("trainer", "mpi-operator") else ()
     for name, child in _renamed(spec, dict.fromkeys((OLD_NAME, NEW_NAME), _THE_NAME)).value.items():
-        if name not in _OWN or (name in _NAMES and text(child) not in by_jobset):
+        if name not in _OWN or (name in _NAMES and text(child) not in by_operator):
             yield from flat_field(name, child, (*key, "pod"))
     yield from _host_ports(node, job)
     for field in ("initContainers", "containers"):
@@ -504,6 +521,8 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Job
     training = [each for each in nodes if each.training]
     if job.group_kind == kinds.PYTORCHJOB:
         yield from _of_pytorchjob(tree, training)
+    elif job.group_kind == kinds.MPIJOB:
+        yield from _of_mpijob(tree, objects, training)
     elif job.group_kind in _OF_BATCH_JOBS:
         yield from _of_batch_jobs(tree, objects, training)
     for field, name, each in _metadata_facts(tree):
@@ -547,10 +566,36 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
     yield _fact("finished pods", "stay" if life.leaves_finished_pods(cleaning) else "are deleted", mark)
 
 
-def _restarts_of_replica(node: JobNode, spec: MarkedTree, policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
+def _of_mpijob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+    """Yield the facts of an MPIJob's life, which is that of its launcher: mpi-operator makes a Job of it, training-operator a pod."""
+    spec = job.value["spec"]
+    policy = spec.get("runPolicy") or spec.with_value({})
+    jobs = {text(each, "metadata", "name"): each for each in of_kind(objects, "Job")}
+    for node in nodes:
+        if node.pod.role != "launcher":
+            continue
+        if jobs:
+            yield from _restarts_of_job(node, jobs[_job_of(node)])
+        else:
+            yield from _restarts_of_replica(node, spec.with_value({"pytorchReplicaSpecs": spec.value["mpiReplicaSpecs"]}), policy, "Never")
+    yield from _said(policy)
+    clean = policy.get("cleanPodPolicy") or spec.get("cleanPodPolicy")
+    word, mark = (clean.value if clean else "") or "None", clean or spec.value["mpiReplicaSpecs"]
+    others = "keep running" if word == "None" else "are stopped"
+    yield _fact("succeeds", f"when node 0 has; the others {others}", mark)
+    yield _fact("others after a failure", others, mark)
+    yield _fact("finished pods", "are deleted" if word == "All" else "stay", mark)
+    ttl = policy.get("ttlSecondsAfterFinished")
+    if ttl is not None and ttl.value is not None:
+        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, with the job", ttl)
+
+
+def _restarts_of_replica(
+    node: JobNode, spec: MarkedTree, policy: MarkedTree, default: str = life.RESTART_POLICY
+) -> Iterator[tuple[Key, Fact]]:
     replica = spec.value["pytorchReplicaSpecs"].value[node.pod.role.capitalize()]
     given = replica.get("restartPolicy")
-    word = given.value if given else life.RESTART_POLICY
+    word = given.value if given else default
     place = (given or replica).place()
     how = {"Never": "the job fails", "ExitCode": "a new pod from exit code 128 on", "OnFailure": "in place"}.get(word, "always, in place")
     yield (node.name, "life", "restart"), Fact(how, place)
@@ -581,6 +626,8 @@ def _of_batch_jobs(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequen
             yield _fact("activeDeadlineSeconds", deadline.value, deadline)
     for each in of_kind(objects, "JobSet"):
         yield from _of_jobset(each, list(jobs.values()), nodes)
+    if not of_kind(objects, "JobSet") and len(nodes) > 1:
+        yield _fact("succeeds", _success(spec, list(jobs.values())), spec.get("successPolicy") or spec)
     limits = [jobs[name].get("spec", "backoffLimit") for name in dict.fromkeys(map(_job_of, nodes))]
     if len(limits) > 1 and any(each and 0 < each.value < UNLIMITED for each in limits):
         yield _fact("restarts are counted", "for each Job separately", spec)
@@ -643,6 +690,7 @@ def _success(spec: MarkedTree, jobs: Sequence[MarkedTree]) -> str:
         return "when any node has; the others are stopped"
     targets = [each.value for each in items(spec.get("successPolicy", "targetReplicatedJobs"))]
     names = [text(each, "name") for each in items(spec.get("replicatedJobs"))]
-    if not rules and targets and targets == names[:1] and len(names) > 1:
+    is_first = targets == names[:1] or (targets == ["launcher"] and "launcher" in names)  # a launcher is node 0
+    if not rules and targets and is_first and len(names) > 1:
         return "when node 0 has; the others are stopped"
     return "when all nodes have" if not rules and not targets else "as its own success policy says"

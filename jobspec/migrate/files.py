@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobspec.apis.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB, GroupKind
+from jobspec.apis.kinds import RUNTIMES, TRAINJOB, GroupKind
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import grouped
 from jobspec.documents.atomic_writes import HEADER
@@ -14,7 +14,18 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document
 from jobspec.journey.steps import Source
 from jobspec.migrate.facts import compared, job_facts
-from jobspec.migrate.jobs import LOST, MigratedJob, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
+from jobspec.migrate.jobs import (
+    LOST,
+    MigratedJob,
+    becomes_trainjob,
+    becomes_v2,
+    cannot,
+    loss_report,
+    meaning_in,
+    migrate_to_trainjob,
+    migrate_to_v2,
+    report_of,
+)
 from jobspec.migrate.releases import KINDS, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
@@ -62,18 +73,37 @@ class MigratedFile:
 
 
 def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str) -> list[MigratedFile]:
-    """Convert each PyTorchJob in the files to a TrainJob of the cluster's trainer."""
+    """Convert each job in the files that has a counterpart to a TrainJob of the cluster's trainer."""
+
+    def migrated(job: Document, context: Sequence[Document]) -> MigratedJob | Diagnostic:
+        return migrate_to_trainjob(job, context, cluster, gang_scheduler=gang_scheduler)
+
+    return _converted(files, cluster, becomes_trainjob, migrated)
+
+
+def to_v2(files: Sequence[File], cluster: Cluster) -> list[MigratedFile]:
+    """Convert each MPIJob of training-operator in the files to one of mpi-operator."""
+    return _converted(files, cluster, becomes_v2, lambda job, context: migrate_to_v2(job, context, cluster))
+
+
+def _converted(
+    files: Sequence[File],
+    cluster: Cluster,
+    chosen: Callable[[Document], bool],
+    migrated: Callable[[Document, Sequence[Document]], MigratedJob | Diagnostic],
+) -> list[MigratedFile]:
     there = {id(file): list(file.documents) for file in files}
 
     def replace(job: Document, file: File) -> Replaced:
-        if job.group_kind != PYTORCHJOB:
+        if not chosen(job):
             return (), ()
         if file.is_rendered:
             return (), [_cannot_migrate_rendered(job)]
-        found = migrate_pytorchjob(job, _with_others(file, files, cluster), cluster, gang_scheduler=gang_scheduler)
+        found = migrated(job, _with_others(file, files, cluster))
         if not isinstance(found, MigratedJob):
             return (), [found]
-        taken = next((each for each in there[id(file)] for new in found.documents if _object_identity(each) == _object_identity(new)), None)
+        others = [each for each in there[id(file)] if each is not job]
+        taken = next((each for each in others for new in found.documents if _object_identity(each) == _object_identity(new)), None)
         if taken:
             return (), [cannot(job, f"it would be or need the {taken.kind} `{taken.name}`, and its file has one already")]
         there[id(file)] += found.documents

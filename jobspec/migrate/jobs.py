@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from jobspec.apis.kinds import JOB, MPIJOB, PYTORCHJOB
+from jobspec.apis.kinds import JOBSET as JOBSET_KIND
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Mark, Path
@@ -12,7 +14,9 @@ from jobspec.documents.marked_tree import MarkedTree, as_document, walk, with_ma
 from jobspec.journey.checking import check
 from jobspec.journey.references import resolve
 from jobspec.journey.steps import Manifests
-from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts
+from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts, main_container
+from jobspec.migrate.jobset import BatchSource, batch_ways, starts_torchrun
+from jobspec.migrate.mpijob import OF_CONTROLLER, OPEN_MPI, V1, WORKER, MPISource, as_v2, first_container, is_idle, mpi_ways
 from jobspec.migrate.pytorchjob import SourceJob, ways
 from jobspec.programs.command_lines import LAUNCHER, SETTINGS
 from jobspec.world.world import Cluster
@@ -46,7 +50,8 @@ class MigratedJob:
         self.after = None if self.refusals else job_facts(self.documents[-1], [*self.documents, *context], cluster.target)
         self.differences: list[Difference] = []
         if self.after:
-            self.differences = compared(before, self.after)
+            found = compared(before, self.after)
+            self.differences = [each for each in found if not _is_of_ssh(each, job)] if job.group_kind == MPIJOB else found
             self.refusals = [each.message for each in self.after.refusals if each.severity == "error"]
 
     def rules(self) -> list[str]:
@@ -66,28 +71,59 @@ def _refusals(documents: Sequence[Document], context: Sequence[Document], cluste
     return [each.message for each in resolved.result.diagnostics if each.severity == "error"]
 
 
-# The TrainJob that changes least, found by comparing the pods of each candidate with those of the PyTorchJob.
+# The TrainJob that changes least, found by comparing the pods of each candidate with those of the job.
 
 
-def migrate_pytorchjob(
+def becomes_trainjob(job: Document) -> bool:
+    """True if a job is one that `migrate --to TrainJob` converts."""
+    return job.group_kind in (PYTORCHJOB, MPIJOB) or (job.group_kind in (JOB, JOBSET_KIND) and starts_torchrun(job))
+
+
+def becomes_v2(job: Document) -> bool:
+    """True if a job is one that `migrate --to MPIJob` converts: an MPIJob of training-operator."""
+    return job.group_kind == MPIJOB and job.api_version == V1
+
+
+def migrate_to_trainjob(
     job: Document, context: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = ""
 ) -> MigratedJob | Diagnostic:
-    """Return the TrainJob that comes closest to a PyTorchJob, or why there is none.
+    """Return the TrainJob that comes closest to a job, or why there is none.
 
     If several are equally close, it is the plainest.
     """
     before = job_facts(job, context, cluster.target, gang_scheduler=gang_scheduler)
     if not before.nodes:
         why = next((each.message for each in before.refusals), "it has no pods")
-        return cannot(job, f"training-operator creates no pods of it: {why}")
+        return cannot(job, f"its controller creates no pods of it: {why}")
+    if job.group_kind == MPIJOB and (library := MPISource(job, before.objects, cluster.target).library) != OPEN_MPI:
+        return cannot(job, f"the trainer has {OPEN_MPI} alone, and this job has {library}")
     found = []
-    for trees in ways(SourceJob(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
+    for trees in _ways(job, before, cluster, gang_scheduler):
         candidate = MigratedJob(job, trees, before, cluster)
         found.append(candidate)
         if candidate.cost() < COST[LOST]:
             break
     best = min(found, key=lambda each: each.cost() // COST[LOST])
     return cannot(job, "; ".join(dict.fromkeys(best.refusals))) if best.refusals else best
+
+
+def _ways(job: Document, before: JobFacts, cluster: Cluster, gang_scheduler: str) -> Iterator[list[MarkedTree]]:
+    if job.group_kind == PYTORCHJOB:
+        return ways(SourceJob(job, before.objects, cluster.target, gang_scheduler=gang_scheduler))
+    if job.group_kind == MPIJOB:
+        return mpi_ways(MPISource(job, before.objects, cluster.target))
+    itself = [with_marks(job.data, job.marks)] if job.group_kind == JOB else []
+    return batch_ways(BatchSource(job, [*itself, *before.objects], cluster.target))
+
+
+def migrate_to_v2(job: Document, context: Sequence[Document], cluster: Cluster) -> MigratedJob | Diagnostic:
+    """Return an MPIJob of training-operator as one of mpi-operator, or why there is none."""
+    before = job_facts(job, context, cluster.target)
+    if not before.nodes:
+        why = next((each.message for each in before.refusals), "it has no pods")
+        return cannot(job, f"training-operator creates no pods of it: {why}")
+    found = MigratedJob(job, [as_v2(MPISource(job, before.objects, cluster.target))], before, cluster)
+    return cannot(job, "; ".join(dict.fromkeys(found.refusals))) if found.refusals else found
 
 
 def cannot(job: Document, why: str, *, severity: Severity = "error") -> Diagnostic:
@@ -189,7 +225,39 @@ _HINTS = {
 
 def loss_report(migrated: MigratedJob) -> list[Diagnostic]:
     """Return the diagnostics of all differences, in the order of the comparison."""
-    return report_of(migrated.rules(), migrated.differences, migrated.job)
+    return [*report_of(migrated.rules(), migrated.differences, migrated.job), *_need_of_ssh(migrated.job)]
+
+
+#: The file with the hosts of an MPIJob, which each of its operators writes.
+_HOSTFILE = "hostfile"
+#: The container by which training-operator brings `kubectl` to the launcher.
+_DELIVERY = "init container kubectl-delivery"
+_SSHD = "sshd"
+
+
+def _is_of_ssh(difference: Difference, job: Document) -> bool:
+    """True if a difference between MPIJobs is how their operators reach the workers, or how workers end, who only serve the launcher."""
+    key, marks = difference.key, [each.mark for each in (difference.before, difference.after) if each]
+    if key[:2] == ("job", "files"):
+        return key[2] != _HOSTFILE and key[2] not in str(job.data)
+    if key[1] == "life":
+        return key[-1] == "restarts are counted" or (key[0].startswith("node ") and key[0] != "node 0")
+    if "program" in key and key[0] != "node 0" and _SSHD in str(difference.after and difference.after.value):
+        return is_idle(difference.before.value if difference.before else ())
+    is_of_controller = "env" in key[1:-1] and key[-1].startswith(OF_CONTROLLER)
+    return is_of_controller or key[1] == _DELIVERY or not any(each.line for each in marks)
+
+
+def _need_of_ssh(job: Document) -> list[Diagnostic]:
+    """Return what an MPIJob of training-operator needs of its image once workers are reached by SSH."""
+    if not becomes_v2(job):
+        return []
+    source = MPISource(job, (), {"trainer": ""})
+    replica = source.replicas.get(WORKER) or next(iter(source.replicas.values()))
+    image = first_container(replica, main_container(job)).get("image") or replica
+    message = "the launcher reaches the workers by SSH: the image has to have sshd and ssh; before: by `kubectl exec`"
+    hint = "test it with `docker run IMAGE which sshd ssh`"
+    return [job.problem(CHANGED, message, path_at(image.place(), job), hint=hint, severity="warning")]
 
 
 def report_of(

@@ -7,12 +7,11 @@ from typing import Any
 
 from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import Target
-from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_marks
-from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate import facts
 from jobspec.migrate.facts import NAME, NEW_NAME, JobNode
+from jobspec.migrate.writing import by_migration, own_metadata, present, renamed_variable, template_metadata, without_nulls, words
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
@@ -56,20 +55,10 @@ def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = 
     fields = {
         "apiVersion": tree.value["apiVersion"].with_value(API_VERSION),
         "kind": tree.value["kind"].with_value("TrainJob"),
-        "metadata": _own_metadata(tree.value["metadata"]),
+        "metadata": own_metadata(tree.value["metadata"]),
         "spec": source.spec.with_value(present(spec)),
     }
     return tree.with_value(fields)
-
-
-def _own_metadata(given: MarkedTree) -> MarkedTree:
-    """The metadata of a job without what the server wrote."""
-    fields = {name: each for name, each in given.value.items() if name not in WRITTEN_BY_SERVER}
-    notes = {name: each for name, each in given.entries("annotations") if name != LAST_APPLIED}
-    if "annotations" in fields and len(notes) < len(fields["annotations"].value):
-        annotations = fields.pop("annotations")
-        fields |= {"annotations": annotations.with_value(notes)} if notes else {}
-    return given.with_value(fields)
 
 
 def _deadline(source: SourceJob) -> MarkedTree | None:
@@ -215,7 +204,7 @@ class SourceJob:
         self.release = target["trainer"]
         self.gang_scheduler = gang_scheduler
         """The gang scheduler of its pods; empty without one."""
-        self.tree = _without_nulls(with_marks(document.data, document.marks))
+        self.tree = without_nulls(with_marks(document.data, document.marks))
         self.spec: MarkedTree = self.tree.value["spec"]
         self.replicas = dict(sorted(self.spec.entries("pytorchReplicaSpecs")))
         """Master first."""
@@ -254,30 +243,6 @@ class SourceJob:
         """True if the pods of all replica types are the same."""
         seen = [(self.restart(each), each.value["template"].data()) for each in self.replicas.values()]
         return all(each == seen[0] for each in seen)
-
-
-def _without_nulls(tree: MarkedTree) -> MarkedTree:
-    """The tree without null values, which the server drops."""
-    if isinstance(tree.value, dict):
-        return tree.with_value({name: _without_nulls(each) for name, each in tree.value.items() if each.value is not None})
-    return tree.with_value([_without_nulls(each) for each in tree.value]) if isinstance(tree.value, list) else tree
-
-
-# Values that a migration writes, and parts of a job that it moves: each points to the place in the source that caused it.
-
-
-MIGRATION = Mark("jobspec migrate")
-"""The place of what no line of the source says."""
-
-
-def by_migration(data: Any, cause: MarkedTree | None = None) -> MarkedTree:
-    """Return plain data, which may hold trees, as a tree at the place of its *cause*."""
-    return set_by(cause.mark if cause and cause.mark.line else MIGRATION, data)
-
-
-def present(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that are not None."""
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 # A pod template of a PyTorchJob as one of a runtime: its training container has another name, and a Job restarts pods by its own rules.
@@ -324,22 +289,8 @@ def pod_template(
     word = "OnFailure" if source.restart(replica) in ("OnFailure", "Always") else "Never"
     restart = policy.with_value(word) if policy else by_migration(word)
     pod: MarkedTree = spec.with_value({"restartPolicy": restart, **fields, "containers": containers})
-    whole: MarkedTree = template.with_value({**template.value, **_template_metadata(template), "spec": pod})
+    whole: MarkedTree = template.with_value({**template.value, **template_metadata(template), "spec": pod})
     return whole
-
-
-def _template_metadata(template: MarkedTree) -> dict[str, MarkedTree]:
-    """Return the metadata of a template without the labels that a Job writes itself.
-
-    A Job refuses these labels in its template.
-    """
-    labels = template.get("metadata", "labels")
-    if labels is None:
-        return {}
-    kept = labels.with_value({name: each for name, each in labels.value.items() if not facts.is_of_job(name)})
-    metadata = template.value["metadata"]
-    others = {name: each for name, each in metadata.value.items() if name != "labels"}
-    return {"metadata": metadata.with_value({**({"labels": kept} if kept.value else {}), **others})}
 
 
 def _container_of_node(
@@ -373,11 +324,6 @@ def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
     ports = container.get("ports")
     others = items(ports)
     return container.with_value({**container.value, "ports": (ports or port).with_value([*others, port])})
-
-
-def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
-    """Return the words of a command line with other names of hosts."""
-    return given.with_value([each.with_value(renamed(text(each))) for each in items(given)])
 
 
 def job_template(source: SourceJob, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
@@ -476,18 +422,11 @@ def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callabl
     If the job's name is used, its variable comes first.
     """
     names = {text(each, "name") for each in added}
-    own = [_renamed(each, renamed) for each in items(container.get("env")) if text(each, "name") not in names]
+    own = [renamed_variable(each, renamed) for each in items(container.get("env")) if text(each, "name") not in names]
     found = [*own, *added]
     words = [renamed(text(each)) for field in ("command", "args") for each in items(container.get(field))]
     is_used = any(f"$({NAME})" in each for each in [*words, *(text(each, "value") for each in found)])
     return [_NAME, *found] if is_used else found
-
-
-def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
-    value = variable.get("value")
-    if value is None or not isinstance(value.value, str):
-        return variable
-    return variable.with_value({**variable.value, "value": value.with_value(renamed(value.value))})
 
 
 def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:

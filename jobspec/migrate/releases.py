@@ -13,7 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate.facts import NAMED, job_facts
 from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, MigratedJob, path_at
-from jobspec.migrate.pytorchjob import by_migration, present
+from jobspec.migrate.writing import by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, PATCH_FIELDS, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

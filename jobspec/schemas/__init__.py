@@ -2,9 +2,11 @@
 
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
+    "catalog",
     "explain",
     "files",
     "json_schema",
+    "kinds",
     "merge_schema",
     "shapes",
     "structure",

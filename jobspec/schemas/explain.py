@@ -9,11 +9,12 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, get_args
 
-from jobspec.apis.kinds import built_in
+from jobspec.apis.kinds import Kind, built_in, with_schema
 from jobspec.apis.releases import RELEASES
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Key
 from jobspec.models.base import Model, Resource
+from jobspec.schemas.kinds import releases_with, structure_of_kind
 from jobspec.schemas.structure import Structure, releases_of, structure_of, structure_of_builtin
 
 Facts = dict[str, list[str]]
@@ -51,15 +52,15 @@ def page(root: ExplainedKind, steps: Sequence[str], release: str) -> FieldPage:
     Raises JobspecError if there is no such place.
     """
     places = places_of(root, steps, release)
-    shown = _nearest(places, release, root.component)
+    shown = _nearest(places, release, root)
     place = places[shown]
     return FieldPage(
         title=place.path,
         type=type_of(place.structure),
         version=f"{root.api_version}, {root.component} {shown}",
-        note=_absence(places, release, shown, root.component),
+        note=_absence(places, release, shown, root),
         meaning=_meaning(place),
-        facts=_facts_across(places, shown) | _releases(places, root.component),
+        facts=_facts_across(places, shown) | _releases(places, root),
         fields=list(_fields(places, shown)),
         elsewhere=list(_elsewhere(places, shown)),
     )
@@ -72,7 +73,7 @@ def outline(root: ExplainedKind, steps: Sequence[str], release: str) -> Iterator
     """
     places = places_of(root, steps, release)
     if release not in places:
-        raise JobspecError(_absence(places, release, _nearest(places, release, root.component), root.component))
+        raise JobspecError(_absence(places, release, _nearest(places, release, root), root))
     yield from _outline(object_of(places[release].structure), 0)
 
 
@@ -90,7 +91,7 @@ def field_lines(root: ExplainedKind, steps: Sequence[str], release: str) -> Iter
     left = list(reversed(_below_each(places_of(root, steps, release))))
     while left:
         places = left.pop()
-        shown = _nearest(places, release, root.component)
+        shown = _nearest(places, release, root)
         facts = _facts_across(places, shown)
         span = _span(list(places), root.releases)
         said = [each.replace("yes", "required") for each in facts.pop("required", ())] + facts.pop("limits", [])
@@ -164,6 +165,7 @@ def _explained_limits(structure: Structure) -> list[str]:
         *(_count(structure, name, what) for name, what in _COUNTED.items()),
         _FORMATS[structure["format"]] if "format" in structure else "",
         f"matches `{structure['pattern']}`" if "pattern" in structure else "",
+        *(f"{name}: {_json(value)}" for name, value in structure.get("conditions", {}).items()),
     ]
     return [limit for limit in limits if limit]
 
@@ -222,13 +224,13 @@ def _with_note(text: str, note: str) -> str:
     return f"{text} ({note})" if text and note else text or note
 
 
-def _releases(places: dict[str, FieldPlace], component: str) -> Facts:
-    known = list(RELEASES[component])
+def _releases(places: dict[str, FieldPlace], root: ExplainedKind) -> Facts:
+    known = root.known
     if len(known) == 1:
         return {}
     span = _span(list(places), known) or f"all, {known[0]} to {known[-1]}"
     use = list(places.values())[-1].use
-    return {"releases": [f"{component}: {span}{f'; use {use}' if use else ''}"]}
+    return {"releases": [f"{root.component}: {span}{f'; use {use}' if use else ''}"]}
 
 
 def _span(having: list[str], known: list[str]) -> str:
@@ -268,23 +270,23 @@ def _note(places: dict[str, FieldPlace], name: str) -> str:
     return f"{span}; use {use}" if span and use else span
 
 
-def _nearest(places: dict[str, FieldPlace], release: str, component: str) -> str:
+def _nearest(places: dict[str, FieldPlace], release: str, root: ExplainedKind) -> str:
     """Return the release, if it has the place; else the last one before with it, or the first."""
-    known = list(RELEASES[component])
+    known = root.known
     earlier = [each for each in places if known.index(each) <= known.index(release)]
     return earlier[-1] if earlier else next(iter(places))
 
 
-def _absence(places: dict[str, FieldPlace], release: str, shown: str, component: str) -> str:
+def _absence(places: dict[str, FieldPlace], release: str, shown: str, root: ExplainedKind) -> str:
     """A sentence for a release without the place, with what to do; empty if it has the place."""
-    known = list(RELEASES[component])
+    known = root.known
     if known.index(shown) == known.index(release):
         return ""
     if known.index(shown) > known.index(release):
-        return f"{component} {release} does not have it yet: added in {shown}."
+        return f"{root.component} {release} does not have it yet: added in {shown}."
     gone = known[known.index(shown) + 1]
     use = places[shown].use
-    return f"{component} {release} does not have it: it was removed in {gone}{f'; use {use}' if use else ''}."
+    return f"{root.component} {release} does not have it: it was removed in {gone}{f'; use {use}' if use else ''}."
 
 
 # Find a path such as `TrainJob.spec.trainer` in the structure of a kind, release by release.
@@ -303,6 +305,11 @@ class ExplainedKind:
     """The structure of the kind at one of them."""
     model: type[Model] | None = None
 
+    @property
+    def known(self) -> list[str]:
+        """Return the known releases of the component, those without the kind too, oldest first."""
+        return list(RELEASES.get(self.component, self.releases))
+
 
 def root_of(model: type[Model], version: str = "") -> ExplainedKind:
     """Return the kind that a model describes, in its newest *version* or the given one."""
@@ -312,6 +319,21 @@ def root_of(model: type[Model], version: str = "") -> ExplainedKind:
     return ExplainedKind(
         model.__name__, api_version, resource.component, releases, lambda release: structure_of(model, release, version), model
     )
+
+
+def roots_of_operators() -> dict[str, list[ExplainedKind]]:
+    """Return the versions of the operators' kinds without a model, by kind, the newest version first."""
+    roots: dict[str, list[ExplainedKind]] = {}
+    for kind in with_schema():
+        if kind.component and not kind.has_model and not kind.is_builtin:
+            found = [_operator_root(kind, each) for each in reversed(kind.api_versions)]
+            roots[kind.name] = [*found, *roots.get(kind.name, ())]
+    return roots
+
+
+def _operator_root(kind: Kind, api_version: str) -> ExplainedKind:
+    having = releases_with(kind, api_version)
+    return ExplainedKind(kind.name, api_version, kind.component, having, lambda release: structure_of_kind(kind, api_version, release))
 
 
 def builtin_roots() -> dict[str, ExplainedKind]:

@@ -83,18 +83,26 @@ def compiled_sibling(kind: str, sibling: SiblingKind) -> str:
 
 
 def _sibling(kind: str, sibling: SiblingKind, pytorchjob: Structure) -> Structure:
-    """Return the structure of a sibling, made of PyTorchJob's."""
-    root = _root(pytorchjob, _PYTORCHJOB)
-    spec = root["fields"]["spec"]
+    """Return the structure of a sibling with its own metadata and the paths of the scale subresource."""
+    root = _root(sibling_structure(kind, pytorchjob), _PYTORCHJOB)
+    scale = {name: [sibling.replicas if step == "pytorchReplicaSpecs" else step for step in path] for name, path in root["scale"].items()}
+    without = {key: value for key, value in root.items() if key != "scale"}
+    return {**without, **({"scale": scale} if sibling.is_scaled else {})}
+
+
+def sibling_structure(kind: str, pytorchjob: Structure) -> Structure:
+    """Return the structure of a sibling of PyTorchJob, made of PyTorchJob's at a release that has the sibling."""
+    sibling = SIBLINGS[kind]
+    spec = pytorchjob["fields"]["spec"]
     given = spec["fields"]
     fields = {**sibling.own, "runPolicy": given["runPolicy"], sibling.replicas: given["pytorchReplicaSpecs"]}
     if sibling.elastic and "elasticPolicy" in given:
         policy = given["elasticPolicy"]
         fields["elasticPolicy"] = {**policy, "fields": {name: policy["fields"][name] for name in sibling.elastic}}
     own = {**spec, "name": f"{kind}Spec", "fields": fields, "required": [*sibling.required, sibling.replicas]}
-    scale = {name: [sibling.replicas if step == "pytorchReplicaSpecs" else step for step in path] for name, path in root["scale"].items()}
-    without = {key: value for key, value in root.items() if key != "scale"}
-    return {**without, "name": kind, "fields": {**root["fields"], "spec": own}, **({"scale": scale} if sibling.is_scaled else {})}
+    root = pytorchjob["fields"]
+    named = {**root["kind"], "description": root["kind"]["description"].replace("PyTorchJob", kind)}
+    return {**pytorchjob, "name": kind, "description": f"A {kind}.", "fields": {**root, "kind": named, "spec": own}}
 
 
 def _file_text(document: dict[str, Any], table: _ShapeTable) -> str:
@@ -221,7 +229,7 @@ def _version(model: type[Model], resource: Resource, release: str, version: str)
 def schema(structure: Structure) -> dict[str, Any]:
     """Return a structure, with all structures inside, as an `openAPIV3Schema`."""
     made: dict[str, Any] = {key: structure[key] for key in _AS_THEY_ARE if structure.get(key) is not None}
-    made |= _type(structure)
+    made |= _type(structure) | structure.get("conditions", {})
     if structure.get("fields"):
         made["properties"] = {name: schema(child) for name, child in structure["fields"].items()}
     if "required" in structure:
@@ -243,7 +251,7 @@ def _type(structure: Structure) -> dict[str, Any]:
         return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True, **pattern}
     if kind == "any":
         return {"x-kubernetes-preserve-unknown-fields": True}
-    free = kind == "object" and "fields" not in structure and "values" not in structure
+    free = (kind == "object" and "fields" not in structure and "values" not in structure) or structure.get("open")
     return {"type": kind} | ({"format": form} if form else {}) | ({"x-kubernetes-preserve-unknown-fields": True} if free else {})
 
 

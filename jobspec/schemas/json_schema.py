@@ -38,18 +38,20 @@ def json_schema(model: type[Model], release: str, version: str = "") -> Schema:
     """
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     version = version or resource.version
+    title = f"{resource.kind} ({resource.component} {release})"
     structure = structure_of(model, release, version)
+    return document(structure, resource.api_version_of(version), resource.kind, title, builtin=resource.component == "kubernetes")
+
+
+def document(structure: Structure, api_version: str, kind: str, title: str, *, builtin: bool = False) -> Schema:
+    """Return the JSON Schema of a kind's structure. *builtin*: the API server itself has the kind."""
     fields = structure["fields"]
     structure = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
-    shared = _Shared(builtin=resource.component == "kubernetes")
+    shared = _Shared(builtin=builtin)
     root = shared.object_schema(structure, typed=shared.builtin)
-    for name, value in (("apiVersion", resource.api_version_of(version)), ("kind", resource.kind)):
+    for name, value in (("apiVersion", api_version), ("kind", kind)):
         root["properties"][name] = {"description": structure["fields"][name]["description"], "type": "string", "const": value}
-    head = {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": f"{resource.kind} ({resource.component} {release})",
-        "description": structure["description"],
-    }
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": title, "description": structure["description"]}
     required = {"required": ["apiVersion", "kind", *root.get("required", ())]}
     return {**head, **root, "type": "object", **required, "$defs": dict(sorted(shared.definitions.items()))}
 
@@ -65,19 +67,21 @@ class _Shared:
         self.builtin = builtin
         self.definitions: dict[str, Schema] = {}
 
-    def schema(self, structure: Structure, *, nullable: bool, typed: bool, description: str = "") -> Schema:
+    def schema(self, structure: Structure, *, nullable: bool, typed: bool, description: str = "", name: str = "") -> Schema:
         """Return the JSON Schema of a structure.
 
-        *description*: the description of the list or map around it, used if the structure has none.
+        *description*: the description of the list or map around it, used if the structure has none. *name*: the name of its field, for
+        an object whose type has no name.
         """
         kind, typed = structure["type"], typed or structure.get("meta", False)
         description = structure.get("description") or description
-        limits = {key: structure[key] for key in _AS_THEY_ARE if key in structure}
-        made: Schema = {"description": description}
+        limits: Schema = {key: structure[key] for key in _AS_THEY_ARE if key in structure} | structure.get("conditions", {})
+        made: Schema = {"description": description} if description else {}
         if "fields" in structure:
             if any("default" in child for child in structure["fields"].values()):
                 limits.pop("minProperties", None)  # the server counts fields with defaults
-            name = placed(structure["name"], self.object_schema(structure, typed=typed), self.definitions)
+            own = str(structure.get("name") or name[:1].upper() + name[1:])
+            name = placed(own, self.object_schema(structure, typed=typed), self.definitions)
             made["allOf"] = [{"$ref": f"#/$defs/{name}"}]
             return made | limits | ({} if nullable else {"type": "object"})
         if "(?i)" in limits.get("pattern", ""):  # which only Go knows
@@ -88,20 +92,20 @@ class _Shared:
         if nullable and "enum" in made:
             made["enum"] = [*made["enum"], None]
         if "items" in structure:
-            made["items"] = self.schema(structure["items"], nullable=typed, typed=typed, description=description)
+            made["items"] = self.schema(structure["items"], nullable=typed, typed=typed, description=description, name=name)
         if structure.get("unique") and not typed:
             made["uniqueItems"] = True
         if "values" in structure:
-            made["additionalProperties"] = self.schema(structure["values"], nullable=True, typed=typed, description=description)
+            made["additionalProperties"] = self.schema(structure["values"], nullable=True, typed=typed, description=description, name=name)
         return made
 
     def object_schema(self, structure: Structure, *, typed: bool) -> Schema:
         """Return the JSON Schema of an object with fields, or null."""
         fields = structure["fields"]
         required = [] if self.builtin else [name for name in structure.get("required", ()) if "default" not in fields[name]]
-        properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in fields.items()}
+        properties = {name: self.schema(child, nullable=name not in required, typed=typed, name=name) for name, child in fields.items()}
         made: Schema = {"type": ["object", "null"], "properties": properties}
-        return made | ({"required": required} if required else {}) | {"additionalProperties": False}
+        return made | ({"required": required} if required else {}) | {"additionalProperties": bool(structure.get("open"))}
 
 
 def _types(structure: Structure, *, nullable: bool, typed: bool) -> str | list[str]:

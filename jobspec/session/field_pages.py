@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Key
+from jobspec.kubernetes.common_kinds import CommonKind
 from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
 from jobspec.schemas.explain import ExplainedKind, Field, FieldPage, builtin_roots, root_of
@@ -71,11 +74,13 @@ def place_of(path: str, targets: Iterable[str], api_version: str = "") -> tuple[
 
     *api_version*: of the kind, where it is known.
     """
-    from jobspec.apis.releases import choose, release_of
+    from jobspec.apis.releases import RELEASES, choose, release_of
 
     kind, steps = _steps(path)
     root = _root(kind, steps, api_version)
-    return root, steps, release_of(root.component, choose(targets))
+    target = choose(targets)
+    release = root.releases[-1] if root.component not in RELEASES else release_of(root.component, target)
+    return root, steps, release
 
 
 def _steps(text: str) -> tuple[str, list[str]]:
@@ -83,11 +88,15 @@ def _steps(text: str) -> tuple[str, list[str]]:
     import re
 
     from jobspec.apis import kinds
+    from jobspec.kubernetes.common_kinds import by_name
 
     if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
         raise JobspecError(f"`{text}` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer")
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
-    by_lower = {each.lower(): each for each in sorted({kind.name for kind in (*kinds.with_model(), *kinds.built_in())})}
+    names = {kind.name for kind in (*kinds.with_schema(), *kinds.built_in())}
+    by_lower = {each.lower(): each for each in sorted(names)}
+    if kind.lower() not in by_lower:
+        by_lower = {each.lower(): each for each in sorted(names | by_name().keys())}
     if kind.lower() not in by_lower:
         from jobspec.kubernetes.problems import closest
 
@@ -117,12 +126,36 @@ def _nothing_of_name(name: str, kinds: Iterable[str]) -> str:
 
 def _root(kind: str, steps: Sequence[str], api_version: str) -> ExplainedKind:
     """A kind in a version, or else in its newest one, or the older one that alone has the steps."""
-    from jobspec import models
     from jobspec.schemas import explain
 
     if built_in := builtin_roots().get(kind):
         return built_in
-    model = getattr(models, kind)
-    roots = [root_of(model, each) for each in reversed(model.RESOURCE.versions)]
+    roots = _roots(kind)
     wanted = [each for each in roots if each.api_version == api_version]
-    return next((each for each in wanted or roots if explain.has_place(each, steps)), roots[0])
+    return next((each for each in wanted or roots if explain.has_place(each, steps)), (wanted or roots)[0])
+
+
+def _roots(kind: str) -> list[ExplainedKind]:
+    """All versions of a kind that no API server has built in, those of the operators first."""
+    from jobspec import models
+    from jobspec.apis.releases import choose
+    from jobspec.kubernetes import common_kinds
+    from jobspec.schemas.explain import ExplainedKind, roots_of_operators
+
+    model = getattr(models, kind, None)
+    found = [root_of(model, each) for each in reversed(model.RESOURCE.versions)] if model else []
+    found += roots_of_operators().get(kind, [])
+    for api_version, project in [] if found else common_kinds.by_name().get(kind, []):
+        common = common_kinds.kind_of(api_version, kind, choose([]))
+        assert common
+        releases = [common.release.rpartition(" ")[2]]
+        found.append(ExplainedKind(kind, api_version, project, releases, partial(_structure_of_common, common)))
+    return found
+
+
+def _structure_of_common(common: CommonKind, release: str) -> dict[str, Any]:
+    """The structure of a common kind, which is known of one *release* alone."""
+    from jobspec.schemas.kinds import structure_of_shape
+
+    assert common.release.endswith(release)
+    return structure_of_shape(common.shape)

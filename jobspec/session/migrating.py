@@ -20,8 +20,8 @@ from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
 from jobspec.migrate.files import File, MigratedFile
+from jobspec.migrate.jobs import becomes_trainjob, becomes_v2
 from jobspec.migrate.releases import KINDS
-from jobspec.operators.workloads import takes_overlays
 from jobspec.session.fixing import show
 from jobspec.session.found import STDIN, Found
 from jobspec.session.options import Options
@@ -29,16 +29,17 @@ from jobspec.session.reading import content_of, reader, source_of
 from jobspec.world.world import Cluster
 
 TRAINJOB = "TrainJob"
+MPI_JOB = "MPIJob"
 TRAINER = "trainer"
 
 
 def target_release(to: str) -> str:
-    """The release of the trainer to go to; empty for `TrainJob`. Raises JobspecError for anything else."""
-    if to == TRAINJOB:
+    """The release of the trainer to go to; empty for a kind. Raises JobspecError for anything else."""
+    if to in (TRAINJOB, MPI_JOB):
         return ""
     operator, _, release = to.partition("=")
     if operator != TRAINER or not release:
-        raise JobspecError(f"--to {to}: write TrainJob, or the release of the trainer to go to, such as trainer=2.3")
+        raise JobspecError(f"--to {to}: write TrainJob, MPIJob, or the release of the trainer to go to, such as trainer=2.3")
     return targets.choose([f"{TRAINER}={release}"])[TRAINER]
 
 
@@ -69,9 +70,11 @@ def migration_file(found: Found, checked: Checked) -> File:
 def why_nothing_migrates(files: Sequence[File], to: str) -> str:
     """Why there is nothing to migrate; empty where there is something."""
     documents = [each for file in files for each in file.documents]
-    if to == TRAINJOB and not any(takes_overlays(each) and each.kind == "PyTorchJob" for each in documents):
-        return "nothing to migrate: the files hold no PyTorchJob"
-    if to != TRAINJOB and not any(each.group_kind in KINDS for each in documents):
+    if to == TRAINJOB and not any(map(becomes_trainjob, documents)):
+        return "nothing to migrate: the files hold no PyTorchJob, no MPIJob, and no JobSet or indexed Job that starts torchrun"
+    if to == MPI_JOB and not any(map(becomes_v2, documents)):
+        return "nothing to migrate: the files hold no MPIJob of training-operator, `kubeflow.org/v1`"
+    if to not in (TRAINJOB, MPI_JOB) and not any(each.group_kind in KINDS for each in documents):
         return "nothing to migrate: the files hold no TrainJob and no runtime"
     return ""
 

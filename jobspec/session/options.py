@@ -222,6 +222,8 @@ class CommandOptions:
     into: Sequence[str] = ()
     clones: str = ""
     release_folders: Sequence[str] = ()
+    api_version: str = ""
+    layout: str = ""
 
 
 class Options(InputOptions, WorldOptions, ChoiceOptions, ReportOptions, CommandOptions):

@@ -13,7 +13,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import models
-from jobspec.apis.kinds import MODELS
+from jobspec.apis.kinds import MODELS, with_schema
 from jobspec.apis.releases import RELEASES
 from jobspec.cli import main
 from jobspec.diagnostics.errors import JobspecError
@@ -403,6 +403,37 @@ def test_the_paths_of_lines_can_be_explained(capsys: pytest.CaptureFixture[str])
     paths = [line.split(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
     assert "TrainJob.spec.trainer.numProcPerNode" in paths
     assert [path for path in paths if main(["explain", path]) != 0] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("RayJob.spec", 'RayJob.spec.submissionMode <string> default: "K8sJobMode"'),
+        ("RayCluster.spec.workerGroupSpecs", "RayCluster.spec.workerGroupSpecs[].groupName <string> required"),
+        ("LeaderWorkerSet.spec.leaderWorkerTemplate", "LeaderWorkerSet.spec.leaderWorkerTemplate.size <integer>"),
+        ("JAXJob.spec", "JAXJob.spec.jaxReplicaSpecs <map[string]ReplicaSpec> required"),
+        ("MPIJob.spec", "MPIJob.spec.mpiImplementation <string> one of"),
+        ("NodePool.spec", "NodePool.spec.disruption.consolidateAfter <string> required"),
+        ("certificate.spec.secretName", ""),
+    ],
+)
+def test_the_fields_of_kinds_without_a_model(path: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "fields", path]) == 0
+    assert line in capsys.readouterr().out
+
+
+def test_a_name_of_several_kinds_is_the_newest_unless_the_api_version_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {}
+    for api_version in ("", "kubeflow.org/v1"):
+        assert main(["schema", "fields", "MPIJob.spec", *(["--api-version", api_version] if api_version else [])]) == 0
+        found[api_version] = capsys.readouterr().out
+    assert "MPIJob.spec.launcherCreationPolicy" in found[""] and "MPIJob.spec.mainContainer" not in found[""]
+    assert "MPIJob.spec.mainContainer" in found["kubeflow.org/v1"]
+
+
+@pytest.mark.parametrize("kind", sorted({each.name for each in with_schema() if not (each.has_model or each.is_builtin)}))
+def test_every_kind_of_an_operator_is_explained(kind: str) -> None:
+    assert _jobspec(f"{kind}.spec").returncode == 0
 
 
 def test_a_policy_lists_the_objects_and_the_coming_pods_that_it_matches() -> None:

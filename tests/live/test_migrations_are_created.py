@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from jobspec.apis.kinds import PYTORCHJOB
 from jobspec.documents.document import Document
-from jobspec.migrate.jobs import MigratedJob, migrate_pytorchjob
+from jobspec.migrate.jobs import MigratedJob, becomes_trainjob, migrate_to_trainjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.workloads import QUEUE
 from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
@@ -32,12 +33,13 @@ def _sources() -> list[Path]:
     return [*corpus(folder("corpus", "manifests")), *sorted((ROOT / "tests" / "cases" / "migrate").glob("*/job.yaml"))]
 
 
-def _migrated(paths: list[Path], trainer: str) -> Iterator[tuple[str, MigratedJob]]:
-    """The jobs in files that migrate to a release of the trainer."""
+def _migrated(paths: list[Path], trainer: str, *, others: bool = False) -> Iterator[tuple[str, MigratedJob]]:
+    """The PyTorchJobs in files that migrate to a release of the trainer. *others*: the jobs of other kinds in place of these."""
     for path in paths:
         documents, result = documents_of(path.read_bytes(), trainer, path.name)
-        for job in jobs_among(documents) if result.valid else ():
-            found = migrate_pytorchjob(job, documents, cluster(trainer))
+        jobs = [each for each in documents if becomes_trainjob(each) and each.group_kind != PYTORCHJOB] if others else jobs_among(documents)
+        for job in jobs if result.valid else ():
+            found = migrate_to_trainjob(job, documents, cluster(trainer))
             if isinstance(found, MigratedJob) and not _needs_more(found):
                 yield path.name, found
 
@@ -114,4 +116,11 @@ def test_every_job(server: Server) -> None:
     assert len(sources) > 70
     sources = sources[server.target["trainer"] == "2.0.0" :: 2]  # each job on one of both servers
     for number in range(0, len(sources), _AT_ONCE):  # operators act late where many jobs come at once
+        _check(server, sources[number : number + _AT_ONCE])
+
+
+def test_jobs_of_other_kinds(server: Server) -> None:
+    sources = list(_migrated(_sources(), server.target["trainer"], others=True))
+    assert {each.job.kind for _, each in sources} >= {"Job", "JobSet", "MPIJob"}
+    for number in range(0, len(sources), _AT_ONCE):
         _check(server, sources[number : number + _AT_ONCE])

@@ -131,7 +131,7 @@ def test_json_is_set_in_as_before(indent: int | str | None, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--to", "Job"], "write TrainJob, or the release"),
+        (["--to", "Job"], "write TrainJob, MPIJob, or the release"),
         (["--to", "trainer=1.0"], "the known releases of trainer"),
         (["--to", "trainer=2.3"], "no TrainJob and no runtime"),
         (["--to", "TrainJob", "--diff", "--in-place"], "are mutually exclusive"),

@@ -3,7 +3,7 @@
 import pytest
 
 from jobspec.documents.comments import comments_of
-from jobspec.migrate.jobs import MigratedJob, migrate_pytorchjob
+from jobspec.migrate.jobs import MigratedJob, migrate_to_trainjob
 from jobspec.migrate.text import place_of, replaced
 from tests.migrate.jobs import accepted, cluster, corpus, documents_of, jobs_among
 from tests.support.reference import folder
@@ -116,7 +116,7 @@ metadata:   {name: x}   # as it is
 
 def _migrated(text: str) -> str:
     documents = accepted(text)
-    found = {place_of(each): migrate_pytorchjob(each, documents, cluster()) for each in jobs_among(documents)}
+    found = {place_of(each): migrate_to_trainjob(each, documents, cluster()) for each in jobs_among(documents)}
     return replaced(text, documents, {place: each.trees for place, each in found.items() if isinstance(each, MigratedJob)})
 
 

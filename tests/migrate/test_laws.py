@@ -12,7 +12,7 @@ from jobspec.apis.kinds import RUNTIMES
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import as_document
 from jobspec.migrate.facts import Fact, JobFacts, Key, job_facts
-from jobspec.migrate.jobs import MigratedJob, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.jobs import MigratedJob, loss_report, migrate_to_trainjob, shared_key
 from jobspec.migrate.releases import migrate_runtime, migrate_trainjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
@@ -39,7 +39,7 @@ def test_every_job_becomes_one_that_a_server_takes_or_it_is_said_why_not() -> No
     migrated = 0
     for trainer in ("2.0", "2.3"):
         for manifest, job in _grown():
-            found = migrate_pytorchjob(job, [job], cluster(trainer))
+            found = migrate_to_trainjob(job, [job], cluster(trainer))
             if not isinstance(found, MigratedJob):
                 assert found.rule == "not-migrated"
                 assert found.mark.line

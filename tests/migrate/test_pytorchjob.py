@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobspec.migrate.facts import NAME
-from jobspec.migrate.jobs import LOST, MigratedJob, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.jobs import LOST, MigratedJob, loss_report, migrate_to_trainjob, shared_key
 from tests.migrate.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
 from tests.support.reference import folder
 
@@ -13,7 +13,7 @@ from tests.support.reference import folder
 def _migrated(manifest: dict[str, Any], trainer: str = "2.3", gang_scheduler: str = "") -> MigratedJob:
     documents = accepted(text_of(manifest), trainer)
     (job,) = jobs_among(documents)
-    found = migrate_pytorchjob(job, documents, cluster(trainer), gang_scheduler=gang_scheduler)
+    found = migrate_to_trainjob(job, documents, cluster(trainer), gang_scheduler=gang_scheduler)
     assert isinstance(found, MigratedJob)
     assert found.after
     assert documents_of(text_of(*(each.data() for each in found.trees)), trainer)[1].diagnostics == ()
@@ -206,7 +206,7 @@ def test_every_public_job_migrates_and_all_that_differs_is_reported(trainer: str
         documents, result = documents_of(path.read_bytes(), trainer, path.name)
         for job in jobs_among(documents) if result.valid else ():
             found += 1
-            migrated = migrate_pytorchjob(job, documents, cluster(trainer))
+            migrated = migrate_to_trainjob(job, documents, cluster(trainer))
             assert isinstance(migrated, MigratedJob), path
             assert migrated.after, path
             text = text_of(*(each.data() for each in migrated.trees))
@@ -226,7 +226,7 @@ def test_every_probe_migrates_or_says_why_not(trainer: str) -> None:
     for path in corpus(folder("golden", "probes")):
         documents, result = documents_of(path.read_bytes(), trainer, path.name)
         for job in jobs_among(documents) if result.valid else ():
-            found = migrate_pytorchjob(job, documents, cluster(trainer))
+            found = migrate_to_trainjob(job, documents, cluster(trainer))
             if not isinstance(found, MigratedJob):
                 assert "is not migrated: " in found.message, path
                 continue

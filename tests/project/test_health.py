@@ -1,6 +1,11 @@
-"""Lua and CEL say of jobs what became of them: of objects that real operators wrote, and of all recorded conditions."""
+"""Lua and CEL say of jobs what became of them: of objects that real operators wrote, and of all recorded conditions.
+
+Where no Ray runs, KubeRay cannot write that it has finished or serves: RayJobs that run, end or were stopped by Ray, and RayServices that
+serve, are upgraded or suspended, have the status that KubeRay's code writes.
+"""
 
 import json
+import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -8,14 +13,17 @@ from typing import Any
 
 import pytest
 
-from jobspec.project.engines.argocd_health import customizations
-from jobspec.project.engines.flux_health import FAILURE_EXPRS, HEALTH_CHECK_EXPRS
+from jobspec.project.engines.argocd_health import KINDS, customizations
+from jobspec.project.engines.flux_health import HEALTH_CHECK_EXPRS, health_checks, until_failure
 from tests.support import cel_health, lua, quick_yaml, reference
 
 _CASES = reference.ROOT / "tests" / "cases" / "health"
 _SCRIPTS = reference.ROOT / "jobspec" / "project" / "health" / "lua"
 _STATES = {"Healthy": "Current", "Degraded": "Failed", "Progressing": "InProgress", "Suspended": "InProgress"}
 _EXPRESSIONS = {each["kind"]: each for each in HEALTH_CHECK_EXPRS}
+
+#: The kinds whose state is one of their conditions, one of which is `Failed`.
+_WITH_CONDITIONS = {kind for _, kind in KINDS} - {"RayJob", "RayCluster", "RayService", "LeaderWorkerSet"}
 
 #: What each sequence of conditions in the records means.
 _RECORDED = {
@@ -69,44 +77,52 @@ def test_of_three_cel_expressions_one_is_true_of_objects_of_real_operators(path:
 @pytest.mark.parametrize(("path", "expected"), _ALL)
 def test_without_waiting_a_job_is_healthy_until_it_has_failed(path: Path, expected: dict[str, str]) -> None:
     resource = quick_yaml.load(path.read_text())
-    expressions = {each["kind"]: each for each in FAILURE_EXPRS}.get(resource["kind"])
+    expressions = _EXPRESSIONS.get(resource["kind"])
     if expressions:
-        state = cel_health.health(expressions, resource)
+        state = cel_health.health(until_failure(expressions), resource)
         assert state == ("Failed" if expected["status"] == "Degraded" else "Current")
 
 
 def test_each_script_has_cases_of_each_health() -> None:
     scripts = {path.parent.relative_to(_SCRIPTS) for path in _SCRIPTS.rglob("health.lua")}
-    assert len(scripts) == 4
+    assert len(scripts) == len(KINDS)
     for script in scripts:
         tests = quick_yaml.load((_CASES / script / "health_test.yaml").read_text())["tests"]
-        assert {each["healthStatus"]["status"] for each in tests} == set(_STATES)
+        never = {"Degraded", "Suspended"} if script.name == "LeaderWorkerSet" else set()
+        assert {each["healthStatus"]["status"] for each in tests} == set(_STATES) - never
         assert {each["inputPath"] for each in tests} == {f"testdata/{each.name}" for each in (_CASES / script / "testdata").iterdir()}
 
 
-def test_scripts_differ_in_their_tables_and_names_only() -> None:
+def test_scripts_of_jobs_with_conditions_differ_in_their_tables_and_names_only() -> None:
     def rest(script: Path) -> str:
         lines = script.read_text().replace(script.parent.name, "KIND").splitlines()
         return "\n".join(line for line in lines[1:] if not line.startswith("  {"))
 
-    assert all(rest(one) == rest(other) for one, other in pairwise(sorted(_SCRIPTS.rglob("health.lua"))))
+    scripts = sorted(each for each in _SCRIPTS.rglob("health.lua") if each.parent.name in _WITH_CONDITIONS)
+    assert all(rest(one) == rest(other) for one, other in pairwise(scripts))
+
+
+def _scripts_with_conditions() -> list[str]:
+    return [script for key, script in customizations().items() if key.rpartition("_")[2] in _WITH_CONDITIONS]
 
 
 def test_the_first_meaning_that_is_true_decides_whatever_the_order_of_conditions() -> None:
     finished = [{"type": "Suspended", "status": "True", "message": "b"}, {"type": "Failed", "status": "True", "message": "a"}]
     for conditions in (finished, finished[::-1]):
-        for script in customizations().values():
+        for script in _scripts_with_conditions():
             assert lua.health(script, {"status": {"conditions": conditions}}) == {"status": "Degraded", "message": "a"}
 
 
 @pytest.mark.parametrize("resource", [{}, {"status": {}}, {"status": {"conditions": []}}, {"status": {"conditions": [{"type": "Odd"}]}}])
 def test_lua_on_what_has_no_conditions_yet(resource: dict[str, Any]) -> None:
     for key, script in customizations().items():
-        assert lua.health(script, resource) == {"status": "Progressing", "message": f"{key.rpartition('_')[2]} has not finished"}
+        found = lua.health(script, resource)
+        assert found["status"] == "Progressing"
+        assert found["message"].startswith(f"{key.rpartition('_')[2]} ")
 
 
 def test_lua_on_a_condition_without_a_message() -> None:
-    for script in customizations().values():
+    for script in _scripts_with_conditions():
         condition = {"type": "Failed", "status": "True"}
         assert lua.health(script, {"status": {"conditions": [{**condition, "reason": "R"}]}})["message"] == "R"
         assert lua.health(script, {"status": {"conditions": [condition]}})["message"] == "Failed"
@@ -169,3 +185,39 @@ def test_lua_on_all_recorded_objects_that_operators_made(kind: str) -> None:
     assert len(made) > 200
     (script,) = (script for key, script in customizations().items() if key.endswith(f"_{kind}"))
     assert {lua.health(script, each)["status"] for each in made} == {"Progressing"}
+
+
+def test_a_kustomization_looks_at_the_kinds_of_its_tree() -> None:
+    of_jobs = ["PyTorchJob", "TrainJob", "JobSet"]
+    assert [each["kind"] for each in health_checks((), until_the_end=True)] == of_jobs
+    found = health_checks([("ray.io", "RayCluster"), ("kubeflow.org", "MPIJob")], until_the_end=True)
+    assert [each["kind"] for each in found] == [*of_jobs, "MPIJob", "RayCluster"]
+    assert [each["kind"] for each in health_checks((), until_the_end=False)] == [*of_jobs, "PersistentVolumeClaim"]
+
+
+def test_lua_and_cel_of_a_ray_cluster_or_service_that_has_changed_wait_for_the_operator() -> None:
+    ready = [{"type": each, "status": "True"} for each in ("RayClusterProvisioned", "HeadPodReady", "Ready")]
+    for kind in ("RayCluster", "RayService"):
+        for seen, states in ((1, ("Progressing", "InProgress")), (2, ("Healthy", "Current"))):
+            resource = {"metadata": {"generation": 2}, "status": {"observedGeneration": seen, "conditions": ready}}
+            script = customizations()[f"resource.customizations.health.ray.io_{kind}"]
+            assert (lua.health(script, resource)["status"], cel_health.health(_EXPRESSIONS[kind], resource)) == states
+
+
+def _library() -> str:
+    """The expressions as Flux's own page of expressions has them: a heading for each kind, and the entry of `healthCheckExprs`."""
+    sections = []
+    for each in sorted(HEALTH_CHECK_EXPRS, key=lambda one: one["kind"]):
+        lines = [f"  - apiVersion: {each['apiVersion']}", f"    kind: {each['kind']}"]
+        lines += [f"    {name}: {json.dumps(each[name])}" for name in ("inProgress", "failed", "current")]
+        sections.append("\n".join([f"### `{each['kind']}`", "", "```yaml", "healthCheckExprs:", *lines, "```", ""]))
+    return "\n".join(sections)
+
+
+def test_the_page_has_the_expressions_of_all_kinds() -> None:
+    page = reference.ROOT / "docs" / "reference" / "health.md"
+    before, heading, _ = page.read_text().partition("## Expressions for Flux\n")
+    if os.environ.get("JOBSPEC_WRITE_CASES"):
+        page.write_text(f"{before}{heading}\n{_library()}")
+    assert page.read_text() == f"{before}{heading}\n{_library()}"
+    assert all(f"| {kind} |" in before for _, kind in KINDS)

@@ -6,7 +6,22 @@ from jobspec.apis import kinds
 from jobspec.apis.kinds import GroupKind
 from jobspec.apis.shipped import package_text
 
-KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, ("batch", "Job"))
+#: The kinds with a script. Of these, Argo CD itself knows the Job alone: it takes a job that was resumed for healthy, ours does not.
+KINDS: tuple[GroupKind, ...] = (
+    kinds.PYTORCHJOB,
+    kinds.TRAINJOB,
+    kinds.JOBSET,
+    kinds.JOB,
+    kinds.TFJOB,
+    kinds.XGBOOSTJOB,
+    kinds.PADDLEJOB,
+    kinds.JAXJOB,
+    kinds.MPIJOB,
+    kinds.RAY_JOB,
+    kinds.RAY_CLUSTER,
+    kinds.RAY_SERVICE,
+    kinds.LEADER_WORKER_SET,
+)
 
 
 def customizations() -> dict[str, str]:

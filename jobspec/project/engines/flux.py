@@ -9,7 +9,7 @@ from jobspec.apis import kinds
 from jobspec.apis.kinds import RUNTIMES, TRAINJOB, GroupKind
 from jobspec.documents.writer import write
 from jobspec.project.engines.argocd import DEFAULT
-from jobspec.project.engines.flux_health import FAILURE_EXPRS, HEALTH_CHECK_EXPRS
+from jobspec.project.engines.flux_health import health_checks
 from jobspec.project.engines.ignored_fields import flux_ignores
 from jobspec.project.engines.replacement import manifest
 from jobspec.project.engines.waves import WAVES
@@ -78,7 +78,7 @@ def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
     ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
     if flux.flag("wait") is False:
         return {"wait": False, **ignore}
-    expressions = HEALTH_CHECK_EXPRS if flux.flag("wait") else FAILURE_EXPRS
+    expressions = health_checks({*synced.kinds, *synced.cluster_kinds}, until_the_end=flux.flag("wait") is True)
     return {"wait": True, "healthCheckExprs": [dict(each) for each in expressions], **ignore}
 
 
