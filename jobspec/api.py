@@ -211,7 +211,7 @@ class Migrated:
 
 
 def migrate(text: str, *, cluster: Cluster | None = None, gang_scheduler: str = "", name: str = _NAME) -> Migrated:
-    """A manifest's text with each PyTorchJob as a TrainJob of the cluster's trainer, as `jobspec migrate --to TrainJob` writes it.
+    """A manifest's text with its jobs as TrainJobs of the cluster's trainer, as `jobspec migrate --to TrainJob` writes it.
 
     A manifest with an error is left unchanged.
     """

@@ -38,7 +38,7 @@ COMMANDS = {
     "queue": "show whether Kueue ever admits jobs: the flavors that it tries, quotas, cohorts, topologies",
     "run": "run a job on this machine, one process for each pod",
     "capture": "write the jobs that a Python program sends to Kubernetes as manifests, without a cluster",
-    "migrate": "convert PyTorchJobs to TrainJobs, or TrainJobs to another release, and report what changes",
+    "migrate": "convert jobs to TrainJobs, MPIJobs to mpi-operator's, or TrainJobs to another release, and report what changes",
     "upgrade": "show what an upgrade of Kubernetes or of an operator changes for jobs",
     "pin": "record a cluster for offline checks: releases, quotas, runtimes, queues, nodes",
     "dry-run": "ask a real API server (kind, a context, or envtest) to dry-run manifests",

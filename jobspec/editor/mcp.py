@@ -187,7 +187,7 @@ class Tools:
         return answer
 
     def migrate(self, path: str = "", text: str = "") -> dict[str, Any]:
-        """Each PyTorchJob of a file or text as a TrainJob: a diff, what is lost, and what becomes another value."""
+        """PyTorchJobs, MPIJobs, JobSets and indexed Jobs as TrainJobs: a diff, what is lost, and what becomes another value."""
         name, manifest = self._manifest(path, text)
         made = api.migrate(manifest, cluster=self._cluster(), name=name)
         return {"diff": _diff(name, manifest, made.text), "lossless": made.lossless, "findings": _findings(made.diagnostics)}

@@ -77,7 +77,10 @@ def find(document: Document, target: Target) -> CommonKind | None:
 
 
 def by_name() -> dict[str, list[tuple[str, str]]]:
-    """Return the API versions of the common kinds with the name of their project, by kind, in the order of their groups."""
+    """Return the API versions of the common kinds and their projects, by kind.
+
+    They are in the order of their groups.
+    """
     folder = data_path("schemas", FOLDER)
     found: dict[str, list[tuple[str, str]]] = {}
     for group in sorted(os.listdir(folder)):
@@ -90,7 +93,10 @@ def by_name() -> dict[str, list[tuple[str, str]]]:
 
 
 def kind_of(api_version: str, kind: str, target: Target) -> CommonKind | None:
-    """Return the common kind of an API version and a kind. If jobspec has no schema of it, return None."""
+    """Return the common kind of an API version and a kind.
+
+    If jobspec has no schema of the kind, return None.
+    """
     group, _, version = api_version.rpartition("/")
     name = (group, kind)
     if name not in _loaded:

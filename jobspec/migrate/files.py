@@ -73,7 +73,7 @@ class MigratedFile:
 
 
 def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str) -> list[MigratedFile]:
-    """Convert each job in the files that has a counterpart to a TrainJob of the cluster's trainer."""
+    """Convert the jobs in the files to TrainJobs of the cluster's trainer."""
 
     def migrated(job: Document, context: Sequence[Document]) -> MigratedJob | Diagnostic:
         return migrate_to_trainjob(job, context, cluster, gang_scheduler=gang_scheduler)

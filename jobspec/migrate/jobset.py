@@ -10,9 +10,18 @@ from jobspec.apis.releases import Target
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate import facts
-from jobspec.migrate.facts import NAME, NEW_NAME, JobNode
+from jobspec.migrate.facts import NAME, JobNode
 from jobspec.migrate.pytorchjob import SHIPPED, of_one_job
-from jobspec.migrate.writing import by_migration, own_metadata, present, renamed_variable, template_metadata, without_nulls, words
+from jobspec.migrate.writing import (
+    NAME_OF_JOB,
+    by_migration,
+    own_metadata,
+    present,
+    renamed_variable,
+    template_metadata,
+    without_nulls,
+    words,
+)
 from jobspec.operators.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER
 from jobspec.operators.workloads import NODE
@@ -22,7 +31,6 @@ from jobspec.programs.command_lines import LAUNCHER, command_line, length_of_sta
 _LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate launch")
 #: The settings of torchrun that the trainer gives each node in a variable.
 _GIVEN_BY_TRAINER = ("nnodes", "node_rank", "master_addr", "master_port", "rdzv_backend", "rdzv_endpoint", "rdzv_id")
-_NAME_OF_JOB = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{NEW_NAME}']"}}})
 #: What a TrainJob says itself, or its controller sets, in the specs of a JobSet and of a Job.
 _OF_JOBSET = ("suspend", "managedBy", "ttlSecondsAfterFinished", "coordinator")
 _OF_JOB = ("suspend", "managedBy", "ttlSecondsAfterFinished", "parallelism", "completions", "completionMode", "selector", "manualSelector")
@@ -183,7 +191,7 @@ def _environment(container: MarkedTree, renamed: Callable[[str], str]) -> Marked
     own = [renamed_variable(each, renamed) for each in items(given)]
     spoken = [renamed(text(each)) for field in ("command", "args") for each in items(container.get(field))]
     is_used = any(f"$({NAME})" in each for each in [*spoken, *(text(each, "value") for each in own)])
-    env = [_NAME_OF_JOB, *own] if is_used else own
+    env = [NAME_OF_JOB, *own] if is_used else own
     return (given.with_value(env) if given else by_migration(env)) if env else None
 
 

@@ -12,8 +12,17 @@ from jobspec.apis.releases import Target
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate import facts
-from jobspec.migrate.facts import NAME, NEW_NAME, OWN_MANAGERS, JobNode
-from jobspec.migrate.writing import by_migration, own_metadata, present, renamed_variable, template_metadata, without_nulls, words
+from jobspec.migrate.facts import NAME, OWN_MANAGERS, JobNode
+from jobspec.migrate.writing import (
+    NAME_OF_JOB,
+    by_migration,
+    own_metadata,
+    present,
+    renamed_variable,
+    template_metadata,
+    without_nulls,
+    words,
+)
 from jobspec.operators.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER
 from jobspec.operators.workloads import NODE
@@ -30,7 +39,6 @@ _SSHD = ("/usr/sbin/sshd", "-De")
 _SSH_OF_ROOT, _SSH_OF_USER = "/root/.ssh", "/home/mpiuser/.ssh"
 #: The variables of a launcher by which its controller tells it where the workers are; each controller has its own.
 OF_CONTROLLER = ("OMPI_MCA_", "I_MPI_", "HYDRA_", "MPIEXEC_")
-_NAME_OF_JOB = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{NEW_NAME}']"}}})
 
 
 class MPISource:
@@ -293,7 +301,7 @@ def _environment(container: MarkedTree, added: Sequence[MarkedTree], renamed: Ca
     env = [*(renamed_variable(each, renamed) for each in items(given)), *added]
     spoken = [renamed(text(each)) for field in ("command", "args") for each in items(container.get(field))]
     if any(f"$({NAME})" in each for each in [*spoken, *(text(each, "value") for each in env)]):
-        env = [_NAME_OF_JOB, *env]
+        env = [NAME_OF_JOB, *env]
     return (given.with_value(env) if given else by_migration(env)) if env else None
 
 

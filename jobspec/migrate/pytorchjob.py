@@ -10,8 +10,17 @@ from jobspec.apis.releases import Target
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate import facts
-from jobspec.migrate.facts import NAME, NEW_NAME, JobNode
-from jobspec.migrate.writing import by_migration, own_metadata, present, renamed_variable, template_metadata, without_nulls, words
+from jobspec.migrate.facts import NAME, JobNode
+from jobspec.migrate.writing import (
+    NAME_OF_JOB,
+    by_migration,
+    own_metadata,
+    present,
+    renamed_variable,
+    template_metadata,
+    without_nulls,
+    words,
+)
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
@@ -386,7 +395,6 @@ RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
 """Where a pod finds the number of its Job in the JobSet."""
 RANK_OF_POD = COMPLETION_INDEX
 """Where a pod finds its number in its Job."""
-_NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{NEW_NAME}']"}}})
 #: Those that a launcher replaces by its own.
 _UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
 
@@ -426,7 +434,7 @@ def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callabl
     found = [*own, *added]
     words = [renamed(text(each)) for field in ("command", "args") for each in items(container.get(field))]
     is_used = any(f"$({NAME})" in each for each in [*words, *(text(each, "value") for each in found)])
-    return [_NAME, *found] if is_used else found
+    return [NAME_OF_JOB, *found] if is_used else found
 
 
 def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:

@@ -19,6 +19,10 @@ def by_migration(data: Any, cause: MarkedTree | None = None) -> MarkedTree:
     return set_by(cause.mark if cause and cause.mark.line else MIGRATION, data)
 
 
+NAME_OF_JOB = by_migration({"name": facts.NAME, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{facts.NEW_NAME}']"}}})
+"""The variable with the name of a TrainJob, from its pods' metadata."""
+
+
 def present(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}

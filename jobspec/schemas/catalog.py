@@ -23,7 +23,7 @@ Schema = dict[str, Any]
 
 
 def catalog_files(layout: str, target: Target) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each file of a catalogue in a layout, for the releases of *target*."""
+    """Yield the path and the text of each file of a catalogue in a layout."""
     yield from LAYOUTS[layout](target)
 
 

@@ -322,7 +322,10 @@ def root_of(model: type[Model], version: str = "") -> ExplainedKind:
 
 
 def roots_of_operators() -> dict[str, list[ExplainedKind]]:
-    """Return the versions of the operators' kinds without a model, by kind, the newest version first."""
+    """Return the versions of the operators' kinds without a model, by kind.
+
+    The newest version comes first.
+    """
     roots: dict[str, list[ExplainedKind]] = {}
     for kind in with_schema():
         if kind.component and not kind.has_model and not kind.is_builtin:

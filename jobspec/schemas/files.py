@@ -95,7 +95,8 @@ def sibling_structure(kind: str, pytorchjob: Structure) -> Structure:
     sibling = SIBLINGS[kind]
     spec = pytorchjob["fields"]["spec"]
     given = spec["fields"]
-    fields = {**sibling.own, "runPolicy": given["runPolicy"], sibling.replicas: given["pytorchReplicaSpecs"]}
+    own_fields = {name: {"description": "", **each} for name, each in sibling.own.items()}
+    fields = {**own_fields, "runPolicy": given["runPolicy"], sibling.replicas: given["pytorchReplicaSpecs"]}
     if sibling.elastic and "elasticPolicy" in given:
         policy = given["elasticPolicy"]
         fields["elasticPolicy"] = {**policy, "fields": {name: policy["fields"][name] for name in sibling.elastic}}
