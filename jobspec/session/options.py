@@ -216,6 +216,14 @@ class CommandOptions:
     into: Sequence[str] = ()
     clones: str = ""
     release_folders: Sequence[str] = ()
+    # policy
+    rules: Sequence[str] = ()
+    validation_action: str = ""
+    parameters: str = ""
+    parameters_namespace: str | None = None
+    namespace_label: Sequence[str] = ()
+    namespaces: Sequence[str] = ()
+    listed: bool = False
 
 
 class Options(InputOptions, WorldOptions, ChoiceOptions, ReportOptions, CommandOptions):
