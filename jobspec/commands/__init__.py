@@ -41,6 +41,7 @@ COMMANDS = {
     "migrate": "convert jobs to TrainJobs, MPIJobs to mpi-operator's, or TrainJobs to another release, and report what changes",
     "upgrade": "show what an upgrade of Kubernetes or of an operator changes for jobs",
     "pin": "record a cluster for offline checks: releases, quotas, runtimes, queues, nodes",
+    "policy": "print rules as ValidatingAdmissionPolicies, for a cluster that holds them",
     "dry-run": "ask a real API server (kind, a context, or envtest) to dry-run manifests",
     "krm": "run as a KRM function in kustomize, kpt and Argo CD",
     "list": "list the variants of a project, the overlays with their parameters, and the known releases",
@@ -119,6 +120,10 @@ def module_of(command: str) -> "Command":  # noqa: C901 (a case for each command
             from jobspec.commands import pin
 
             return pin
+        case "policy":
+            from jobspec.commands import policy
+
+            return policy
         case "dry-run":
             from jobspec.commands import dry_run
 

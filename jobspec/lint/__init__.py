@@ -2,11 +2,17 @@
 
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
+    "accelerators",
     "catalogue",
+    "communication",
     "documents",
     "ignores",
+    "images",
     "linted",
     "linting",
     "pages",
+    "restarts",
     "rule_pages",
+    "security",
+    "storage",
 )

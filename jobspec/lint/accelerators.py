@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
 
 
-_MOST_OF_A_NODE = 16
+MOST_OF_A_NODE = 16
 
 
 def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
@@ -141,8 +141,8 @@ def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/kubeflow#5442
     """
     for container in job.containers:
-        if container.gpus > _MOST_OF_A_NODE:
-            message = f"{container.gpus} GPUs in one pod: most nodes have at most {_MOST_OF_A_NODE}"
+        if container.gpus > MOST_OF_A_NODE:
+            message = f"{container.gpus} GPUs in one pod: most nodes have at most {MOST_OF_A_NODE}"
             yield Finding(container.gpu_place, message, "use more pods with fewer GPUs each")
 
 

@@ -32,7 +32,7 @@ _MANY = 10_000  # pods of which each has its name looked at
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
 
 
-_BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
+BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 
 
 def wrong_address(job: LintedJob) -> Iterator[Finding]:
@@ -314,8 +314,8 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://docs.pytorch.org/docs/stable/elastic/rendezvous.html
     """
     said = job.tree.get("spec", "elasticPolicy", "rdzvBackend")
-    if said and said.value and said.value not in _BACKENDS:
-        near = next((each for each in _BACKENDS if each == str(said.value).lower()), "")
+    if said and said.value and said.value not in BACKENDS:
+        near = next((each for each in BACKENDS if each == str(said.value).lower()), "")
         edits = [(said, set_to((), near))] if near else ()
         yield Finding(said, f"torchrun has no rendezvous backend `{said.value}`", f"write `{near or 'c10d'}`", edits=edits)
 

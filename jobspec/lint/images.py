@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TAG = 128
-_PLACEHOLDERS = frozenset(("placeholder", "replaceme", "changeme"))
-_REPLACED = frozenset(("replace", "replaced", "overridden", "overwritten", "patched", "set", "filled", "injected", "change"))
-_BY = frozenset(("by", "with", "in", "me", "via"))
+PLACEHOLDERS = frozenset(("placeholder", "replaceme", "changeme"))
+REPLACED = frozenset(("replace", "replaced", "overridden", "overwritten", "patched", "set", "filled", "injected", "change"))
+REPLACED_BY = frozenset(("by", "with", "in", "me", "via"))
 _OF_PROGRAMS = "${_"
 """What placeholders begin with that programs fill in; a person fills in `<name>`."""
 _OF_KO = "ko://"
@@ -169,8 +169,8 @@ def _stands_in(image: str) -> bool:
     """Whether the name of an image says that another one takes its place, as `replaced-by-kustomize` does."""
     name = image.partition("@")[0].partition(":")[0]
     words = name.replace("_", "-").split("-")
-    says_who = any(first in _REPLACED and second in _BY for first, second in pairwise(words))
-    return "/" not in name and (says_who or not _PLACEHOLDERS.isdisjoint(words))
+    says_who = any(first in REPLACED and second in REPLACED_BY for first, second in pairwise(words))
+    return "/" not in name and (says_who or not PLACEHOLDERS.isdisjoint(words))
 
 
 def _placeholder_in(name: str) -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from jobspec.lint.documents import Documents
 
 #: The annotations of objects that are created before or after others are applied, such as `PreSync` or `post-install`.
-_HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
+HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 
 
 #: The name of the kinds of which each node has a pod, in whatever group.
@@ -80,7 +80,7 @@ class LintedDocument:
     @property
     def is_hook(self) -> bool:
         """Whether Argo CD or Helm creates the object as a hook, anew each time."""
-        return any(self.get("metadata", "annotations", each) is not None for each in _HOOKS)
+        return any(self.get("metadata", "annotations", each) is not None for each in HOOKS)
 
     @property
     def can_be_synced(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
+from jobspec.apis.kinds import CLUSTER_QUEUE, JOB, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
 from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
@@ -44,7 +44,7 @@ def misplaced_queue_name(job: LintedDocument) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775, kubeflow/trainer#3221; https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/pytorchjobs/
     """
     metadata = queue_path(job.given.group_kind)[:-2]
-    if job.get(*metadata, "labels", QUEUE) is not None:
+    if job.get(*metadata, "labels", QUEUE) is not None or _gets_labels_of_pods(job):
         return
     paths: list[Path] = [(*metadata, "annotations", Key(QUEUE)), *((*at, Key(QUEUE)) for at in _OF_CRON_JOB if metadata != _METADATA)]
     said: list[tuple[Place, str]] = [(path, value) for path in paths if isinstance(value := job.get(*path), str)]
@@ -52,6 +52,16 @@ def misplaced_queue_name(job: LintedDocument) -> Iterator[Finding]:
         edits = [(metadata, set_to(("labels", QUEUE), name))] if job.get(*metadata) else []
         message = f"Kueue reads the queue name `{name}` from the labels of the job only"
         yield Finding(place, message, f"move it to `{'.'.join(map(str, metadata))}.labels`", edits=edits)
+
+
+def _gets_labels_of_pods(job: LintedDocument) -> bool:
+    """Whether the server copies the queue name of the pods to a Job without labels of its own.
+
+    Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, 1.36.
+    """
+    queued = queued_object(job.given)
+    own, of_pods = (value_at(queued.data, (*path, "metadata", "labels")) for path in ((), ("spec", "template")))
+    return queued.group_kind == JOB and not own and isinstance(of_pods, dict) and QUEUE in of_pods
 
 
 _METADATA: Path = ("metadata",)
@@ -70,7 +80,8 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
     queued = queued_object(job.given)
     kind = queued.group_kind
-    is_named = job.get(*queue_path(job.given.group_kind)) is not None or next(misplaced_queue_name(job), None)
+    path = queue_path(job.given.group_kind)
+    is_named = job.get(*path) is not None or _gets_labels_of_pods(job) or next(misplaced_queue_name(job), None)
     if is_named or not queues or not makes_workloads_of(queued) or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
     from jobspec.operators.kueue.children import children_in_queues

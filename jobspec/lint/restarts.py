@@ -46,8 +46,8 @@ _REPLICATED_JOBS = ("replicatedJobs[]",)
 #: Of a Job that JobSet makes: the label with the name of its replicated job, which is that of the role.
 _OF_ROLE = ("metadata", "labels", REPLICATED_JOB)
 #: The label by which Kueue ends a job that runs longer than this.
-_LONGEST = f"{QUEUE_GROUP}/max-exec-time-seconds"
-_CLEANING = ("All", "Running", "None", "")
+LONGEST_RUN = f"{QUEUE_GROUP}/max-exec-time-seconds"
+CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
     APPLICATION,
     ("argoproj.io", "ApplicationSet"),
@@ -225,8 +225,8 @@ def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
     Evidence: `DeletePodsAndServices` of training-operator pkg/controller.v1/common
     """
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
-    if said and isinstance(said.value, str) and said.value not in _CLEANING:
-        near = next((each for each in _CLEANING if each.lower() == said.value.lower()), "")
+    if said and isinstance(said.value, str) and said.value not in CLEANING:
+        near = next((each for each in CLEANING if each.lower() == said.value.lower()), "")
         edits = [(said, set_to((), near))] if near else []
         message = f"unknown clean-up policy `{said.value}`: all pods of the finished job are deleted"
         yield Finding(said, message, f"write `{near}`" if near else "use `All`, `Running` or `None`", edits=edits)
@@ -282,7 +282,7 @@ def _has_deadline(job: LintedJob) -> bool:
         return bool(own and own.value is not None)
     with_gpus = {id(each.role): each.role for each in job.containers if each.gpus}.values()
     limited = {text(each, *_OF_ROLE) for each in job.batch_jobs if text(each, "spec", "activeDeadlineSeconds")}
-    is_set = any(text(each.get("labels"), _LONGEST) for each in job.metadata)
+    is_set = any(text(each.get("labels"), LONGEST_RUN) for each in job.metadata)
     return is_set or all(each.name in limited or text(each.pod_tree, "spec", "activeDeadlineSeconds") for each in with_gpus)
 
 

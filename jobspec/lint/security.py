@@ -10,11 +10,11 @@ from jobspec.documents.marked_tree import items, text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedJob
 
-_SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
-_SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
-_SHORTEST = 8
+SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
+SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
+SHORTEST = 8
 #: The whole form of tokens.
-_FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
+TOKEN_FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"  # noqa: S105 (a pattern)
 #: How tokens of Hugging Face, GitHub, GitLab and AWS begin.
 _TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
 _PLACEHOLDERS = "<${"
@@ -40,7 +40,7 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
     for container in job.containers:
         for name, each in container.variables:
             value = each.get("value")
-            is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
+            is_secret = name.upper() in SECRETS or name.upper().endswith(SECRET_ENDINGS)
             is_secret = (is_secret and _is_real(text(value))) or _is_token(text(value))
             if is_secret and value and value.mark.line:
                 yield Finding(
@@ -161,12 +161,12 @@ def _is_token(value: str) -> bool:
         return False
     import re
 
-    return re.fullmatch(_FORMS, value) is not None
+    return re.fullmatch(TOKEN_FORMS, value) is not None
 
 
 def _is_real(value: str) -> bool:
     """Whether a text can be a secret, and is not a placeholder for one."""
-    return len(value) >= _SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
+    return len(value) >= SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
 
 
 SECURITY_RULES = (

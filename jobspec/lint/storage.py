@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 
 
-_LEAST_MEMORY = 1 << 20
+LEAST_MEMORY = 1 << 20
 
 
 _RESOURCES = ("limits", "requests")
 
 
 #: Where nodes have devices, drivers and sockets, not data.
-_OF_THE_NODE = ("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/", "/etc/localtime/")
+OF_THE_NODE = ("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/", "/etc/localtime/")
 
 
-_SHM = "/dev/shm"  # noqa: S108 (a path in containers)
+SHM = "/dev/shm"  # noqa: S108 (a path in containers)
 
 
 def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
@@ -48,14 +48,14 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
     """
     for container in job.training_containers:
-        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
+        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, SHM):
             continue
-        hint = f"mount an `emptyDir` with `medium: Memory` at {_SHM}"
+        hint = f"mount an `emptyDir` with `medium: Memory` at {SHM}"
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
         if container.gpus > 1:
-            yield Finding(container.gpu_place, f"{_SHM} has 64 MB, too little for NCCL between {container.gpus} GPUs", hint)
+            yield Finding(container.gpu_place, f"{SHM} has 64 MB, too little for NCCL between {container.gpus} GPUs", hint)
         elif workers and workers[0][0] > 1:
-            message = f"{_SHM} has 64 MB, too little for {workers[0][0]} DataLoader workers"
+            message = f"{SHM} has 64 MB, too little for {workers[0][0]} DataLoader workers"
             yield Finding(workers[0][1], message, hint, severity="info")
 
 
@@ -122,7 +122,7 @@ def tiny_memory(job: LintedJob) -> Iterator[Finding]:
     given = [each.tree.get("resources", field, "memory") for each in job.containers for field in _RESOURCES]
     given += [volume.get("emptyDir", "sizeLimit") for _, volume in _memory_volumes(job)]
     for said in given:
-        if said and said.mark.line and text(said) not in ("", "0") and bytes_of(text(said)) < _LEAST_MEMORY:
+        if said and said.mark.line and text(said) not in ("", "0") and bytes_of(text(said)) < LEAST_MEMORY:
             number = text(said).rstrip("m")
             yield Finding(said, f"`{text(said)}` of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
 
@@ -206,7 +206,7 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
     for role in job.roles if not job.serves_nodes else ():
         for volume in volumes_of(role):
             path = volume.get("hostPath", "path")
-            if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
+            if path and not f"{text(path)}/".startswith(OF_THE_NODE):
                 is_grave = role.count > 1 and not _only_reads(job, role, volume)
                 message = f"hostPath: the files at `{text(path)}` differ from node to node"
                 yield Finding(path, message, "use a claim", severity=None if is_grave else "info")

@@ -10,8 +10,8 @@ SEEN_BY_TORCH = ("nvidia.com/gpu", "amd.com/gpu")
 #: Parts of names of accelerators that are no whole GPUs.
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "-tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: Parts of names of resources that count the memory or cores of a shared GPU.
-_SHARES = ("mem", "core", "percentage", "ratio")
-_WHOLE_CORE = "neuroncore"
+SHARES = ("mem", "core", "percentage", "ratio")
+WHOLE_CORE = "neuroncore"
 """A core of an accelerator that a process uses alone."""
 
 
@@ -36,8 +36,8 @@ def _names_other(resource: str) -> bool:
 
 def _is_share(resource: str) -> bool:
     """True if a resource is an amount of a device's memory or cores, such as `example.com/npu-memory`."""
-    name = resource.lower().rpartition("/")[2].replace(_WHOLE_CORE, "")
-    return any(part in name for part in _SHARES)
+    name = resource.lower().rpartition("/")[2].replace(WHOLE_CORE, "")
+    return any(part in name for part in SHARES)
 
 
 def _names_gpu(resource: str) -> bool:

@@ -34,5 +34,12 @@ def _explained_rule(name: str) -> str:
     width = shutil.get_terminal_size().columns
     advice = next((rule for rule in LINT if rule.name == name), None)
     if advice:
-        return pages.as_text(advice, width)
-    return rule_pages.as_text(name, width) if name in rules() else ""
+        return pages.as_text(advice, width) + _as_policy(name)
+    return rule_pages.as_text(name, width) + _as_policy(name) if name in rules() else ""
+
+
+def _as_policy(name: str) -> str:
+    """How to get a rule as an admission policy; empty if no policy says it."""
+    from jobspec.policies.catalogue import POLICIES
+
+    return f"\nIn a cluster: `jobspec policy {name}` prints it as a ValidatingAdmissionPolicy.\n" if name in POLICIES else ""

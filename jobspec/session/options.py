@@ -224,6 +224,14 @@ class CommandOptions:
     release_folders: Sequence[str] = ()
     api_version: str = ""
     layout: str = ""
+    # policy
+    rules: Sequence[str] = ()
+    validation_action: str = ""
+    parameters: str = ""
+    parameters_namespace: str | None = None
+    namespace_label: Sequence[str] = ()
+    namespaces: Sequence[str] = ()
+    listed: bool = False
 
 
 class Options(InputOptions, WorldOptions, ChoiceOptions, ReportOptions, CommandOptions):

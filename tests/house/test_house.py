@@ -38,6 +38,7 @@ ORDER = [
     "jobspec.outcome",
     "jobspec.journey",
     "jobspec.lint",
+    "jobspec.policies",
     "jobspec.project",
     "jobspec.run",
     "jobspec.capture",

@@ -20,6 +20,7 @@ SESSIONS = {
     "../README.md": (),
     "tutorial-trainjob.md": (),
     "guides/capture.md": (),
+    "guides/policy.md": (),
     "guides/expand.md": (),
     "guides/helm.md": ("helm",),
     "guides/kueue.md": (),

@@ -25,6 +25,7 @@ DONE = [
     "project",
     "run",
     "capture",
+    "policies",
     "migrate",
     "reports",
     "server",

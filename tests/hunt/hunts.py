@@ -30,6 +30,7 @@ from tests.hunt import (
     pod_surroundings,
     pod_updates,
     pods,
+    policies,
     policy_kinds,
     queues,
     rules,
@@ -192,6 +193,12 @@ HUNTS = (
         "pod-policies",
         lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, count=10),
         lambda ground: ground.server,
+    ),
+    Hunt("policies", lambda ground, random: policies.evaluator_finds(random, ground.tally)),
+    Hunt(
+        "policies-on-server",
+        lambda ground, random: policies.server_finds(ground.server, random, ground.tally),
+        lambda ground: ground.server.needs("PyTorchJob", "TrainJob", "JobSet"),
     ),
     Hunt(
         "admission-policies",

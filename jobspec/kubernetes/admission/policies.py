@@ -895,6 +895,8 @@ class Values:
         self._budget = budget
         self._spent_on: list[_PolicyExpression] = []
         self._costs: list[int] = []
+        self._is_by_values: list[bool] = []
+        """Of each cost: whether it is by the values themselves, not by the size of the largest one alone."""
 
     @property
     def data(self) -> Data:
@@ -922,12 +924,22 @@ class Values:
         """
         self._spent_on.append(expression)
         self._costs.append(expression.at_most(self.largest))
-        if self._costs[-1] <= _LIMIT and sum(self._costs) <= self._budget:
-            return ""
-        self._costs[:] = [most_for(each.program.checked, self.data, self.largest) for each in self._spent_on]
+        self._is_by_values.append(False)
         if self._costs[-1] > _LIMIT:
-            return f"may cost more than the {_LIMIT:,} steps that a server spends on an expression"
+            self._tighten(len(self._costs) - 1)
+            if self._costs[-1] > _LIMIT:
+                return f"may cost more than the {_LIMIT:,} steps that a server spends on an expression"
+        for at in sorted(range(len(self._costs)), key=self._costs.__getitem__, reverse=True):
+            if sum(self._costs) <= self._budget:
+                return ""
+            self._tighten(at)
         return "may cost, with those before it, more than a server spends on a policy" if sum(self._costs) > self._budget else ""
+
+    def _tighten(self, at: int) -> None:
+        """Estimate the cost of an expression by the values that it reads, once."""
+        if not self._is_by_values[at]:
+            self._costs[at] = most_for(self._spent_on[at].program.checked, self.data, self.largest)
+            self._is_by_values[at] = True
 
     def is_null(self, name: str) -> bool:
         """True if a name stands for no object."""

@@ -399,11 +399,37 @@ class _Bound(_Estimation):
     def __init__(self, checked: CheckedExpression, variables: Mapping[str, Any] | None, largest: int) -> None:
         super().__init__(checked, _KEYS, "1.37", {})  # which estimates all that costs something
         self._variables = variables
+        self._values: dict[int, list[Any]] = {}
+        """The values that a node can have, where they are known and no path leads to them."""
         self._largest = max(largest, *(_written_size(each) or 0 for each in walk(checked.tree.root)))
 
     def cost(self, node: Any) -> int:
         cost = super().cost(node)
         return _plus(cost, _SELECT) if isinstance(node, Select) else cost  # which costs a server nothing in a value of unknown type
+
+    def _comprehension(self, node: Comprehension) -> int:
+        cost = super()._comprehension(node)
+        if _is_filter(node):  # whose items are items of its source
+            self._paths[node.at] = self._path(node.source)
+        return cost
+
+    def _call(self, node: Call) -> int:
+        cost = super()._call(node)
+        function, target, _ = self._checked.calls.get(node.at, (node.function, node.target, ()))
+        operands = [*([target] if target is not None else []), *node.arguments]
+        if function in _OPTIONAL_SELECTS and isinstance(operands[1], Literal):
+            self._paths[node.at] = self._to(self._path(operands[0]), operands[1].value)
+        elif function in _SAME or (function == "orValue" and not _written_size(operands[1])):
+            self._paths[node.at] = self._path(operands[0])
+        elif function in ("_+_", "_?_:_"):
+            several = [self._values_at(self._path(each)) for each in operands[-2:]]
+            if None not in several:
+                self._values[node.at] = [value for each in several for value in each or ()]
+                self._paths[node.at] = _Path([f"@{node.at}"], 1)
+            return cost
+        if (known := self._declared_size(self._path(node))) is not None:
+            self._sizes[node.at] = known
+        return cost
 
     def item(self, operand: _Operand) -> _Operand:
         found = super().item(operand)
@@ -423,13 +449,21 @@ class _Bound(_Estimation):
         return _Size(0, max(self._largest, *(each.most for each in self._sizes.values()), 0))
 
     def _declared_size(self, path: _Path) -> _Size | None:
+        found = self._values_at(path)
+        return None if found is None else _Size(0, max(map(_size_of, found), default=1))
+
+    def _values_at(self, path: _Path) -> list[Any] | None:
+        """Return the values at a path; None if they are not known."""
         first, *steps = path.array[: path.length] or [""]
-        if self._variables is None or first not in self._variables:
+        if first[:1] == "@" and first[1:].isdigit():
+            found = self._values[int(first[1:])]
+        elif self._variables is None or first not in self._variables:
             return None
-        found = [self._variables[first]]
+        else:
+            found = [self._variables[first]]
         for step in steps:
             found = [inner for each in found for inner in _inside(each, step)]
-        return _Size(0, max(map(_size_of, found), default=1))
+        return found
 
     def _to(self, path: _Path, step: str) -> _Path:
         """A path with an array of its own, since wrong sizes would be too small."""
@@ -463,6 +497,20 @@ def _inside(value: Any, step: str) -> Iterable[Any]:
     return (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
+#: Functions that select a field where there is one, and functions whose result is their first operand.
+_OPTIONAL_SELECTS = ("_?._", "_[?_]")
+_SAME = ("dyn", "value")
+
+
+def _is_filter(node: Comprehension) -> bool:
+    """True if a comprehension keeps those items of a list that meet a condition."""
+    if not (isinstance(node.start, ListOf) and not node.start.items and isinstance(node.step, Call) and node.step.function == "_?_:_"):
+        return False
+    added = node.step.arguments[1]
+    last = added.arguments[-1] if isinstance(added, Call) and added.function == "_+_" else None
+    return isinstance(last, ListOf) and [isinstance(each, Name) and each.name == node.variables[0] for each in last.items] == [True]
+
+
 def _is_binding(node: Comprehension) -> bool:
     """Whether a comprehension only binds a value to a name, as `optMap` does."""
     return (
@@ -487,11 +535,11 @@ _COSTS: dict[type, Callable[[_Estimation, Any], int]] = {
     Literal: lambda *_: 0,
     Name: _Estimation._name,
     Select: _Estimation._select,
-    Call: _Estimation._call,
+    Call: lambda self, node: self._call(node),
     ListOf: _Estimation._list,
     MapOf: _Estimation._map,
     Message: lambda self, node: _plus(*map(self.cost, node.values), _MESSAGE),
-    Comprehension: _Estimation._comprehension,
+    Comprehension: lambda self, node: self._comprehension(node),
 }
 
 

@@ -313,7 +313,7 @@ _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[a-fA-F0-9:]+)\])"
 _NAME = rf"(?:{_HOST}(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = rf"(?P<name>{_NAME})(?::(?P<tag>[\w][\w.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
+IMAGE_REFERENCE = rf"(?P<name>{_NAME})(?::(?P<tag>[\w][\w.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
 _LONGEST = 255
 _HEX = frozenset("0123456789abcdef")
 
@@ -341,7 +341,7 @@ def image_name(image: str) -> re.Match[str] | None:
     """
     import re
 
-    return re.fullmatch(_REFERENCE, _normalized(image), re.ASCII)
+    return re.fullmatch(IMAGE_REFERENCE, _normalized(image), re.ASCII)
 
 
 def _normalized(image: str) -> str:

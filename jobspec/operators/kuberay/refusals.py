@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
 
-_LONGEST_CLUSTER = 53
-_RANDOM_PART = 6
+LONGEST_CLUSTER = 53
+RANDOM_PART = 6
 """The characters that KubeRay adds to the name of what it makes: a dash and five more."""
 _TIMEOUT = "ray.io/initializing-timeout"
 _SELECTOR = "ray.io/cluster"
@@ -44,7 +44,7 @@ def refusals(document: Document, stored: MarkedTree, release: str) -> list[Diagn
 
 
 def _of_cluster(document: Document, data: Data, release: str) -> Iterator[Finding]:
-    yield from _name(document, _LONGEST_CLUSTER)
+    yield from _name(document, LONGEST_CLUSTER)
     yield from cluster_refusals(ClusterSpec(("spec",), data["spec"], _annotations(data), release))
 
 
@@ -104,7 +104,7 @@ class RayJobSpec(Record):
 
 
 def _of_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
-    yield from _name(document, _LONGEST_CLUSTER - _RANDOM_PART)
+    yield from _name(document, LONGEST_CLUSTER - RANDOM_PART)
     yield from _job(RayJobSpec(("spec",), data["spec"], _annotations(data), release))
 
 
@@ -277,7 +277,7 @@ def _older_deletion(job: RayJobSpec, strategy: Data, at: Path) -> Iterator[Findi
 
 
 def _of_service(document: Document, data: Data, release: str) -> Iterator[Finding]:
-    yield from _name(document, _LONGEST_CLUSTER - _RANDOM_PART)
+    yield from _name(document, LONGEST_CLUSTER - RANDOM_PART)
     annotations = _annotations(data)
     if _TIMEOUT in annotations and is_at_least(release, "1.5.0") and not _is_positive_time(annotations[_TIMEOUT]):
         message = f"`{annotations[_TIMEOUT]}` is no time above 0"
@@ -313,7 +313,7 @@ def _is_positive_time(text: str) -> bool:
 def _of_cron_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
     from jobspec.kubernetes.workloads.cronjobs import bad_schedule
 
-    longest = _LONGEST_CLUSTER - 2 * _RANDOM_PART
+    longest = LONGEST_CLUSTER - 2 * RANDOM_PART
     yield from _name(document, longest, ", since its RayJobs get 6 more and their clusters 6 again")
     spec = data["spec"]
     schedule = str(spec.get("schedule") or "")

@@ -1,0 +1,381 @@
+"""Policies that `jobspec policy` writes: they find in an object, and in what comes of it, what the rule of lint finds in the object.
+
+The other side is `lint`; the policies are judged by our own evaluator, and by a server, which warns. What a policy says otherwise than its
+rule stands in `DIFFERS`, for each sentence of the policy's `differs` a condition under which both may disagree.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import Any, NamedTuple
+
+from jobspec.apis import kinds
+from jobspec.journey.checking import check
+from jobspec.journey.reading import read
+from jobspec.journey.references import resolve
+from jobspec.journey.steps import Checked, Source
+from jobspec.kubernetes.admission.policies import Request, decisions
+from jobspec.kubernetes.index import Index
+from jobspec.lint.documents import Documents
+from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.lint.linting import RULES, can_find, linted_in, seen
+from jobspec.operators.api_defaults import as_admitted
+from jobspec.operators.made import with_generated_names
+from jobspec.policies.catalogue import POLICIES
+from jobspec.policies.objects import Choices, written
+from jobspec.policies.templates import TEMPLATES
+from jobspec.world.world import Cluster
+from tests.hunt.finds import Find
+from tests.support import quick_yaml
+from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Server
+
+Data = dict[str, Any]
+
+_GROUP = "/apis/admissionregistration.k8s.io/v1"
+_PATHS = {
+    "ValidatingAdmissionPolicy": f"{_GROUP}/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": f"{_GROUP}/validatingadmissionpolicybindings",
+}
+_OBJECTS = {**PLURALS, **WORKLOADS, "Pod": PODS}
+_NAMESPACE = "said-policies"
+_QUEUE = "team-a"
+_SETTLED = 6.0  # seconds after which the policies are compiled and in force
+_RULES = {rule.name: rule for rule in RULES}
+#: The rules of lint that policies say; those of outcome have cases of their own.
+COMPARED = tuple(name for name in POLICIES if name in _RULES)
+
+
+class Seen(NamedTuple):
+    """A document as rules see it, with the objects that come of it."""
+
+    linted: Sequence[LintedDocument]
+    objects: Sequence[tuple[Data, str]]
+    """The document first, each with the account that sends it."""
+
+    @property
+    def document(self) -> LintedDocument:
+        return self.linted[-1]
+
+    @property
+    def findings(self) -> dict[str, list[str]]:
+        """What the rules find, by name."""
+        found: dict[str, list[str]] = {}
+        for each in self.linted:
+            for name in COMPARED:
+                rule = _RULES[name]
+                if rule.sees in each.seen_as and can_find(rule, each):
+                    found.setdefault(name, []).extend(one.message for one in rule.check(each))
+        return found
+
+
+def policies(parameters: str = "none", *, action: str = "Deny") -> Index:
+    """All policies, as an evaluator looks them up."""
+    return Cluster(objects=written([*POLICIES.values()], Choices(action=action, parameters=parameters)), closed=True).index
+
+
+def seen_in(files: Sequence[Checked], cluster: Cluster) -> Iterator[Seen]:
+    """The jobs, pods and runtimes of some files."""
+    resolved = resolve(files, cluster)
+    documents = Documents([each for file in resolved for each in seen(file)], cluster)
+    for file in resolved:
+        by_document: dict[int, list[LintedDocument]] = {}
+        for each in linted_in(file, documents):
+            if each.given.group_kind in TEMPLATES and not _has_none(each.given.data):
+                by_document.setdefault(id(each.given), []).append(each)
+        whole = (several for several in by_document.values() if isinstance(several[-1], LintedJob))  # of no other rules see the pods
+        yield from (Seen(several, _objects(several[-1])) for several in whole)
+
+
+def _has_none(data: Any) -> bool:
+    """Whether a role of a job has no pods: policies judge its template, too."""
+    if isinstance(data, dict):
+        return any(data.get(name) == 0 for name in ("replicas", "parallelism", "completions", "size")) or any(map(_has_none, data.values()))
+    return isinstance(data, list) and any(map(_has_none, data))
+
+
+def _objects(linted: LintedDocument) -> list[tuple[Data, str]]:
+    target = linted.documents.target
+    made: list[tuple[Data, str]] = [(as_admitted(linted.given, target), "")]
+    if isinstance(linted, LintedJob) and linted.given.group_kind not in kinds.RUNTIMES:
+        trees = [*linted.expanded.of_kind("JobSet"), *(each.pod_tree for each in linted.roles)]
+        made += [(with_generated_names(each), linted.expanded.creator_of(each)) for each in trees]
+    return made
+
+
+def said_by_evaluator(each: Seen, index: Index) -> dict[str, list[str]]:
+    """What our own evaluator says, by rule."""
+    found: dict[str, list[str]] = {}
+    for data, user in each.objects:
+        request = Request(data, namespace=each.document.given.namespace or "default", user=user)
+        for decision in decisions(request, index):
+            found.setdefault(decision.policy.partition(".")[0], []).append(f"{data['kind']}: {decision.message}")
+    return found
+
+
+# Where a policy may say something else than its rule: each of these is said in its `differs`.
+
+
+def _containers(each: Seen) -> list[Any]:
+    return each.document.containers if isinstance(each.document, LintedJob) else []
+
+
+def _training(each: Seen) -> list[Any]:
+    return each.document.training_containers if isinstance(each.document, LintedJob) else []
+
+
+def _trains_otherwise(each: Seen) -> bool:
+    """Whether the containers with GPUs are others than those that train, or only show something."""
+    with_gpus = [one for one in _containers(each) if one.gpus]
+    return [one for one in with_gpus if not one.is_init and not one.only_shows] != [one for one in _training(each) if one.gpus]
+
+
+def _is_image_unwritten(each: Seen) -> bool:
+    return any(one.image and not one.image.mark.line for one in _containers(each))
+
+
+def _has_token_in_words(found: list[str]) -> bool:
+    return all("a token is in the manifest" in message for message in found)
+
+
+DIFFERS: dict[str, Callable[[Seen, list[str], list[str]], bool]] = {
+    "small-shared-memory": lambda each, lint, _: _trains_otherwise(each) or all("DataLoader" in message for message in lint),
+    "unsized-container": lambda each, *_: _trains_otherwise(each) or not all(one.gpus for one in _training(each)),
+    "pod-without-node": lambda *_: True,
+    "image-without-digest": lambda each, *_: _is_image_unwritten(each),
+    "unpinned-image": lambda each, *_: _is_image_unwritten(each),
+    "invalid-image": lambda _, lint, said: (
+        not lint and bool(said) and any("$" in one or "<" in one or "{" in one or "ko://" in one for one in said)
+    ),
+    "no-deadline": lambda each, lint, said: each.document.given.kind == "TrainJob" and bool(lint) and not said,
+    "no-queue-name": lambda *_: True,
+    "misplaced-queue-name": lambda each, lint, said: each.document.given.kind == "TrainJob" and bool(lint) and not said,
+    "unknown-queue": lambda *_: True,
+    "secret-in-manifest": lambda _, lint, said: not said and _has_token_in_words(lint),
+    "lost-logs": lambda _, lint, said: not said and all("before 1.9.4" in message for message in lint),
+}
+
+
+class Difference(NamedTuple):
+    """A rule that one side finds broken, and the other does not."""
+
+    rule: str
+    kind: str
+    name: str
+    by_lint: list[str]
+    by_policy: list[str]
+
+
+def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str]) -> Iterator[Difference]:
+    """The rules of which both sides say something else, and no sentence of the policy says so; the *tally* counts what both find."""
+    found = each.findings
+    for name in COMPARED:
+        if each.document.given.group_kind not in POLICIES[name].kinds:
+            continue
+        lint, policy = found.get(name, []), said.get(name, [])
+        if lint and policy:
+            tally[name] += 1
+        if bool(lint) != bool(policy) and not (name in DIFFERS and DIFFERS[name](each, lint, policy)):
+            yield Difference(name, each.document.given.kind, each.document.given.name, lint, policy)
+
+
+# Jobs at random.
+
+
+def job(random: Random, name: str) -> Data:
+    """A job of one of the kinds that every server of the tests has, in which each rule may be broken."""
+    kind = random.choice(("PyTorchJob", "PyTorchJob", "JobSet", "Job", "CronJob", "TrainJob", "Pod"))
+    metadata: Data = {"name": name, "namespace": _NAMESPACE, **_some(random, {"labels": _LABELS, "annotations": _LABELS})}
+    return {**_JOBS[kind](random), "kind": kind, "metadata": metadata}
+
+
+_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+_LABELS = ({_QUEUE_NAME: _QUEUE}, {_QUEUE_NAME: ""}, {"kueue.x-k8s.io/max-exec-time-seconds": "60"}, {"a": "b"})
+_AMOUNTS = ("1Gi", "512m", "0", "4Gi", "16", "2Mi", "64Gi", "1e3")
+_RUN_POLICY = {
+    "activeDeadlineSeconds": (60, 0, 3600),
+    "cleanPodPolicy": ("All", "None", "Running", "none"),
+    "backoffLimit": (3,),
+    "ttlSecondsAfterFinished": (60,),
+    "suspend": (False, True),
+}
+_RESTARTS = ("Never", "OnFailure", "ExitCode", "Always")
+
+
+def _some(random: Random, choices: dict[str, Sequence[Any]], odds: float = 0.35) -> Data:
+    return {name: random.choice(values) for name, values in choices.items() if random.random() < odds}
+
+
+def _pytorchjob(random: Random) -> Data:
+    roles = {
+        role: {"replicas": 1, "template": _template(random, "pytorch"), **_some(random, {"restartPolicy": _RESTARTS}, 0.7)}
+        for role in random.choice((["Worker"], ["Master"], ["Master", "Worker"]))
+    }
+    elastic = {"elasticPolicy": ({"rdzvBackend": "c10d"}, {"rdzvBackend": "C10D"}, {"minReplicas": 1})}
+    spec = {"pytorchReplicaSpecs": roles, "runPolicy": _some(random, _RUN_POLICY), **_some(random, elastic, 0.2)}
+    return {"apiVersion": "kubeflow.org/v1", "spec": spec}
+
+
+def _job_spec(random: Random) -> Data:
+    template = _template(random, random.choice(("node", "main")), _some(random, {"activeDeadlineSeconds": (60,)}, 0.2))
+    template["spec"]["restartPolicy"] = "Never"
+    return {"template": template, **_some(random, {"activeDeadlineSeconds": (60,), "suspend": (False, True)}, 0.3)}
+
+
+def _jobset(random: Random) -> Data:
+    jobs = [{"name": name, "template": {"spec": _job_spec(random)}} for name in random.choice((["node"], ["a", "b"]))]
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "spec": {"replicatedJobs": jobs, **_some(random, {"suspend": (False, True)})}}
+
+
+def _trainjob(random: Random) -> Data:
+    trainer = _some(random, {"image": _IMAGES, "numNodes": (1, 2)}, 0.6)
+    if random.random() < 0.5:
+        trainer["resourcesPerNode"] = _resources(random)
+    if random.random() < 0.3:
+        trainer["env"] = _variables(random)
+    spec = {"runtimeRef": {"name": "torch-distributed"}, "trainer": trainer, **_some(random, {"activeDeadlineSeconds": (60,)})}
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "spec": spec}
+
+
+_JOBS: dict[str, Callable[[Random], Data]] = {
+    "PyTorchJob": _pytorchjob,
+    "JobSet": _jobset,
+    "Job": lambda random: {"apiVersion": "batch/v1", "spec": _job_spec(random)},
+    "CronJob": lambda random: {
+        "apiVersion": "batch/v1",
+        "spec": {
+            "schedule": "0 3 * * *",
+            "jobTemplate": {**_some(random, {"metadata": ({"labels": _LABELS[0]},)}), "spec": _job_spec(random)},
+        },
+    },
+    "TrainJob": _trainjob,
+    "Pod": lambda random: {"apiVersion": "v1", "spec": _template(random, "main")["spec"]},
+}
+_IMAGES = (
+    *("train", "train:latest", "train:1.4", "ghcr.io/acme/train", "ghcr.io:5000/acme/train", "ghcr.io/acme/Train:1", "train:1.4-cpu", "-"),
+    *(f"ghcr.io/acme/train@sha256:{'a' * 64}", f"train:latest@sha256:{'b' * 64}", "replaced-by-kustomize", "acme/replaced-by-me"),
+    *("placeholder", "a/cpu_x:2.0", "cuda-cpu:1", "train:Latest", "x" * 200, "a b", "docker.io/a/b:latest", "pytorch-gpu.cpu:2"),
+)
+_VOLUMES = (
+    {"emptyDir": {"medium": "Memory"}},
+    {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}},
+    {"emptyDir": {"medium": "Memory", "sizeLimit": "16"}},
+    {"emptyDir": {}},
+    {"hostPath": {"path": "/data"}},
+    {"hostPath": {"path": "/dev"}},
+    {"hostPath": {"path": "/sys/class"}},
+    {"hostPath": {"path": "/device"}},
+)
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "example.com/gpu-memory", "gpu.intel.com/i915", "nvidia.com/mig-1g.5gb")
+
+
+def _template(random: Random, container: str, further: Data | None = None) -> Data:
+    volumes = [{"name": f"v{number}", **random.choice(_VOLUMES)} for number in range(random.choice((0, 0, 1, 2)))]
+    several = [_container(random, each, volumes) for each in random.choice(([container], [container], [container, "side"]))]
+    spec = {"containers": several, "volumes": volumes, **(further or {})}
+    if random.random() < 0.2:
+        spec["initContainers"] = [_container(random, "first", volumes)]
+    spec |= _some(random, {"hostIPC": (True, False), "hostPID": (True, False)}, 0.15)
+    labels = {"metadata": {"labels": {_QUEUE_NAME: _QUEUE}}} if random.random() < 0.1 else {}
+    return {**labels, "spec": spec}
+
+
+def _container(random: Random, name: str, volumes: Sequence[Data]) -> Data:
+    mounts = [{"name": each["name"], "mountPath": f"/{each['name']}"} for each in volumes if random.random() < 0.6]
+    if mounts and random.random() < 0.4:
+        mounts[0]["mountPath"] = random.choice(("/dev/shm", "/dev/shm/"))
+    made: Data = {"name": name, "image": random.choice(_IMAGES), "resources": _resources(random), "volumeMounts": mounts}
+    if random.random() < 0.3:
+        made["env"] = _variables(random)
+    if random.random() < 0.15:
+        made["securityContext"] = {"privileged": random.choice((True, False))}
+    return made
+
+
+def _resources(random: Random) -> Data:
+    limits = _some(random, {"memory": _AMOUNTS, "cpu": (1, "500m")}, 0.5)
+    if random.random() < 0.5:
+        limits[random.choice(_GPUS)] = random.choice((0, 1, 2, 8, 32, "4"))
+    return {"limits": limits} if random.random() < 0.9 else {}
+
+
+def _variables(random: Random) -> list[Data]:
+    names = random.sample(("HF_TOKEN", "hf_token", "DB_PASSWORD", "LR", "API_KEY", "TOKENS", "MY_SECRET_KEY"), 2)
+    values = ("abcdefghij", "short", "<token>", "your-token", "${TOKEN}", f"hf_{'a' * 32}", f"ghp_{'b' * 36}", "AKIA0123456789ABCDEF", "")
+    return [{"name": each, "value": random.choice(values)} for each in names]
+
+
+def random_jobs(random: Random, count: int) -> Iterator[tuple[Data, Seen]]:
+    """Jobs that a server accepts, as rules see them."""
+    cluster = Cluster()
+    made = 0
+    while made < count:
+        data = job(random, f"a{made}")
+        checked = check(read(Source("job.yaml", quick_yaml.dump(data)), cluster.target), cluster)
+        if not checked.result.valid:
+            continue
+        for each in seen_in([checked], cluster):
+            made += 1
+            yield data, each
+
+
+def evaluator_finds(random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
+    """The jobs of which lint and our own evaluator of the policies disagree."""
+    index = policies()
+    for data, each in random_jobs(random, count):
+        for difference in differences(each, said_by_evaluator(each, index), tally):
+            yield Find(quick_yaml.dump(data), str(difference.by_lint), f"{difference.rule}: {difference.by_policy}")
+
+
+# A server.
+
+
+@contextmanager
+def stored(server: Server, parameters: str = "none") -> Iterator[None]:
+    """All policies on a server, where they warn."""
+    objects = written([*POLICIES.values()], Choices(parameters=parameters, namespaces=[_NAMESPACE]))
+    server.has_namespace(_NAMESPACE)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    server.call("POST", f"/api/v1/namespaces/{_NAMESPACE}/serviceaccounts", json.dumps(account))
+    try:
+        for each in objects:
+            if not (answer := server.call("POST", _PATHS[each["kind"]], json.dumps(each))).accepted:
+                raise AssertionError(f"{each['metadata']['name']}: {answer}")
+        time.sleep(_SETTLED)
+        yield
+    finally:
+        for each in reversed(objects):
+            server.call("DELETE", f"{_PATHS[each['kind']]}/{each['metadata']['name']}")
+
+
+def said_by_server(each: Seen, server: Server) -> dict[str, list[str]] | None:
+    """What a server warns of, by rule; None if it refuses an object for another reason."""
+    found: dict[str, list[str]] = {}
+    for data in (each.document.given.data, *(made for made, _ in each.objects[1:])):  # the server fills in what it admits
+        kind = data["kind"]
+        sent = {**data, "metadata": {**data["metadata"], **({} if kind == "ClusterTrainingRuntime" else {"namespace": _NAMESPACE})}}
+        answer = server.call("POST", _OBJECTS[kind].format(_NAMESPACE) + STRICT, json.dumps(sent))
+        if not answer.accepted:
+            return None
+        for warning in answer.warnings:
+            if " ValidatingAdmissionPolicy '" in warning:
+                name = warning.partition(" ValidatingAdmissionPolicy '")[2].partition(".")[0]
+                found.setdefault(name, []).append(f"{kind}: {warning}")
+    return found
+
+
+def server_finds(server: Server, random: Random, tally: Counter[str], *, count: int = 200) -> Iterator[Find]:
+    """The jobs of which lint and the policies on a server disagree."""
+    with stored(server):
+        for data, each in random_jobs(random, count):
+            said = said_by_server(each, server)
+            if said is None:
+                tally["refused"] += 1
+                continue
+            tally["judged"] += 1
+            for difference in differences(each, said, tally):
+                yield Find(
+                    quick_yaml.dump(data), str(difference.by_lint), f"{difference.rule}: {difference.by_policy}", "control-plane", True
+                )
