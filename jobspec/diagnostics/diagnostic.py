@@ -92,7 +92,7 @@ class Diagnostic(Record):
 
     @property
     def build_words(self) -> str:
-        """The builds that it is in, in words; empty if it is in every build that has its object."""
+        """Return the builds that have it, in words. If all builds of the object have it, return nothing."""
         names = ", ".join(f"`{each}`" for each in self.builds[:_SHOWN]) + (" and others" if len(self.builds) > _SHOWN else "")
         return f"in the build of {names}" if self.is_of_some_builds else ""
 

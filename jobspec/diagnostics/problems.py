@@ -43,7 +43,7 @@ class Problem(Record):
 
 
 class ReplacedList(Record):
-    """What is lost of a list that a merge patch of a kustomization replaces, and how the patch would keep it."""
+    """The loss of a list that a merge patch replaces, and the JSON patch in its place."""
 
     lost: Sequence[str]
     """The keys of the items, and the fields, that are lost."""

@@ -35,6 +35,8 @@ def lost_by_patches(document: Document, source: str, kustomizations: Sequence[st
     shape = shapes.load(document.api_version, document.kind, choose(()))
     for patch, marks in merged_into(document.data, kustomizations, files) if base else ():
         losses = list(_losses(patch, base.data if base else None, document.data, (), shape))
+        if not is_custom(document.api_version):  # other patches took away what is gone of lists that merge
+            losses = [each for each in losses if each[0][-1] in _ATOMIC]
         operations = _operations(patch, base.data if base else {}, shape) if losses else ()
         for path, lost in losses:
             place = marks.nearest(path).place()
@@ -67,7 +69,6 @@ def _losses(patch: Any, base: Any, built: Any, path: Path, shape: Shape | None) 
         gone = set(_missing(base, built, shape))
         if lost := [each for each in _missing(base, patch, shape) if each in gone]:
             yield path, lost
-            return
         of_base, of_built = ({tuple(each.get(key) for key in keys): each for each in several} for several in (base, built or ()))
         for at, each in enumerate(patch):
             name = tuple(each[key] for key in keys)

@@ -65,7 +65,7 @@ _LABELS: dict[str, GroupKind] = {
 _FLAVORS = (_QUEUES, "ResourceFlavor")
 _TRAINER = "trainer.kubeflow.org"
 _CHECKS = (_QUEUES, "AdmissionCheck")
-#: Kinds to which kustomize follows the `scaleTargetRef` of an autoscaler.
+#: Kinds to which kustomize follows the `scaleTargetRef` of a HorizontalPodAutoscaler, and of no other autoscaler.
 _SCALED = frozenset(("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"))
 #: Kinds whose names prefixes and suffixes do not change.
 _NOT_RENAMED = frozenset(("CustomResourceDefinition", "APIService", "Namespace"))
@@ -269,14 +269,16 @@ def _references_of(data: Mapping[str, Any]) -> Iterator[_Reference]:
         if isinstance(labels.get(label), str):
             yield _Reference(target, labels[label], ("metadata", "labels", label), data)
     scaled = mapping(data, "spec", "scaleTargetRef")
-    group = str(scaled.get("apiVersion") or "").rpartition("/")[0]
-    if isinstance(scaled.get("name"), str) and scaled.get("kind") not in _SCALED:
-        yield _Reference((group, str(scaled.get("kind"))), scaled["name"], ("spec", "scaleTargetRef", "name"), data)
+    kind = str(scaled.get("kind") or "Deployment")
+    is_followed = data.get("kind") == "HorizontalPodAutoscaler" and kind in _SCALED
+    if isinstance(scaled.get("name"), str) and not is_followed:
+        group = str(scaled.get("apiVersion") or "apps/v1").rpartition("/")[0]
+        yield _Reference((group, kind), scaled["name"], ("spec", "scaleTargetRef", "name"), data)
     is_of_custom = is_custom(str(data.get("apiVersion")))
     runtime = mapping(data, "spec", "runtimeRef") if is_of_custom else {}
     if isinstance(runtime.get("name"), str):
-        kind = (_TRAINER, str(runtime.get("kind") or "ClusterTrainingRuntime"))
-        yield _Reference(kind, runtime["name"], ("spec", "runtimeRef", "name"), data)
+        of_trainer = (_TRAINER, str(runtime.get("kind") or "ClusterTrainingRuntime"))
+        yield _Reference(of_trainer, runtime["name"], ("spec", "runtimeRef", "name"), data)
     for path, target, name in _names_in(data, ()):
         if is_of_custom or path[-1] in _NAMING_ANYWHERE:
             yield _Reference(target, name, path, data)

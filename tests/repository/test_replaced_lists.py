@@ -117,6 +117,14 @@ def test_lists_without_merge_keys_are_reported_of_every_workload(
     assert {each["severity"] for each in lost} <= {"info"}
 
 
+def test_a_list_that_merges_in_a_built_in_kind_is_not_reported(tmp_path: Path) -> None:
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      containers:\n"
+    base = f"{head}      - {{name: a, image: 'a:1', env: [{{name: A, value: a}}], envFrom: [{{secretRef: {{name: s}}}}]}}\n"
+    patch = f"{head}      - {{name: a, env: [{{$patch: replace}}, {{name: B, value: b}}]}}\n"
+    write(tmp_path, {"job.yaml": base, "p.yaml": patch, "kustomization.yaml": "resources: [job.yaml]\npatches: [{path: p.yaml}]\n"})
+    assert "list-replaced-by-patch" not in run_here("validate", ".", "-o", "concise", cwd=tmp_path).stdout
+
+
 def test_a_comment_in_the_patch_says_that_a_list_is_meant_to_be_replaced(tmp_path: Path) -> None:
     head = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n    spec:\n"
     base = f"{head}      tolerations: [{{key: gpu}}]\n      restartPolicy: Never\n      containers: [{{name: a, image: 'a:1'}}]\n"

@@ -281,6 +281,36 @@ def test_a_fix_lets_replicas_set_the_pods_of_other_kinds(kind: str, spec: str, f
     assert value == 7
 
 
+SCALED = """{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: serve}, spec: {replicas: 1}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: board}, spec: {}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: groups}
+spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, name: serve}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: boards}
+spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: board}}
+---
+{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: events}, spec: {scaleTargetRef: {name: board}}}
+"""
+
+
+def test_what_an_autoscaler_scales_is_followed_after_a_fix(tmp_path: Path) -> None:
+    _place(tmp_path, PREFIXED, SCALED)
+    assert [each[3].partition(", and ")[2] for each in _found(tmp_path)] == [
+        "`scaleTargetRef.name` of HorizontalPodAutoscaler `groups` keeps the old name",
+        "`scaleTargetRef.name` of ScaledObject `events` keeps the old name",
+    ]
+    run_here("validate", ".", "--fix", cwd=tmp_path)
+    scaling = [each for each in quick_yaml.load_all(_built(tmp_path)) if "scaleTargetRef" in each["spec"]]
+    named = {each["metadata"]["name"]: each["spec"]["scaleTargetRef"]["name"] for each in scaling}
+    assert named == {"dev-groups": "dev-serve", "dev-boards": "dev-board", "dev-events": "dev-board"}
+
+
 def test_a_fix_adds_to_a_configuration_that_is_there(tmp_path: Path) -> None:
     own = (
         "# ours\nnameReference:\n- group: kueue.x-k8s.io # ours\n  kind: AdmissionCheck\n  fieldSpecs: [{kind: Other, path: spec/check}]\n"
