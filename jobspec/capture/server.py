@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Judge = Callable[[CapturedObject], Sequence[Diagnostic]]
 
 _MOST = 3 << 20  # bytes of a request, as for an API server
+_AT_HOME = "jobspec capture keeps the program on this machine"
 _TRAINING_GROUPS = ("trainer.kubeflow.org", "kubeflow.org")
 
 
@@ -206,18 +207,24 @@ def _handler_of(server: CaptureServer) -> type[BaseHTTPRequestHandler]:
 
         def _respond(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
-            if size > _MOST:
+            if self._is_for_others():
+                code, said = _failure(403, "Forbidden", f"{_AT_HOME}: no connection to {self.path}")
+            elif size > _MOST:
                 code, said = _failure(413, "RequestEntityTooLarge", f"the request has {size} bytes, and {_MOST} are the limit")
             else:
                 code, said = _answered(server, self.command, self.path, self.rfile.read(size), _place_in(self.headers.get(PLACE) or ""))
             content = said.encode() if isinstance(said, str) else json.dumps(said).encode()
-            self.send_response(code)
+            self.send_response(code, _AT_HOME if code == 403 else None)
             self.send_header("Content-Type", "text/plain" if isinstance(said, str) else "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _respond  # noqa: N815 (the names that http.server calls)
+        def _is_for_others(self) -> bool:
+            """True if a program takes the server for a proxy to another host."""
+            return self.command == "CONNECT" or urlsplit(self.path).netloc not in ("", f"127.0.0.1:{self.connection.getsockname()[1]}")
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = _respond  # noqa: N815 (the names that http.server calls)
 
         def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (the name of the base class)
             """Write no log."""
