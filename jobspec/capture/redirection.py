@@ -58,7 +58,7 @@ def redirected(port: int, kubeconfig: str) -> Iterator[None]:
 def _environment(port: int, kubeconfig: str) -> dict[str, str]:
     """The variables by which programs find the server: as their cluster, and as the proxy to all other hosts."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), f"http://{_LOOPBACK[0]}:{port}")
-    named = {**proxies, "NO_PROXY": ",".join(_LOOPBACK)}
+    named = {**proxies, "NO_PROXY": f"{_LOOPBACK[0]}:{port}"}
     return {"KUBECONFIG": kubeconfig, **named, **{name.lower(): value for name, value in named.items()}}
 
 

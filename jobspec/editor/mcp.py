@@ -14,9 +14,9 @@ import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
-from threading import Lock
+from threading import Lock, Thread
 from typing import Annotated, Any
 
 from jobspec import __version__, api
@@ -43,6 +43,12 @@ from jobspec.session.queues import LACKING, answers
 
 _MOST = 100  # findings, lines or files of an answer
 _NEW = "manifest.yaml"
+_SMALL = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: small}
+spec: {runtimeRef: {name: torch-distributed}, trainer: {imagee: a}}
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -70,6 +76,7 @@ def run(options: Options) -> int:
     for tool in (*judging, tools.expand, tools.queue, tools.explain, tools.fields, tools.render, tools.diff, tools.migrate):
         server.tool(annotations=reads)(_one_at_a_time(tool))
     sys.addaudithook(_Confined(os.getcwd()))
+    Thread(target=_one_at_a_time(tools.load), daemon=True).start()
     server.run()
     return 0
 
@@ -141,6 +148,11 @@ class Tools:
             if isinstance(listed, FileResult):
                 raise _error(f"{prices}: {listed.diagnostics[0].message}")
             return as_data(_asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed)))
+
+    def load(self) -> None:
+        """Load what answers need, and judge the folder, so that the first answer takes no longer than others."""
+        with suppress(Exception):  # the agent hears of it with its own question
+            self.preflight(text=_SMALL)
 
     def check(self, path: str = "", text: str = "") -> dict[str, Any]:
         """What an API server, the operators' webhooks and the operators would say to manifests.

@@ -8,16 +8,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from json import dumps
 from typing import Any, Literal
 
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
+from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.diagnostics.wording import counted
 from jobspec.project.capacity import Capacity, PriceList, amount_text, cost_of
 from jobspec.reports.diff import ComparisonView, alike, duration, headline, names_of, notes, number_of_gpus, number_of_pods, rows
 from jobspec.reports.queue import Asked
-from jobspec.reports.text import BOLD, DIM, clean, message_of, paint, visible, wrapped
+from jobspec.reports.text import BOLD, DIM, clean, cut, message_of, paint, visible, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.reports.text import ReadText
 
 #: From the gravest to the best; `unknown`: a part of the answer is missing, and `no job`: there is none.
 Verdict = Literal["refused", "will not run", "never admitted", "unknown", "runs", "no job"]
@@ -25,6 +31,8 @@ VERDICTS: tuple[Verdict, ...] = ("refused", "will not run", "never admitted", "u
 
 _MOST = 6400
 """Characters of an answer: below 2,000 tokens at 3.2 characters a token, which is less than JSON of English words has."""
+_WIDEST = 120
+"""Columns of a line that is quoted."""
 _MOST_FIELDS = 6
 """Changed fields of a job."""
 _HOUR = 3600
@@ -92,6 +100,8 @@ class FindingAnswer:
     file: str
     line: int
     column: int
+    source: str = ""
+    """The line as it is written."""
     hint: str = ""
     """What to do."""
     field: str = ""
@@ -180,6 +190,8 @@ class CheckedJob:
     """What Kueue does with it; None if there are no queues to ask, or Kueue does not know the kind."""
     queue_name: str = ""
     """The queue that it names."""
+    has_error: bool = False
+    """Whether a finding of severity error is about it."""
 
 
 def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
@@ -192,7 +204,7 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
         row.kind,
         clean(job.file),
         job.line,
-        _verdict_of(row, queue),
+        _verdict_of(job, queue),
         accepted,
         row.runs if accepted else None,
         name=clean(job.name),
@@ -207,10 +219,11 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
     )
 
 
-def _verdict_of(row: DocumentResult, queue: QueueAnswerText | None) -> Verdict:
+def _verdict_of(job: CheckedJob, queue: QueueAnswerText | None) -> Verdict:
+    row = job.row
     if row.status == "invalid":
         return "refused"
-    if row.runs is False:
+    if row.runs is False or (job.has_error and not (queue and queue.verdict == "never")):
         return "will not run"
     if queue and queue.verdict == "never":
         return "never admitted"
@@ -247,8 +260,14 @@ def gravest(jobs: Iterable[JobAnswer]) -> Verdict:
     return min((each.verdict for each in jobs), key=VERDICTS.index, default="no job")
 
 
-def answers_of_findings(diagnostics: Iterable[Diagnostic]) -> list[FindingAnswer]:
-    """Return findings in the order of their severity, and by place."""
+def answers_of_findings(diagnostics: Iterable[Diagnostic], read: ReadText = lambda _: "") -> list[FindingAnswer]:
+    """Return findings in the order of their severity, and by place. *read* gives the text of a file, of which they quote their lines."""
+    lines_of_file = cache(lambda file: read(file).split("\n"))
+
+    def line_of(mark: Mark) -> str:
+        lines = lines_of_file(mark.file) if mark.line else []
+        return clean(cut(lines[mark.line - 1].strip(), _WIDEST)) if 0 < mark.line <= len(lines) else ""
+
     order = sorted(diagnostics, key=lambda each: SEVERITIES.index(each.severity))
     return [
         FindingAnswer(
@@ -258,6 +277,7 @@ def answers_of_findings(diagnostics: Iterable[Diagnostic]) -> list[FindingAnswer
             clean(each.mark.file),
             each.mark.line,
             each.mark.column,
+            source=line_of(each.mark),
             hint=clean(each.hint),
             field=clean(each.field),
             fix="" if not each.changes else "safe" if each.has_safe_fix else "unsafe",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
@@ -29,6 +30,7 @@ from jobspec.session.comparing import compared, compared_objects, with_compared
 from jobspec.session.judging import RunResults
 from jobspec.session.options import Options
 from jobspec.session.queues import QueuedFiles, ask_queues, cluster_of, queue_documents
+from jobspec.session.reading import reader
 
 
 class Judged(Record):
@@ -52,19 +54,20 @@ def preflight(
     """
     results, left = judged.results, list[str]()
     queued, why = _queues(results, options)
-    jobs = [answer_of_job(each, prices) for each in _jobs(results, queued) if is_asked(each.file)]
+    found = [each for file in judged.files for each in file.by_cause().diagnostics]
+    wrong = {_document_of(each) for each in found if each.severity == "error"}
+    jobs = [answer_of_job(each, prices) for each in _jobs(results, queued, wrong) if is_asked(each.file)]
     if queued:
         left += beyond(queued.answers(), queued.world)
     elif why:
         left.append(why)
     change, obstacle = _change(options) if options.stored_ref is not None else (None, "")
-    found = [each for file in judged.files for each in file.by_cause().diagnostics]
     left += [obstacle] if obstacle else []
     return PreflightAnswer(
         gravest(jobs),
         not judged.fails,
         jobs,
-        answers_of_findings(found),
+        answers_of_findings(found, reader(results.read)),
         fixes=fixes,
         change=change,
         left=left,
@@ -88,8 +91,12 @@ def _is_refused(file: AppliedFile) -> bool:
     return any(each.severity == "error" and each.stage != "outcome" for each in file.checked.result.diagnostics)
 
 
-def _jobs(results: RunResults, queued: QueuedFiles | None) -> Iterator[CheckedJob]:
-    """Yield all jobs of files and variants, those that a server refuses, too."""
+def _document_of(found: Diagnostic) -> tuple[str, int | None]:
+    return os.path.normpath(found.mark.file), found.document
+
+
+def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tuple[str, int | None]]) -> Iterator[CheckedJob]:
+    """Yield all jobs of files and variants, those that a server refuses, too. *wrong*: the documents with errors, by file and index."""
     numbers = {id(each): number for number, each in enumerate(queued.applied)} if queued else {}
     for file in results.applied:
         documents = list(file.checked.documents)
@@ -110,6 +117,7 @@ def _jobs(results: RunResults, queued: QueuedFiles | None) -> Iterator[CheckedJo
                 _capacity(job, file) if job and row.status != "invalid" else None,
                 asked[number] if asked is not None and number is not None else None,
                 queue_name(job, file.cluster.target, queued.world if queued else _NO_QUEUES) if job and row.status != "invalid" else "",
+                has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
             )
 
 
