@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_SCRIPT = (
+    "a Python program that uses TrainerClient, OptimizerClient or TrainingClient; it runs, and what it sends stays on this machine, but for"
+    " programs that it starts and that ignore KUBECONFIG and the proxy of their environment"
+)
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    parser.add_argument("script", metavar="SCRIPT", help="a Python program that uses TrainerClient, OptimizerClient or TrainingClient")
+    parser.add_argument("script", metavar="SCRIPT", help=_SCRIPT)
     parser.set_defaults(arguments=[])
     options = [
         Option("--to", dest="to_dir", metavar="DIR", what="write a file for each object into this folder, not to standard output"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import value_at
 from jobspec.documents.document import Document
@@ -107,6 +107,8 @@ def capacity_of(job: Document, context: Sequence[Document], target: Target) -> C
     if job.group_kind == PYTORCHJOB:
         deadline = value_at(job.data, ("spec", "runPolicy", _DEADLINE))
         return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
+    if job.group_kind == JOBSET:
+        return Capacity(list(_pods_of(job, context, target)), _deadline_of_jobset(job.data))
     if job.group_kind != TRAINJOB:
         return Capacity(list(_pods_of(released(job), context, target)), value_at(job.data, (*JOBS[job.group_kind].policy, _DEADLINE)))
     deadline = value_at(job.data, ("spec", _DEADLINE))
@@ -115,6 +117,14 @@ def capacity_of(job: Document, context: Sequence[Document], target: Target) -> C
         pods = AlikePods(nodes, nodes, {name: _as_decimal(each) for name, each in own.items()}, {})
         return Capacity([pods], deadline, ["its runtime is not in the files: only the job's own requests are counted"])
     return Capacity(list(_pods_of(job, context, target)), deadline)
+
+
+def _deadline_of_jobset(data: Any) -> int | None:
+    """Return the seconds after which all Jobs of a JobSet have ended, restarts among them; None if one may run forever."""
+    jobs = value_at(data, ("spec", "replicatedJobs")) or ()
+    deadlines = [value_at(each, ("template", "spec", _DEADLINE)) for each in jobs]
+    restarts = int(value_at(data, ("spec", "failurePolicy", "maxRestarts")) or 0)
+    return None if None in deadlines or not deadlines else (restarts + 1) * max(deadlines)
 
 
 def _outliving(job: Document, target: Target) -> Iterator[str]:
