@@ -41,7 +41,7 @@ _DESCRIBED = {"use_attribute_docstrings": True, "extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class QueueAnswerText:
-    """What Kueue does with a job."""
+    """The answer of Kueue to a job."""
 
     verdict: str
     """`fits`, `borrows`, `preempts`, `waits`, `never`, `unknown`; `bypasses` of a job without a queue-name label."""
@@ -115,7 +115,7 @@ class FindingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ChangeAnswer:
-    """What a change does to one job or object, or to several that change alike."""
+    """The effect of a change on one job or object, or on several that change alike."""
 
     names: str
     meaning: str
@@ -132,7 +132,7 @@ class ChangeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonAnswer:
-    """What changes against a commit."""
+    """The changes against a commit."""
 
     summary: str
     objects: Sequence[ChangeAnswer] = ()
@@ -143,7 +143,10 @@ class ComparisonAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PreflightAnswer:
-    """One answer about jobs before they are sent. A field that is absent is empty, false or not known."""
+    """One answer about jobs before they are sent.
+
+    A field that is absent is empty, false or not known.
+    """
 
     verdict: Verdict
     """The gravest verdict of all jobs."""
@@ -210,13 +213,16 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
         name=clean(job.name),
         namespace=clean(job.namespace),
         variant=job.variant,
-        reason=row.reason,
+        reason=row.reason or (_UNKNOWN if accepted and row.runs is None and not job.has_error else ""),
         pods={each.role or "pod": each.number for each in capacity.pods} if capacity else None,
         holds={name: amount_text(name, amount) for name, amount in capacity.resources.items()} if capacity else None,
         deadline=duration(capacity.deadline) if capacity else "",
         cost=_cost_of(capacity, prices) if capacity else "",
         queue=queue,
     )
+
+
+_UNKNOWN = "nothing wrong is known, but too little to say that it trains"
 
 
 def _verdict_of(job: CheckedJob, queue: QueueAnswerText | None) -> Verdict:
@@ -261,7 +267,10 @@ def gravest(jobs: Iterable[JobAnswer]) -> Verdict:
 
 
 def answers_of_findings(diagnostics: Iterable[Diagnostic], read: ReadText = lambda _: "") -> list[FindingAnswer]:
-    """Return findings in the order of their severity, and by place. *read* gives the text of a file, of which they quote their lines."""
+    """Return findings in the order of their severity, and by place.
+
+    *read* gives the text of a file, whose lines are quoted.
+    """
     lines_of_file = cache(lambda file: read(file).split("\n"))
 
     def line_of(mark: Mark) -> str:
