@@ -28,7 +28,7 @@ from jobspec.session.options import (
     kind_options,
     repository_options,
 )
-from jobspec.session.preflight import Judged, preflight
+from jobspec.session.preflight import ReportedRun, preflight
 from jobspec.session.queues import queue_documents, with_lookups
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
@@ -89,4 +89,4 @@ def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAns
     if not (context.wrong or options.helm or options.overlay) and any(each.has_safe_fix for file in files for each in file.diagnostics):
         given = files_to_fix(options, context, settings)
         fixes = safe_fixes(given, CandidateChecker(given, context, depth.rules, options), settings)
-    return preflight(Judged(results, [*context.remarks, *files], fails), options, prices=prices, fixes=fixes)
+    return preflight(ReportedRun(results, [*context.remarks, *files], fails), options, prices=prices, fixes=fixes)

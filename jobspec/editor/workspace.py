@@ -44,7 +44,7 @@ from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, s
 from jobspec.session.judging import Depth, is_project, judge_files
 from jobspec.session.options import Options, judging_options, read
 from jobspec.session.pods_settings import with_pods
-from jobspec.session.preflight import Judged, preflight
+from jobspec.session.preflight import ReportedRun, preflight
 from jobspec.session.project import Plan, judged_variant
 from jobspec.session.queues import queue_documents, with_lookups
 from jobspec.session.reading import reader
@@ -183,7 +183,7 @@ class Workspace:
             if any(each.has_safe_fix for file in asked for each in file.diagnostics):
                 to_fix = [*(files_to_fix(self.options, context, self._settings) if self._found else ()), *self._unsaved(texts)]
                 fixes = safe_fixes(to_fix, CandidateChecker(to_fix, context, known.rules, self.options), self._settings, is_asked)
-            return preflight(Judged(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
+            return preflight(ReportedRun(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
 
     def by_file(self, results: Sequence[FileResult]) -> dict[str, list[Diagnostic]]:
         """Diagnostics by the name of the file in which they are shown: a file outside of the folder is shown in what was made of it."""

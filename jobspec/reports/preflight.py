@@ -19,7 +19,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.project.capacity import Capacity, PriceList, amount_text, cost_of
 from jobspec.reports.diff import ComparisonView, alike, duration, headline, names_of, notes, number_of_gpus, number_of_pods, rows
 from jobspec.reports.queue import Asked
-from jobspec.reports.text import BOLD, DIM, clean, cut, message_of, paint, visible, wrapped
+from jobspec.reports.text import BOLD, COLOURS, DIM, clean, cut, message_of, paint, visible, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -381,7 +381,6 @@ def json_report(answer: PreflightAnswer, **_: object) -> str:
 
 
 _COLOURS: Mapping[Verdict, str] = {"refused": "1;31", "will not run": "1;31", "never admitted": "1;31", "unknown": "1;33", "runs": "1;32"}
-_OF_SEVERITY = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
 def text_report(answer: PreflightAnswer, *, colour: bool = False, width: int = 100) -> str:
@@ -392,7 +391,7 @@ def text_report(answer: PreflightAnswer, *, colour: bool = False, width: int = 1
         lines += [*_lines_of_job(job, wide, colour=colour), ""]
     for finding in answer.findings:
         place = f"{finding.file}:{finding.line}:{finding.column}:" if finding.line else f"{finding.file}:"
-        severity = paint(f"{finding.severity}:", _OF_SEVERITY[finding.severity], colour=colour)
+        severity = paint(f"{finding.severity}:", COLOURS[finding.severity], colour=colour)
         more = f" (and {finding.places} more place{'s' * (finding.places != 1)})" if finding.places else ""
         rule = paint(f"[{finding.rule}]", DIM, colour=colour)
         fixable = " [*]" if finding.fix == "safe" else ""

@@ -33,7 +33,7 @@ from jobspec.session.queues import QueuedFiles, ask_queues, cluster_of, queue_do
 from jobspec.session.reading import reader
 
 
-class Judged(Record):
+class ReportedRun(Record):
     """Files as `lint` reports them, and what else was found out about them."""
 
     results: RunResults
@@ -45,7 +45,7 @@ class Judged(Record):
 
 
 def preflight(
-    judged: Judged, options: Options, *, prices: PriceList | None, fixes: str, is_asked: Callable[[str], bool] = lambda _: True
+    judged: ReportedRun, options: Options, *, prices: PriceList | None, fixes: str, is_asked: Callable[[str], bool] = lambda _: True
 ) -> PreflightAnswer:
     """Answer what is asked of the jobs in judged files.
 
