@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 #: The header in which a request says the file and the line that sent it.
 PLACE = "X-Jobspec-Place"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SENDING = ("connect", "connect_ex", "sendto", "sendmsg")
 _CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 _OF_PYTHON = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
@@ -31,13 +32,16 @@ _OF_PYTHON = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name 
 def redirected(port: int, kubeconfig: str) -> Iterator[None]:
     """Send Kubernetes clients to the server on a port of loopback.
 
-    Connections to any other host or port raise ConnectionError. *kubeconfig*: the path of a file that names that server.
+    Connections and datagrams to any other host or port raise ConnectionError. Programs that this one starts find the server by their
+    environment: as their cluster, and as their proxy, which refuses what is not for itself. *kubeconfig*: the path of a file that names
+    the server.
     """
     undo = [_patched(http.client.HTTPConnection, "putrequest", _with_place)]
-    undo += [_patched(socket.socket, name, lambda given: _guarded(given, port)) for name in ("connect", "connect_ex")]
-    undo += [_patched(socket, "getaddrinfo", _resolving_loopback)]
-    before = {name: os.environ.get(name) for name in ("KUBECONFIG", "NO_PROXY", "no_proxy")}
-    os.environ.update(KUBECONFIG=kubeconfig, NO_PROXY="*", no_proxy="*")
+    undo += [_patched(socket.socket, name, lambda given: _guarded(given, port)) for name in _SENDING if hasattr(socket.socket, name)]
+    undo += [_patched(socket, name, _resolving_loopback) for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex")]
+    environment = _environment(port, kubeconfig)
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
     undo += _patched_configuration(kubeconfig)
     try:
         yield
@@ -49,6 +53,13 @@ def redirected(port: int, kubeconfig: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _environment(port: int, kubeconfig: str) -> dict[str, str]:
+    """The variables by which programs find the server: as their cluster, and as the proxy to all other hosts."""
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), f"http://{_LOOPBACK[0]}:{port}")
+    named = {**proxies, "NO_PROXY": f"{_LOOPBACK[0]}:{port}"}
+    return {"KUBECONFIG": kubeconfig, **named, **{name.lower(): value for name, value in named.items()}}
 
 
 def _patched(holder: Any, name: str, wrap: Callable[[Any], Any]) -> Callable[[], None]:
@@ -85,11 +96,14 @@ def _calling_line() -> str:
     return ""
 
 
-def _guarded(connect: Callable[..., Any], port: int) -> Callable[..., Any]:
-    def guarded(self: socket.socket, address: Any) -> Any:
+def _guarded(send: Callable[..., Any], port: int) -> Callable[..., Any]:
+    """A function that sends, whose last argument is the address unless the socket is connected."""
+
+    def guarded(self: socket.socket, *arguments: Any) -> Any:
+        address = arguments[-1]
         if isinstance(address, tuple) and (address[0] not in _LOOPBACK or address[1] != port):
             raise ConnectionError(f"jobspec capture keeps the program on this machine: no connection to {address[0]}:{address[1]}")
-        return connect(self, address)
+        return send(self, *arguments)
 
     return guarded
 

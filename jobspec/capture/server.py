@@ -1,6 +1,6 @@
 """A server on loopback that answers Python's Kubernetes clients as an API server does, and keeps what they post.
 
-It serves the runtimes that are given, refuses what the verdict refuses, and answers reads as if jobs were created and complete, so that a
+It serves the runtimes that are given, refuses what the verdict refuses, and answers reads as if jobs ran and were complete, so that a
 program that waits for its job goes on.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import threading
 import uuid
@@ -33,8 +34,13 @@ if TYPE_CHECKING:
 
     #: Says why the API server or a webhook refuses an object.
     Judge = Callable[[CapturedObject], Sequence[Diagnostic]]
+    #: Gives the pods that operators create for an accepted object.
+    Pods = Callable[[CapturedObject], Sequence[Data]]
 
 _MOST = 3 << 20  # bytes of a request, as for an API server
+_AT_HOME = "jobspec capture keeps the program on this machine"
+_RUNS_IN = 10
+"""Of so many reads of a job, the first finds it running and the others complete: a program may wait for either."""
 _TRAINING_GROUPS = ("trainer.kubeflow.org", "kubeflow.org")
 
 
@@ -58,10 +64,12 @@ class Resource(Record):
 class CaptureServer:
     """The objects of a server on loopback, given and posted."""
 
-    def __init__(self, runtimes: Sequence[Data], target: Target, judge: Judge, *, namespace: str) -> None:
+    def __init__(self, runtimes: Sequence[Data], target: Target, judge: Judge, pods: Pods, *, namespace: str) -> None:
         self.posted: list[CapturedObject] = []
         """All objects that were posted, in that order."""
         self._judge = judge
+        self._pods = pods
+        self._reads: dict[tuple[str, str, str, str], int] = {}
         self._lock = threading.Lock()
         self._stored: dict[tuple[str, str, str, str], Data] = {}
         for each in runtimes:
@@ -95,10 +103,22 @@ class CaptureServer:
             return 200, self._public
         if resource.name:
             found = self._stored.get(self._key(resource))
-            return (200, found) if found else _failure(404, "NotFound", f'{resource.plural} "{resource.name}" not found')
-        items = [each for key, each in self._stored.items() if key[:2] == (resource.group, resource.plural) and _is_in(key, resource)]
+            return (200, self._seen(resource, found)) if found else _not_found(resource)
+        wanted = query.get("labelSelector", [""])[0]
+        items = [
+            each
+            for key, each in self._stored.items()
+            if key[:2] == (resource.group, resource.plural) and _is_in(key, resource) and _has_labels(each, wanted)
+        ]
         kind = f"{items[0]['kind']}List" if items else "List"
         return 200, {"apiVersion": resource.api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
+
+    def _seen(self, resource: Resource, found: Data) -> Data:
+        """Return an object as it is read: a TrainJob without a status while it runs, which clients tell by its pods."""
+        if (resource.group, resource.plural) != (_TRAINING_GROUPS[0], "trainjobs"):
+            return found
+        self._reads[self._key(resource)] = reads = self._reads.get(self._key(resource), 0) + 1
+        return {name: each for name, each in found.items() if name != "status"} if reads % _RUNS_IN == 1 else found
 
     def _create(self, resource: Resource, given: Data, place: Mark) -> tuple[int, Any]:
         made = captured(given, place, namespace="" if resource.namespace == "default" else resource.namespace)
@@ -108,12 +128,15 @@ class CaptureServer:
         if refused:
             reasons = ", ".join(f"{each.field}: {each.message}" if each.field else each.message for each in refused)
             return _failure(422, "Invalid", f'{kind}.{resource.group} "{name}" is invalid: {reasons}')
-        return 201, self._store(given, resource.namespace)
+        stored = self._store(given, resource.namespace)
+        for pod in self._pods(made.changed(data={**made.data, "metadata": {**made.data["metadata"], "name": stored["metadata"]["name"]}})):
+            self._store({**pod, "status": {"phase": "Running"}}, resource.namespace)
+        return 201, stored
 
     def _change(self, resource: Resource, given: Data) -> tuple[int, Any]:
         found = self._stored.get(self._key(resource))
         if not found:
-            return _failure(404, "NotFound", f'{resource.plural} "{resource.name}" not found')
+            return _not_found(resource)
         self._stored[self._key(resource)] = changed = _merged(found, given) if isinstance(given, dict) else found
         return 200, changed
 
@@ -143,11 +166,25 @@ def _is_in(key: tuple[str, str, str, str], resource: Resource) -> bool:
     return not resource.namespace or key[2] == resource.namespace
 
 
+def _has_labels(found: Data, selector: str) -> bool:
+    """True if an object has the labels of a selector of equalities and sets: `a=b,c in (d, e)`."""
+    labels = (found.get("metadata") or {}).get("labels") or {}
+    terms = _TERM.findall(selector)
+    return all(labels.get(name) in ([one] if one else [each.strip() for each in several.split(",")]) for name, one, several in terms)
+
+
+_TERM = re.compile(r"([^\s,=()]+)\s*(?:==?\s*([^\s,]+)|in\s*\(([^)]*)\))")
+
+
 def _merged(one: Any, other: Any) -> Any:
     if not isinstance(one, dict) or not isinstance(other, dict):
         return other
     both = {**one, **{name: _merged(one.get(name), each) for name, each in other.items()}}
     return {name: each for name, each in both.items() if each is not None}
+
+
+def _not_found(resource: Resource) -> tuple[int, Data]:
+    return _failure(404, "NotFound", f'{resource.plural} "{resource.name}" not found')
 
 
 def _failure(code: int, reason: str, message: str) -> tuple[int, Data]:
@@ -206,18 +243,24 @@ def _handler_of(server: CaptureServer) -> type[BaseHTTPRequestHandler]:
 
         def _respond(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
-            if size > _MOST:
+            if self._is_for_others():
+                code, said = _failure(403, "Forbidden", f"{_AT_HOME}: no connection to {self.path}")
+            elif size > _MOST:
                 code, said = _failure(413, "RequestEntityTooLarge", f"the request has {size} bytes, and {_MOST} are the limit")
             else:
                 code, said = _answered(server, self.command, self.path, self.rfile.read(size), _place_in(self.headers.get(PLACE) or ""))
             content = said.encode() if isinstance(said, str) else json.dumps(said).encode()
-            self.send_response(code)
+            self.send_response(code, _AT_HOME if code == 403 else None)
             self.send_header("Content-Type", "text/plain" if isinstance(said, str) else "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _respond  # noqa: N815 (the names that http.server calls)
+        def _is_for_others(self) -> bool:
+            """True if a program takes the server for a proxy to another host."""
+            return self.command == "CONNECT" or urlsplit(self.path).netloc not in ("", f"127.0.0.1:{self.connection.getsockname()[1]}")
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = _respond  # noqa: N815 (the names that http.server calls)
 
         def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (the name of the base class)
             """Write no log."""

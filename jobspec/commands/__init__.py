@@ -29,6 +29,7 @@ COMMANDS = {
     "import": "turn existing manifests into variants of a project",
     "validate": "check manifests offline as the API server and the operators' webhooks would",
     "lint": "validate manifests, and report what is accepted but slow, costly or fragile",
+    "preflight": "answer at once: is a job accepted, do its pods come, is it queued, what does it hold, what changes, what fixes it",
     "render": "apply overlays to jobs or render a project, and check the result",
     "diff": "show what a change does: to fields, in the cluster, to pods, GPUs and cost",
     "comment": "write a report as the one comment of a pull or merge request, and update it",
@@ -47,7 +48,7 @@ COMMANDS = {
     "list": "list the variants of a project, the overlays with their parameters, and the known releases",
     "explain": "explain a rule, a field of a kind, an overlay, or which objects an admission policy matches",
     "lsp": "serve an editor: findings, fixes, completion and explanations while you type",
-    "mcp": "serve a coding agent: check, lint, fix, expand, queue, explain, render, diff and migrate files of a folder",
+    "mcp": "serve a coding agent: preflight, check, lint, fix, expand, queue, explain, render, diff and migrate files of a folder",
     "schema": "print CRDs, and write JSON Schemas for editors, kubeconform and kustomize",
     "completion": "generate a shell completion script",
 }
@@ -72,6 +73,10 @@ def module_of(command: str) -> "Command":  # noqa: C901 (a case for each command
             from jobspec.commands import lint
 
             return lint
+        case "preflight":
+            from jobspec.commands import preflight
+
+            return preflight
         case "render":
             from jobspec.commands import render
 

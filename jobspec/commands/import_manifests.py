@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobspec.apis.kinds import PROJECT_FILE
-from jobspec.apis.releases import parse_target
-from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
-from jobspec.documents.atomic_writes import add_files
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import takes_overlays
-from jobspec.project.import_overlays import Original
-from jobspec.project.importing import Destination, Planned, plan
-from jobspec.project.project import OUTPUT, LoadedProject
+from jobspec.project.importing import Planned
 from jobspec.project.tree import differences
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.found import STDIN, Found
 from jobspec.session.imports import (
     as_bytes,
-    base_folder,
     existing_project,
     files_before,
-    files_to_add,
     import_cluster,
+    plan_import,
     read_existing_project,
     read_originals,
     unfit_jobs,
+    write_import,
 )
 from jobspec.session.inputs import by_file, settings_of
 from jobspec.session.options import Options, add_paths, declare, target_option
-from jobspec.session.project import plan as plan_project
 from jobspec.session.reading import reader, source_of
-from jobspec.session.trees import ProjectFiles
 from jobspec.world.world import Cluster
 
 
@@ -70,16 +61,7 @@ def run(options: Options) -> int:
     if not jobs:
         raise JobspecError("nothing to import: no file holds a training job")
     existing = existing_project(project)
-    if again := _imported_before(jobs, project):
-        return _report(by_file(again), options, cluster, found)
-    folder = base_folder(options.to, project.output if project else OUTPUT)
-    asked_releases = project.asked_releases if project else dict(map(parse_target, options.target))
-    planned = plan(
-        jobs,
-        Destination(
-            PROJECT_FILE, folder, ProjectFiles(PROJECT_FILE).read, cluster.target, asked_releases=asked_releases, existing=existing
-        ),
-    )
+    planned = plan_import(jobs, project, cluster, options)
     if planned.diagnostics:
         return _report(by_file(planned.diagnostics), options, cluster, found, planned.files)
     if any(each.diagnostics for each in results):
@@ -87,31 +69,10 @@ def run(options: Options) -> int:
     if options.preview:
         sys.stdout.writelines(differences(files_before(planned), as_bytes(planned)))
     else:
-        add_files(os.curdir, lambda: files_to_add(planned, existing), replaced=[PROJECT_FILE])
+        write_import(planned, existing)
         sys.stdout.writelines(_summary(planned, files))
         sys.stderr.writelines(_afterwards(planned, failed))
     return 1 if failed else 0
-
-
-def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) -> list[Diagnostic]:
-    """Errors about jobs that variants of the project are already: of the same kind, namespace and name."""
-    if project is None:
-        return []
-    planned = plan_project(Options(), ProjectFiles(PROJECT_FILE)).with_variants()
-    made = {}
-    for variant in planned.variants:
-        base = next(filter(takes_overlays, variant.base.documents))
-        namespace = str(variant.namespace.value) if variant.namespace else base.namespace
-        if not variant.hashed:
-            made[base.group_kind, variant.job_name.value, namespace] = variant.name
-    wrong = []
-    for each in jobs:
-        key = each.job.group_kind, each.job.name, each.job.namespace
-        if name := made.get(key):
-            message = f"{each.job.kind} `{each.job.name}` is imported already: the variant `{name}` of {PROJECT_FILE}"
-            hint = "remove the variant and its base first, or rename the job"
-            wrong.append(each.job.problem("import-differs", message, ("metadata", "name"), hint=hint))
-    return wrong
 
 
 def _afterwards(planned: Planned, failed: Sequence[FileResult]) -> Iterator[str]:

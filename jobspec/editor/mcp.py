@@ -1,36 +1,39 @@
 """`jobspec mcp`: tools for coding agents, on standard input and output. They read the files of one folder, and change nothing.
 
 Every tool is a function over the Python API and the workspace of the language server, so that an agent hears what CI will say. An audit
-hook holds the process to that: it opens no file outside of the folder, writes none, reaches no network, and starts git alone, to read.
-Kustomizations are not built: their files are judged as they are, as with `--no-build`.
+hook holds the process to that: it opens no file outside of the folder, writes none, reaches no network, and starts git to read and
+kustomize to build alone. No call depends on another one: what is kept of earlier calls is what was found out about unchanged files.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
-from threading import Lock
-from typing import Any
+from threading import Lock, Thread
+from typing import Annotated, Any
 
 from jobspec import __version__, api
 from jobspec.apis import shipped
 from jobspec.apis.shipped import package_path
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.results import FileResult
 from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
+from jobspec.reports.preflight import PreflightAnswer, as_data
 from jobspec.reports.queue import beyond
 from jobspec.reports.queue import json_report as workloads_report
 from jobspec.reports.text import message_of
 from jobspec.session.builds import WORK_PREFIX, kept_builds
-from jobspec.session.comparing import compared
+from jobspec.session.comparing import compared, prices_in
 from jobspec.session.disk import Disk
 from jobspec.session.explaining import explained
 from jobspec.session.field_pages import place_of
@@ -40,6 +43,12 @@ from jobspec.session.queues import LACKING, answers
 
 _MOST = 100  # findings, lines or files of an answer
 _NEW = "manifest.yaml"
+_SMALL = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: small}
+spec: {runtimeRef: {name: torch-distributed}, trainer: {imagee: a}}
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,18 +71,20 @@ def run(options: Options) -> int:
     tools = Tools()
     server = MCPServer("jobspec", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    server.tool(annotations=reads)(_with_schema(_one_at_a_time(tools.preflight), PreflightAnswer))
     judging = (tools.check, tools.lint, tools.fix)
     for tool in (*judging, tools.expand, tools.queue, tools.explain, tools.fields, tools.render, tools.diff, tools.migrate):
         server.tool(annotations=reads)(_one_at_a_time(tool))
     sys.addaudithook(_Confined(os.getcwd()))
+    Thread(target=_one_at_a_time(tools.load), daemon=True).start()
     server.run()
     return 0
 
 
 _INSTRUCTIONS = (
     "Kubernetes training jobs (TrainJob, PyTorchJob), judged offline as the API server, webhooks and operators would. Look fields up "
-    "with `fields` and `explain` before writing them; `lint` what was written, as a file of the folder or as text, before handing it "
-    "over; `fix` gives the safe fixes as a diff."
+    "with `fields` and `explain` before writing them; ask `preflight` about what was written, as a file of the folder or as text: it "
+    "says all at once, with the safe fixes as a diff. The other tools say more of one question."
 )
 
 
@@ -91,12 +102,57 @@ def _one_at_a_time(tool: Callable[..., Any]) -> Callable[..., Any]:
 _TURN = Lock()
 
 
+def _with_schema(tool: Callable[..., dict[str, Any]], model: type) -> Callable[..., Any]:
+    """The same tool, whose answers have the schema of a model, and are one line of JSON in place of an indented text."""
+    from mcp.types import CallToolResult, TextContent
+    from pydantic import RootModel
+
+    form: Any = RootModel.__class_getitem__(model)
+
+    @wraps(tool)
+    def answer(*arguments: Any, **named: Any) -> Any:
+        found = tool(*arguments, **named)
+        return CallToolResult(content=[TextContent(text=json.dumps(found, ensure_ascii=False))], structured_content=found)
+
+    shape = inspect.signature(tool, eval_str=True).replace(return_annotation=Annotated[CallToolResult, form])
+    setattr(answer, "__signature__", shape)  # noqa: B010 (the SDK makes the schema of the answer from the signature)
+    return answer
+
+
 class Tools:
     """What an agent can ask about the working folder."""
 
     def __init__(self) -> None:
         self._files = Workspace(os.curdir, is_confined=True)
         self._root = os.path.realpath(os.curdir)
+
+    def preflight(
+        self, path: str = "", text: str = "", ref: str = "", queues: Sequence[str] = (), prices: str = "", cluster: str = ""
+    ) -> dict[str, Any]:
+        """One short answer before a job is sent: accepted, pods, queue, what it holds and costs, findings, safe fixes as a diff.
+
+        Give the path of a file or folder, a manifest's text, or both for another text of that file; with neither, all files count. *ref*: a
+        commit to compare with. *queues*: further files with Kueue's queues. *prices*: a price list. *cluster*: a pinned cluster's file.
+        """
+        name = self._name(path or (_NEW if text else os.curdir))
+        given = Options(
+            paths=[name if not text else os.curdir],
+            stored_ref=ref or None,
+            queues=[self._name(each) for each in queues],
+            cluster=self._name(cluster) if cluster else None,
+        )
+        with _written(self._files, name, text):
+            if not text and path and not os.path.exists(name):
+                raise _error(f"{path}: no such file or folder")
+            listed = _asked(lambda: prices_in(self._name(prices))) if prices else None
+            if isinstance(listed, FileResult):
+                raise _error(f"{prices}: {listed.diagnostics[0].message}")
+            return as_data(_asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed)))
+
+    def load(self) -> None:
+        """Load what answers need, and judge the folder, so that the first answer takes no longer than others."""
+        with suppress(Exception):  # the agent hears of it with its own question
+            self.preflight(text=_SMALL)
 
     def check(self, path: str = "", text: str = "") -> dict[str, Any]:
         """What an API server, the operators' webhooks and the operators would say to manifests.

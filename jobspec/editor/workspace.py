@@ -28,23 +28,27 @@ from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import Question
 from jobspec.lint.ignores import ReportFilter
+from jobspec.project.capacity import PriceList
 from jobspec.project.matrix import Spelling
 from jobspec.project.variants import PlannedVariant
+from jobspec.reports.preflight import PreflightAnswer
 from jobspec.session.changes import referring
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.contracts import with_contracts
 from jobspec.session.disk import Disk
 from jobspec.session.finding import find_for
-from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files
+from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files, safe_fixes
 from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.session.judging import Depth, is_project, judge_files
 from jobspec.session.options import Options, judging_options, read
 from jobspec.session.pods_settings import with_pods
+from jobspec.session.preflight import ReportedRun, preflight
 from jobspec.session.project import Plan, judged_variant
+from jobspec.session.queues import queue_documents, with_lookups
 from jobspec.session.reading import reader
-from jobspec.session.verdict import chosen_results
+from jobspec.session.verdict import chosen_results, context_for
 from jobspec.world.world import Cluster
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
@@ -154,6 +158,32 @@ class Workspace:
             checked = {(path, part): checked for (path, _, part, *_), (checked, *_) in self._files.items()}
             self.snapshot = Snapshot(context.cluster, list(checked.values()), known.plans)
         return [each.by_cause() for each in reported]
+
+    def preflight(self, is_asked: Callable[[str], bool], given: Options, prices: PriceList | None = None) -> PreflightAnswer:
+        """Return the answer of `jobspec preflight` about some files, which are judged among all files of the folder.
+
+        *is_asked*: whether the answer is about a file, by its name. *given* has the pinned cluster, the ref to compare with, and queues.
+        Raises JobspecError where settings or a project keep the command line from running.
+        """
+        with self.reading() as (context, texts):
+            found = [*self._found, *self._unsaved(texts)]
+            options = self.options.changed(cluster=given.cluster, stored_ref=given.stored_ref, queues=given.queues, paths=given.paths)
+            is_own = given.cluster is None and given.stored_ref is None and not given.queues
+            if not is_own:
+                context = with_lookups(context_for(options, self._settings), queue_documents(options.queues))
+            known = _Known(self, found, lambda: False, chosen(self._settings))
+            depth = Depth(rules=known.rules, documents=True, kept=known.checked if is_own else None, lint_run=known.one_by_one)
+            results = judge_files(found, options, context, depth)
+            files, _ = chosen_results(results, self.options, self._settings, depth)
+            if is_own:
+                known.keep_files()
+            asked = [each.with_only([one for one in each.diagnostics if is_asked(one.mark.file) or is_asked(each.path)]) for each in files]
+            fails = (self._settings or ReportFilter()).fails(asked)
+            fixes = ""
+            if any(each.has_safe_fix for file in asked for each in file.diagnostics):
+                to_fix = [*(files_to_fix(self.options, context, self._settings) if self._found else ()), *self._unsaved(texts)]
+                fixes = safe_fixes(to_fix, CandidateChecker(to_fix, context, known.rules, self.options), self._settings, is_asked)
+            return preflight(ReportedRun(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
 
     def by_file(self, results: Sequence[FileResult]) -> dict[str, list[Diagnostic]]:
         """Diagnostics by the name of the file in which they are shown: a file outside of the folder is shown in what was made of it."""
@@ -301,9 +331,13 @@ class _Known:
             found.append(work(each))
         return found
 
+    def keep_files(self) -> None:
+        """Forget the earlier results of files that this check did not use."""
+        self._workspace._files = self._files
+
     def keep(self) -> None:
         """Forget the earlier results that this check did not use."""
-        self._workspace._files = self._files
+        self.keep_files()
         self._workspace._variants = self._variants
 
     def _stop(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import value_at
 from jobspec.documents.document import Document
@@ -36,6 +36,8 @@ class AlikePods:
     """What one pod may use: its limits, and requests where it has no limit."""
     selector: Mapping[str, str]
     """The labels of the nodes that it runs on."""
+    role: str = ""
+    """The role that they have in the job; empty if only the job's own requests are known."""
 
     @property
     def gpus(self) -> int:
@@ -64,6 +66,15 @@ class Capacity:
         return sum(each.number * each.gpus for each in self.pods)
 
     @property
+    def resources(self) -> Amounts:
+        """Return what all pods may use together."""
+        found: dict[str, Decimal] = {}
+        for each in self.pods:
+            for name, amount in each.resources.items():
+                found[name] = found.get(name, Decimal(0)) + each.number * amount
+        return found
+
+    @property
     def most(self) -> int:
         """Return the highest number of pods that an autoscaler may make."""
         return sum(each.most for each in self.pods)
@@ -72,6 +83,12 @@ class Capacity:
     def most_gpus(self) -> int:
         """Return the number of GPUs at the highest number of pods."""
         return sum(each.most * each.gpus for each in self.pods)
+
+
+def amount_text(resource: str, amount: Decimal) -> str:
+    """Write an amount of a resource as people do: memory in binary units."""
+    is_memory = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return str(Quantity(int(amount.scaleb(9)), "binary" if is_memory else "decimal"))
 
 
 def accelerators(resources: Amounts) -> int:
@@ -90,6 +107,8 @@ def capacity_of(job: Document, context: Sequence[Document], target: Target) -> C
     if job.group_kind == PYTORCHJOB:
         deadline = value_at(job.data, ("spec", "runPolicy", _DEADLINE))
         return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
+    if job.group_kind == JOBSET:
+        return Capacity(list(_pods_of(job, context, target)), _deadline_of_jobset(job.data))
     if job.group_kind != TRAINJOB:
         return Capacity(list(_pods_of(released(job), context, target)), value_at(job.data, (*JOBS[job.group_kind].policy, _DEADLINE)))
     deadline = value_at(job.data, ("spec", _DEADLINE))
@@ -98,6 +117,14 @@ def capacity_of(job: Document, context: Sequence[Document], target: Target) -> C
         pods = AlikePods(nodes, nodes, {name: _as_decimal(each) for name, each in own.items()}, {})
         return Capacity([pods], deadline, ["its runtime is not in the files: only the job's own requests are counted"])
     return Capacity(list(_pods_of(job, context, target)), deadline)
+
+
+def _deadline_of_jobset(data: Any) -> int | None:
+    """Return the seconds after which all Jobs of a JobSet have ended, restarts among them; None if one may run forever."""
+    jobs = value_at(data, ("spec", "replicatedJobs")) or ()
+    deadlines = [value_at(each, ("template", "spec", _DEADLINE)) for each in jobs]
+    restarts = int(value_at(data, ("spec", "failurePolicy", "maxRestarts")) or 0)
+    return None if None in deadlines or not deadlines else (restarts + 1) * max(deadlines)
 
 
 def _outliving(job: Document, target: Target) -> Iterator[str]:
@@ -114,7 +141,8 @@ def _pods_of(job: Document, context: Sequence[Document], target: Target) -> Iter
     for role in expanded.roles:
         pod = role.pod_tree.data()["spec"]
         pod["initContainers"] = [each for each in pod.get("initContainers") or () if each["name"] != WAITING_CONTAINER]
-        yield AlikePods(role.count, max(int(scaled.get(role.name) or 0), role.count), needs_of(pod), pod.get("nodeSelector") or {})
+        most = max(int(scaled.get(role.name) or 0), role.count)
+        yield AlikePods(role.count, most, needs_of(pod), pod.get("nodeSelector") or {}, role.name)
 
 
 def needs_of(pod: dict[str, Any]) -> Amounts:

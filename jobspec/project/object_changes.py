@@ -250,7 +250,7 @@ class _BetweenStates:
     def _capacity(self, each: AppliedObject, side: State) -> Capacity | None:
         """Return what a job asks for; None if jobspec does not know its pods, or the server refuses the job."""
         job, cluster = each.document, side.cluster
-        if job.group_kind not in MAKERS or not is_workload(job) or _refusal(job, cluster):
+        if (job.api_version, job.kind) not in MAKERS or not is_workload(job) or _refusal(job, cluster):
             return None
         try:
             return capacity_of(released(job), [job, *cluster.lookups], cluster.target)

@@ -25,7 +25,7 @@ _LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
 BOLD, DIM = "1", "2"
 _FIXABLE = " [*]"  # as ruff marks what `--fix` fixes
 _SHOWN = 8  # further places of a finding
-_COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
+COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
 def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bool, colour: bool, links: bool, width: int) -> list[str]:
@@ -54,7 +54,7 @@ def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool
     rows = sorted(number.items(), key=lambda row: (-row[1], row[0]))
     wide = len(str(rows[0][1]))
     return [
-        f"{times:{wide}}  {paint(f'{severity:7}', _COLOURS[severity], colour=colour)}  {rule}{_FIXABLE if is_fixable else ''}"
+        f"{times:{wide}}  {paint(f'{severity:7}', COLOURS[severity], colour=colour)}  {rule}{_FIXABLE if is_fixable else ''}"
         for (severity, rule, is_fixable), times in rows
     ]
 
@@ -85,7 +85,7 @@ def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: b
     """
     mark = diagnostic.mark
     place = paint(visible(f"{mark}:"), BOLD, colour=colour)
-    severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
+    severity = paint(f"{diagnostic.severity}:", COLOURS[diagnostic.severity], colour=colour)
     name = f"[{diagnostic.rule}]"
     page = page_of(diagnostic.rule) if links else ""
     rule = paint(f"\x1b]8;;{page}\x1b\\{name}\x1b]8;;\x1b\\" if page else name, DIM, colour=colour)
@@ -105,7 +105,7 @@ def _excerpt(diagnostic: Diagnostic, lines_in: Callable[[str], list[str]], *, co
         shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
         yield f"{paint(number, DIM, colour=colour)} {shown}"
         below = f"{'|':>{len(number)}}"
-        yield f"{paint(below, DIM, colour=colour)} {_paint_carets(carets, _COLOURS[diagnostic.severity], colour=colour)}"
+        yield f"{paint(below, DIM, colour=colour)} {_paint_carets(carets, COLOURS[diagnostic.severity], colour=colour)}"
 
 
 def _paint_carets(carets: str, code: str, *, colour: bool) -> str:

@@ -34,6 +34,7 @@ DOORS: tuple[str, ...] = (
     "overlay_pages",
     "page_rows",
     "pods_settings",
+    "preflight",
     "policies",
     "processes",
     "project",

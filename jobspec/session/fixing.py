@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,6 +68,17 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
     return bool(options.diff and changed)
 
 
+def safe_fixes(
+    found: Sequence[Found],
+    checker: CandidateChecker,
+    settings: ReportFilter | None,
+    is_asked: Callable[[str], bool] = lambda _: True,
+) -> str:
+    """Return the safe fixes of files as a diff that `git apply` takes, and write nothing. *is_asked*: whether a file is to be fixed."""
+    fixed = fixed_files(found, checker, settings, lambda path, each: each.has_safe_fix and is_asked(path))
+    return "".join(diff_lines({each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}))
+
+
 def files_to_fix(options: Options, run_context: RunContext, settings: ReportFilter | None) -> list[Found]:
     """The files of a command line that are manifests, none of which builds make."""
     found = find_for(options, settings, encrypted=True)
@@ -108,11 +119,14 @@ def _tell(fixed: Sequence[FixedFile], *, done: str) -> None:
 
 def show(changed: Mapping[str, Replacement]) -> None:
     """Print what changes in files, by their paths, as a diff that `git apply` takes in the current folder."""
-    named = {_in_diff(path): each for path, each in changed.items()}
-    sys.stdout.writelines(
-        differences({name: each.before for name, each in named.items()}, {name: each.after for name, each in named.items()})
-    )
+    sys.stdout.writelines(diff_lines(changed))
     sys.stdout.flush()
+
+
+def diff_lines(changed: Mapping[str, Replacement]) -> Iterator[str]:
+    """Yield the lines of a diff that `git apply` takes in the current folder."""
+    named = {_in_diff(path): each for path, each in changed.items() if each.before != each.after}
+    yield from differences({name: each.before for name, each in named.items()}, {name: each.after for name, each in named.items()})
 
 
 def _in_diff(path: str) -> str:

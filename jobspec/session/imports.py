@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.releases import parse_target
 from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark, value_at
 from jobspec.diagnostics.results import FileResult
+from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.project.import_overlays import Original, originals
-from jobspec.project.importing import Existing, Planned
-from jobspec.project.project import LoadedProject, Sources
+from jobspec.project.importing import Destination, Existing, Planned, plan
+from jobspec.project.project import OUTPUT, LoadedProject, Sources
 from jobspec.project.variants import combinations_of
 from jobspec.session.found import Found
 from jobspec.session.inputs import load_run_context
 from jobspec.session.options import Options
+from jobspec.session.project import plan as plan_project
 from jobspec.session.project import read_project
 from jobspec.session.reading import content_of
 from jobspec.session.trees import ProjectFiles
@@ -55,6 +58,46 @@ def existing_project(project: LoadedProject | None) -> Existing | None:
     found, _ = combinations_of(project, Sources(ProjectFiles(PROJECT_FILE).read, Cluster(project.asked_releases)))
     (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=PROJECT_FILE)[0]
     return Existing(document, text, {each.name.lower() for each in found})
+
+
+def plan_import(jobs: Sequence[Original], project: LoadedProject | None, cluster: Cluster, options: Options) -> Planned:
+    """Plan the files that make jobs bases and variants of the project of the working folder, with bases below `--to`.
+
+    Of jobs that are variants already, the plan has errors alone.
+    """
+    if again := _imported_before(jobs, project):
+        return Planned({}, (), again)
+    folder = base_folder(options.to, project.output if project else OUTPUT)
+    asked_releases = project.asked_releases if project else dict(map(parse_target, options.target))
+    read = ProjectFiles(PROJECT_FILE).read
+    existing = existing_project(project)
+    return plan(jobs, Destination(PROJECT_FILE, folder, read, cluster.target, asked_releases=asked_releases, existing=existing))
+
+
+def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) -> list[Diagnostic]:
+    """Errors about jobs that variants of the project are already: of the same kind, namespace and name."""
+    if project is None:
+        return []
+    planned = plan_project(Options(), ProjectFiles(PROJECT_FILE)).with_variants()
+    made = {}
+    for variant in planned.variants:
+        base = next(filter(takes_overlays, variant.base.documents))
+        namespace = str(variant.namespace.value) if variant.namespace else base.namespace
+        if not variant.hashed:
+            made[base.group_kind, variant.job_name.value, namespace] = variant.name
+    wrong = []
+    for each in jobs:
+        key = each.job.group_kind, each.job.name, each.job.namespace
+        if name := made.get(key):
+            message = f"{each.job.kind} `{each.job.name}` is imported already: the variant `{name}` of {PROJECT_FILE}"
+            hint = "remove the variant and its base first, or rename the job"
+            wrong.append(each.job.problem("import-differs", message, ("metadata", "name"), hint=hint))
+    return wrong
+
+
+def write_import(planned: Planned, existing: Existing | None) -> None:
+    """Write the files of an import, all or none."""
+    add_files(os.curdir, lambda: files_to_add(planned, existing), replaced=[PROJECT_FILE])
 
 
 def base_folder(to: str, output: str) -> str:

@@ -169,6 +169,7 @@ class CommandOptions:
     # capture
     script: str = ""
     arguments: Sequence[str] = ()
+    into_project: bool = False
     runtimes: Sequence[str] = ()
     python: str | None = None
     # dry-run, pin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +14,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.reading import items_of
+from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
@@ -23,6 +24,7 @@ from jobspec.operators.kueue.workload import is_managed, workload_of, workloads_
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
+from jobspec.session.applied import AppliedFile
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context, settings_of
 from jobspec.session.judging import Depth, judge_files
@@ -62,22 +64,72 @@ def answers(options: Options, given: Found | None = None, *, closed: bool | None
     else:
         found = results_of(options, run_context, settings_of(options), depth, encrypted=False)
     read, results = found.read, [*run_context.remarks, *found.files]
-    with_jobs = [each.cluster for each in found.applied if any(map(makes_workloads_of, each.checked.documents))]
-    cluster = max(with_jobs or [run_context.cluster], key=lambda each: len(each.objects))  # a project's has those of other files, too
-    if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
-        raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
+    cluster = cluster_of(found.applied, run_context.cluster)
     if not found.valid:
         return Answers(results, cluster, read)
-    sent = as_policies_leave([each.checked for each in found.applied], cluster)
-    jobs = [(job, file.context) for file, each in zip(found.applied, sent, strict=True) for job in each.documents]
-    objects = [each for file in found.applied for each in (*file.checked.objects, *file.checked.documents)]
-    is_closed = bool(options.queues or options.closed_world) if closed is None else closed
-    world = world_for(queues, objects, cluster, complete=_ALL if is_closed else cluster.complete)
-    if not any(makes_workloads_of(job) for job, _ in jobs):
-        return Answers(results, cluster, read, world=world, lacks="jobs")
-    if not (world.queues or world.configuration or any(world.of_kind("LocalQueue"))):
-        return Answers(results, cluster, read, world=world, lacks="queues")
-    return Answers(results, cluster, read, asked_of(jobs, cluster.target, world), world)
+    asked = ask_queues(found.applied, queues, cluster, closed=are_closed(options) if closed is None else closed)
+    if not any(makes_workloads_of(job) for job in asked.jobs):
+        return Answers(results, cluster, read, world=asked.world, lacks="jobs")
+    if not asked.has_queues:
+        return Answers(results, cluster, read, world=asked.world, lacks="queues")
+    return Answers(results, cluster, read, asked.answers(), asked.world)
+
+
+@dataclass(frozen=True)
+class QueuedFiles:
+    """Accepted files and variants, the queues that their jobs meet, and the jobs as policies leave them."""
+
+    applied: Sequence[AppliedFile]
+    sent: Sequence[Checked]
+    target: Target
+    world: World
+
+    @property
+    def jobs(self) -> Iterator[Document]:
+        """All documents as policies leave them."""
+        return (each for file in self.sent for each in file.documents)
+
+    @property
+    def has_queues(self) -> bool:
+        """True if there is anything of Kueue that can be asked."""
+        return bool(self.world.queues or self.world.configuration or any(self.world.of_kind("LocalQueue")))
+
+    def answers(self) -> list[Asked]:
+        """What becomes of all jobs."""
+        return [answer for number in range(len(self.sent)) for found in self.of_file(number) for answer in found]
+
+    def of_file(self, number: int) -> list[list[Asked]]:
+        """What becomes of each document of a file: one answer, several of a LeaderWorkerSet, none of what Kueue does not know."""
+        context = self.applied[number].context
+        return [asked_of([(job, context)], self.target, self.world) for job in self.sent[number].documents]
+
+
+def are_closed(options: Options) -> bool:
+    """True if a command line says that there are no other queues: by `--queues` or `--closed-world`."""
+    return bool(options.queues or options.closed_world)
+
+
+def ask_queues(applied: Sequence[AppliedFile], queues: Collection[Document], cluster: Cluster, *, closed: bool) -> QueuedFiles:
+    """The accepted files with the queues of `--queues`, of their own objects and of a cluster.
+
+    *closed*: there are no other queues.
+    """
+    sent = as_policies_leave([each.checked for each in applied], cluster)
+    objects = [each for file in applied for each in (*file.checked.objects, *file.checked.documents)]
+    world = world_for(queues, objects, cluster, complete=_ALL if closed else cluster.complete)
+    return QueuedFiles(applied, sent, cluster.target, world)
+
+
+def cluster_of(applied: Sequence[AppliedFile], otherwise: Cluster) -> Cluster:
+    """The cluster whose queues the jobs of files meet: a project's, which has the objects of other files, too.
+
+    Raises JobspecError for jobs that meet several clusters, each of which has its own queues.
+    """
+    with_jobs = [each.cluster for each in applied if any(map(makes_workloads_of, each.checked.documents))]
+    cluster = max(with_jobs or [otherwise], key=lambda each: len(each.objects))
+    if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
+        raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
+    return cluster
 
 
 #: What is missing -> what to do about it.

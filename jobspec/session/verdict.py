@@ -93,7 +93,7 @@ def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
     """Load what files are checked with: the world, the objects that they update, and what settings say of images and kinds."""
     context = load_run_context(options)
     if options.stored is not None or options.stored_ref is not None:
-        context = _with_stored(context, options)
+        context = with_stored(context, options)
     if not settings:
         return context
     from jobspec.session.contracts import with_contracts
@@ -102,7 +102,7 @@ def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
     return context.with_cluster(with_pods(with_contracts(context.cluster, settings), settings))
 
 
-def _with_stored(context: RunContext, options: Options) -> RunContext:
+def with_stored(context: RunContext, options: Options) -> RunContext:
     """Add the stored objects that manifests update."""
     from jobspec.session.stored import from_files, from_ref
 

@@ -190,3 +190,88 @@ def test_jobs_of_this_process_are_models() -> None:
         free.bind(("127.0.0.1", 0))
         free.listen()
         socket.create_connection(free.getsockname(), timeout=1).close()
+
+
+DATAGRAMS = """\
+import socket
+
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+    sends = (
+        datagrams.sendto,
+        lambda data, address: datagrams.sendto(data, 0, address),
+        lambda data, address: datagrams.sendmsg([data], [], 0, address),
+    )
+    for send in sends:
+        try:
+            send(b"a", ("192.0.2.1", 53))
+        except ConnectionError as error:
+            print(error)
+one, other = socket.socketpair()
+with one, other:
+    one.sendmsg([b"within"])
+    print(other.recv(9))
+"""
+
+
+def test_no_datagram_leaves_the_machine(tmp_path: Path) -> None:
+    said = capture(write(tmp_path, DATAGRAMS))[1]
+    assert said.count("keeps the program on this machine: no connection to 192.0.2.1:53") == 3
+    assert "b'within'" in said
+
+
+CHILD = """\
+import os, urllib.request
+for address in ("http://192.0.2.1/", "https://192.0.2.1/", "http://127.0.0.1:9/", os.environ["SERVER"] + "/version"):
+    try:
+        print(urllib.request.urlopen(address).status)
+    except OSError as error:
+        print(error)
+"""
+
+
+def test_programs_that_it_starts_meet_the_server_as_their_proxy(tmp_path: Path) -> None:
+    start = 'import os, subprocess, sys\nos.environ["SERVER"] = os.environ["HTTP_PROXY"]\n'
+    said = capture(write(tmp_path, f'{start}subprocess.run([sys.executable, "-c", {CHILD!r}], check=True)\n'))[1]
+    assert said.count("HTTP Error 403: jobspec capture keeps the program on this machine") == 2
+    assert said.count("Tunnel connection failed: 403 jobspec capture keeps the program on this machine") == 1
+    assert "\n200\n" in said
+
+
+WAIT = """\
+job = client.wait_for_job_status(name, {"Running"})
+print(job.status, [(each.name, each.status, each.device_count) for each in job.steps])
+print(client.wait_for_job_status(name, polling_interval=1).status)
+"""
+POSTED = TRAIN[: TRAIN.index("print(client.wait_for_job_status")]
+
+
+def test_a_program_may_wait_until_its_job_runs_and_look_at_its_pods(tmp_path: Path) -> None:
+    _, said, code = capture(write(tmp_path, POSTED + WAIT), "--", 2)
+    assert code == 0
+    assert "Running [('node-0', 'Running', '1'), ('node-1', 'Running', '1')]" in said
+    assert "\nComplete\n" in said
+
+
+def test_jobs_become_bases_and_variants_of_the_project(tmp_path: Path) -> None:
+    second = 'client.train(runtime="torch-distributed", trainer=CustomTrainer(func=train, func_args={"lr": 1}), options=[Name("mnist")])\n'
+    write(tmp_path, f"from kubeflow.trainer.options import Name\n{POSTED}{second}")
+    done = run("capture", "train.py", "--project", "--", 2, cwd=tmp_path)
+    files, variants = ["base/train.yaml", "base/mnist.yaml", "jobspec.yaml"], ["train: base/train.yaml", "mnist: base/mnist.yaml"]
+    assert (done.returncode, done.stdout.splitlines()) == (0, [*files, *(f"  variant {each}" for each in variants)])
+    (job,) = yaml.safe_load_all((tmp_path / "base" / "train.yaml").read_text())
+    assert (job["metadata"]["name"], job["spec"]["trainer"]["numNodes"]) == ("train", 2)
+    rendered = run("render", "--to", "-", cwd=tmp_path)
+    jobs = [each for each in yaml.safe_load_all(rendered.stdout) if each["kind"] == "TrainJob"]
+    assert [each["metadata"]["name"] for each in jobs] == ["mnist", "train"]
+    again = run("capture", "train.py", "--project", "-o", "concise", "--", 2, cwd=tmp_path)
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "train.py:9:1: error: TrainJob `train` is imported already: the variant `train` of jobspec.yaml [import-differs]" in again.stderr
+
+
+def test_nothing_runs_for_a_project_that_is_wrong(tmp_path: Path) -> None:
+    write(tmp_path, 'open("ran", "w")\n')
+    (tmp_path / "jobspec.yaml").write_text("apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec: {variantz: []}\n")
+    done = run("capture", "train.py", "--project", "-o", "concise", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "variantz" in done.stderr
+    assert not (tmp_path / "ran").exists()

@@ -267,6 +267,18 @@ def test_a_price_list_gives_the_most_that_a_job_costs(tmp_path: Path) -> None:
     assert "7.50 → 30.00" in done.stdout
 
 
+def test_jobs_of_a_repository_have_pods_and_gpus_before_and_after(tmp_path: Path) -> None:
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: NAME}\nspec:\n  parallelism: PODS\n  completions: PODS\n  template:\n    spec:\n"
+    )
+    job += "      restartPolicy: Never\n      containers: [{name: a, image: 'a:1', resources: {limits: {nvidia.com/gpu: 8}}}]\n"
+    write(tmp_path, {"job.yaml": job.replace("NAME", "one").replace("PODS", "2")})
+    committed(tmp_path, {})
+    write(tmp_path, {"job.yaml": job.replace("NAME", "two").replace("PODS", "4")})
+    (change,) = json.loads(run_here("diff", "HEAD", "job.yaml", "-o", "json", cwd=tmp_path).stdout)["objects"]
+    assert [(change[side]["pods"], change[side]["gpus"]) for side in ("before", "after")] == [(2, 16), (4, 32)]
+
+
 def test_without_a_deadline_there_is_no_cost(tmp_path: Path) -> None:
     write(_place(tmp_path, **{"prices.yaml": PRICES}), {"base/job.yaml": NEWER})
     (variant,) = _report(tmp_path, "--prices", "prices.yaml")["variants"]

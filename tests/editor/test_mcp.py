@@ -4,19 +4,25 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jobspec.editor.mcp import Tools
+from tests.commands.test_preflight import commit
 from tests.commands.test_queue import JOB as QUEUED
 from tests.commands.test_queue import QUEUES
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import environment, run_here
+from tests.support.reference import ROOT
 
 mcp = pytest.importorskip("mcp", reason="the MCP SDK is not installed")
 
+LATEST = pytest.importorskip("mcp.types").LATEST_PROTOCOL_VERSION
 Call = tuple[str, dict[str, Any]]
 
 
@@ -52,7 +58,7 @@ def test_all_tools_read_only(tmp_path: Path) -> None:
             return (await client.list_tools()).tools
 
     found = asyncio.run(tools())
-    names = ["check", "lint", "fix", "expand", "queue", "explain", "fields", "render", "diff", "migrate"]
+    names = ["preflight", "check", "lint", "fix", "expand", "queue", "explain", "fields", "render", "diff", "migrate"]
     assert [each.name for each in found] == names
     assert all(each.annotations.read_only_hint and not each.annotations.open_world_hint for each in found)
 
@@ -96,6 +102,48 @@ def test_tools(tmp_path: Path) -> None:
     assert {tuple(each.split("/")[:2]) for each in of_project["texts"]} == {("rendered", "a")}
     assert [each["name"] for each in changed["variants"]] == ["a"]
     assert "+kind: TrainJob" in migrated["diff"]
+
+
+def test_preflight_is_one_answer_with_a_schema_by_the_newest_specification(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": QUEUED, "platform/queues.yaml": QUEUES, "wrong.yaml": BROKEN})
+    commit(tmp_path)
+    write(tmp_path, {"job.yaml": QUEUED.replace("llama", "llama-2")})
+
+    async def asked() -> tuple[Any, ...]:
+        server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "jobspec", "mcp", str(tmp_path)], env=environment())
+        async with mcp.Client(server) as client:
+            tool = (await client.list_tools()).tools[0]
+            calls = ({"path": "job.yaml", "ref": "HEAD"}, {"path": "wrong.yaml"}, {"text": QUEUED}, {"path": "none.yaml"}, {"ref": "none"})
+            return client.protocol_version, tool, [await client.call_tool("preflight", each) for each in calls]
+
+    version, tool, (fits, wrong, of_text, missing, no_ref) = asyncio.run(asked())
+    assert version == LATEST
+    documented = json.loads((ROOT / "docs" / "schemas" / "preflight.json").read_text())
+    assert tool.output_schema["properties"] == documented["properties"]
+    assert tool.output_schema["required"] == documented["required"]
+    assert fits.content[0].text == json.dumps(fits.structured_content, ensure_ascii=False)
+    (job,) = fits.structured_content["jobs"]
+    assert (job["verdict"], job["queue"]["verdict"], job["pods"]) == ("runs", "fits", {"node": 2})
+    assert [each["meaning"] for each in fits.structured_content["change"]["objects"]] == ["new-run"]
+    assert (wrong.structured_content["verdict"], wrong.structured_content["passes"]) == ("refused", False)
+    assert wrong.structured_content["findings"][0]["source"] == "specc:"
+    assert "+spec:" in wrong.structured_content["fixes"]
+    assert of_text.structured_content["jobs"][0]["file"] == "manifest.yaml"
+    assert "none.yaml: no such file or folder" in missing.content[0].text
+    assert "none is not a ref" in no_ref.content[0].text
+
+
+def test_preflight_answers_in_under_a_second(tmp_path: Path) -> None:
+    """Of processor time, with all that is loaded, in a folder of fifty jobs."""
+    write(tmp_path, {f"job-{number}.yaml": QUEUED.replace("llama", f"llama-{number}") for number in range(50)})
+    with chdir(tmp_path):
+        tools = Tools()
+        tools.load()
+        start = time.process_time()
+        answer = tools.preflight("job-7.yaml")
+        taken = time.process_time() - start
+    assert [each["name"] for each in answer["jobs"]] == ["llama-7"]
+    assert taken < 1.0
 
 
 def test_queue(tmp_path: Path) -> None:

@@ -211,6 +211,7 @@ _ASSIGNING = {
     "jobspec.kubernetes.cel.syntax": "the descriptor belongs to protobuf",
     "jobspec.operators.kueue.admission": "a cycle of the scheduler gives flavors to one pod set after the other",
     "jobspec.operators.kueue.topology": "domains are filled in the course of a search",
+    "jobspec.editor.mcp": "the SDK makes the schema of an answer from the signature of its tool",
     "jobspec.editor.workspace": "what is known of a workspace changes with every key that somebody presses",
     "jobspec.editor.language_server": "a server keeps what its client said",
     "jobspec.kubernetes.custom_kinds": "files are read when a kind of theirs is first asked for",

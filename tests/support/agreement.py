@@ -1,19 +1,26 @@
 """One question has one answer: commands, the editor and the agents' tools never contradict each other about a file or a folder."""
 
+import json
 from contextlib import chdir
 from pathlib import Path
 
-from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.commands.preflight import answer_to
+from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import Document
 from jobspec.editor.mcp import Tools
 from jobspec.editor.workspace import Workspace
 from jobspec.lint.linting import DEFAULT_RULES
-from jobspec.session.inputs import load_run_context
+from jobspec.operators.kueue.workload import job_name
+from jobspec.operators.workloads import is_workload
+from jobspec.reports.preflight import as_data
+from jobspec.reports.text import clean
+from jobspec.session.chosen_rules import chosen
+from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth, RunResults
 from jobspec.session.options import Options
 from jobspec.session.queues import answers
-from jobspec.session.verdict import results_of
+from jobspec.session.verdict import chosen_results, context_for, results_of
 from tests.support.processes import run_here
 
 
@@ -33,7 +40,7 @@ _SERVER = ("decoding", "schema", "admission", "render")
 
 
 def assert_commands_agree(path: Path) -> None:
-    """Assert that `lint`, `validate`, `queue`, `expand`, `run`, the editor and the agents' tools agree on a file or a folder."""
+    """Assert that `lint`, `queue`, `expand`, `run`, `preflight`, the editor and the agents' tools agree on a file or a folder."""
     with chdir(path.parent):
         try:
             lint = _judge(path, Depth(rules=DEFAULT_RULES, documents=True))
@@ -49,6 +56,7 @@ def assert_commands_agree(path: Path) -> None:
         _agrees_with_queue(path, lint)
         _agrees_with_expand(path, lint)
         _agrees_with_run(path, lint)
+        _agrees_with_preflight(path)
         _agrees_with_editor(path)
 
 
@@ -86,6 +94,38 @@ def _agrees_with_run(path: Path, lint: RunResults) -> None:
         done = run_here("run", path.name, "--timeout", "never", cwd=path.parent)
         assert done.returncode in (1, 2), done.stderr
         assert "write a time" not in done.stderr, "run went on to its own options"
+
+
+def _agrees_with_preflight(path: Path) -> None:
+    """Hold the one answer of `preflight` against `lint` and `queue`: findings, verdict, status, queues."""
+    options = Options(paths=[path.name])
+    settings = settings_of(options)
+    depth = Depth(rules=chosen(settings), documents=True)
+    lint = results_of(options, context_for(options, settings), settings, depth)
+    files, fails = chosen_results(lint, options, settings, depth)
+    answer = answer_to(options)
+    assert answer.passes == (not fails)
+    assert [(each.rule, each.file, each.line, each.column, each.severity) for each in answer.findings] == [
+        (each.rule, clean(each.mark.file), each.mark.line, each.mark.column, each.severity)
+        for severity in SEVERITIES
+        for file in files
+        for each in file.by_cause().diagnostics
+        if each.severity == severity
+    ]
+    rows = [row for file in lint.applied for row in file.checked.result.documents if is_workload(row)]
+    assert [(each.kind, each.accepted, each.runs) for each in answer.jobs] == [
+        (row.kind, {"valid": True, "invalid": False}.get(row.status), row.runs if row.status == "valid" else None) for row in rows
+    ]
+    assert len(json.dumps(as_data(answer), ensure_ascii=False)) <= 8000
+    try:
+        asked = answers(options).asked
+    except JobspecError:
+        return
+    queues = {(each.kind, each.name): each.queue.verdict for each in answer.jobs if each.queue}
+    for each in asked:
+        name = (each.job.kind, clean(job_name(each.job.data)))
+        if each.answer and each.answer.workload.group is None and len([one for one in asked if one.job.name == each.job.name]) == 1:
+            assert queues.get(name) == each.answer.verdict, name
 
 
 def _agrees_with_editor(path: Path) -> None:

@@ -1,0 +1,92 @@
+"""`jobspec preflight`: one short answer about jobs before they are sent."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from jobspec.diagnostics.results import FileResult
+from jobspec.project.capacity import PriceList
+from jobspec.reports.preflight import REPORTS, PreflightAnswer
+from jobspec.session.chosen_rules import chosen
+from jobspec.session.comparing import prices_in
+from jobspec.session.delivery import deliver
+from jobspec.session.fixing import CandidateChecker, files_to_fix, safe_fixes
+from jobspec.session.found import Found
+from jobspec.session.inputs import settings_of
+from jobspec.session.judging import Depth
+from jobspec.session.options import (
+    PROJECT_OR_FOLDER,
+    Help,
+    Option,
+    Options,
+    add_paths,
+    choice_options,
+    declare,
+    journey_options,
+    kind_options,
+    repository_options,
+)
+from jobspec.session.preflight import ReportedRun, preflight
+from jobspec.session.queues import queue_documents, with_lookups
+from jobspec.session.reading import reader
+from jobspec.session.terminal import takes_colour, width_of
+from jobspec.session.verdict import chosen_results, context_for, results_of
+from jobspec.session.writing import write_whole
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    options = [
+        Option("--from-ref", dest="stored_ref", metavar="REF", what="show what changes against the same files at this Git ref"),
+        Option("--queues", metavar="PATH", repeatable=True, what="a file or folder with Kueue's queues; those among the files count, too"),
+        Option("--prices", metavar="FILE", what="a price list, to show what jobs cost at most"),
+        *journey_options(),
+        *repository_options(),
+        *kind_options(),
+        *(each for each in choice_options() if each.dest != "write_baseline"),
+        Option("--output", "-o", dest="form", choices=tuple(REPORTS), what="text for people, or one line of JSON of at most 2,000 tokens"),
+        Option("--output-file", metavar="FILE", what="write the answer to this file"),
+    ]
+    shown = Help(
+        examples=(
+            ("jobspec preflight job.yaml", "accepted? pods? queue? what does it hold, what fixes it?"),
+            ("jobspec preflight --from-ref main", "with what changes against the branch main"),
+            ("jobspec preflight jobs/ --queues queues/ -o json", "with Kueue's answer, for a script or an agent"),
+        ),
+        used_most="output from-ref queues prices target cluster",
+    )
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options, shown=shown)
+
+
+def run(options: Options) -> int:
+    """Answer what is asked of jobs; 1 if `lint` fails, or a job is never admitted to its queue."""
+    listed = prices_in(options.prices) if options.prices is not None else None
+    if isinstance(listed, FileResult):
+        deliver([listed], {}, Options(), sys.stderr, read=reader([Found(listed.path, named=True)]))
+        return 1
+    answer = answer_to(options, listed)
+    to_terminal = options.output_file is None
+    looks: dict[str, Any] = {"colour": takes_colour(sys.stdout), "width": width_of(sys.stdout)} if to_terminal else {}
+    text = REPORTS[options.form](answer, **looks)
+    if options.output_file is not None:
+        write_whole(options.output_file, text)
+    else:
+        sys.stdout.write(text)
+    return 1 if not answer.passes or any(each.verdict == "never admitted" for each in answer.jobs) else 0
+
+
+def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAnswer:
+    """Answer what is asked of the jobs in files, with all findings of `lint`."""
+    options = options.changed(write_baseline=None, fix=False, diff=False)
+    settings = settings_of(options)
+    depth = Depth(rules=chosen(settings), documents=True)
+    context = with_lookups(context_for(options, settings), queue_documents(options.queues))
+    results = results_of(options, context, settings, depth)
+    files, fails = chosen_results(results, options, settings, depth)
+    fixes = ""
+    if not (context.wrong or options.helm or options.overlay) and any(each.has_safe_fix for file in files for each in file.diagnostics):
+        given = files_to_fix(options, context, settings)
+        fixes = safe_fixes(given, CandidateChecker(given, context, depth.rules, options), settings)
+    return preflight(ReportedRun(results, [*context.remarks, *files], fails), options, prices=prices, fixes=fixes)

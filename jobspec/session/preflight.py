@@ -1,0 +1,150 @@
+"""Answer at once what is asked of jobs before they are sent, by the journey and the functions of the single commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.documents.document import Document
+from jobspec.operators.expansion import MAKERS
+from jobspec.operators.kueue.workload import job_name, queue_name
+from jobspec.operators.kueue.world import world_of
+from jobspec.operators.workloads import is_workload, released
+from jobspec.project.capacity import Capacity, PriceList, capacity_of
+from jobspec.reports.preflight import (
+    CheckedJob,
+    ComparisonAnswer,
+    PreflightAnswer,
+    answer_of_comparison,
+    answer_of_job,
+    answers_of_findings,
+    gravest,
+)
+from jobspec.reports.queue import beyond
+from jobspec.session.applied import AppliedFile
+from jobspec.session.comparing import compared, with_compared
+from jobspec.session.comparing_repositories import compared_objects
+from jobspec.session.judging import RunResults
+from jobspec.session.options import Options
+from jobspec.session.queues import QueuedFiles, are_closed, ask_queues, cluster_of, queue_documents
+from jobspec.session.reading import reader
+
+
+class ReportedRun(Record):
+    """Files as `lint` reports them, and what else was found out about them."""
+
+    results: RunResults
+    """Judged with documents."""
+    files: Sequence[FileResult]
+    """As they are reported: without what is ignored."""
+    fails: bool
+    """Whether `lint` fails."""
+
+
+def preflight(
+    judged: ReportedRun, options: Options, *, prices: PriceList | None, fixes: str, is_asked: Callable[[str], bool] = lambda _: True
+) -> PreflightAnswer:
+    """Answer what is asked of the jobs in judged files.
+
+    *options* name a ref to compare with, and queues. *fixes*: the diff of the safe fixes. *is_asked*: whether the answer is about the jobs
+    of a file, by its path.
+    """
+    results, left = judged.results, list[str]()
+    queued, why = _queues(results, options)
+    found = [each for file in judged.files for each in file.by_cause().diagnostics]
+    wrong = {_document_of(each) for each in found if each.severity == "error"}
+    jobs = [answer_of_job(each, prices) for each in _jobs(results, queued, wrong) if is_asked(each.file)]
+    if queued:
+        left += beyond(queued.answers(), queued.world)
+    elif why:
+        left.append(why)
+    change, obstacle = _change(options) if options.stored_ref is not None else (None, "")
+    left += [obstacle] if obstacle else []
+    return PreflightAnswer(
+        gravest(jobs),
+        not judged.fails,
+        jobs,
+        answers_of_findings(found, reader(results.read)),
+        fixes=fixes,
+        change=change,
+        left=left,
+        releases=results.context.cluster.releases,
+    )
+
+
+def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, str]:
+    """Return the accepted files with their queues; None without any queue, with why if that is a mistake."""
+    accepted = [each for each in results.applied if not _is_refused(each)]
+    try:
+        cluster = cluster_of(accepted, results.context.cluster)
+        found = ask_queues(accepted, queue_documents(options.queues), cluster, closed=are_closed(options))
+    except JobspecError as error:
+        return None, f"queues: {error}"
+    return (found if found.has_queues else None), ""
+
+
+def _is_refused(file: AppliedFile) -> bool:
+    """True if a server refuses an object of a file. What becomes of an accepted one does not count."""
+    return any(each.severity == "error" and each.stage != "outcome" for each in file.checked.result.diagnostics)
+
+
+def _document_of(found: Diagnostic) -> tuple[str, int | None]:
+    return os.path.normpath(found.mark.file), found.document
+
+
+def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tuple[str, int | None]]) -> Iterator[CheckedJob]:
+    """Yield all jobs of files and variants, those that a server refuses, too. *wrong*: the documents with errors, by file and index."""
+    numbers = {id(each): number for number, each in enumerate(queued.applied)} if queued else {}
+    for file in results.applied:
+        documents = list(file.checked.documents)
+        asked = queued.of_file(numbers[id(file)]) if queued and id(file) in numbers else None
+        for row in file.checked.result.documents:
+            if not is_workload(row):
+                continue
+            number = next((at for at, each in enumerate(documents) if _is_of(row, each)), None)
+            job = documents[number] if number is not None else None
+            mark = job.marks.nearest(("metadata", "name")).place() if job else None
+            yield CheckedJob(
+                row,
+                job_name(job.data) if job else row.name,
+                os.path.normpath(mark.file if mark else file.checked.result.path),
+                mark.line if mark else 0,
+                job.namespace if job else "",
+                file.variant,
+                _capacity(job, file) if job and row.status != "invalid" else None,
+                asked[number] if asked is not None and number is not None else None,
+                queue_name(job, file.cluster.target, queued.world if queued else _NO_QUEUES) if job and row.status != "invalid" else "",
+                has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
+            )
+
+
+_NO_QUEUES = world_of(())
+
+
+def _is_of(row: DocumentResult, document: Document) -> bool:
+    """True if a document is the one of a result: the items of a list share their index."""
+    return (row.index, row.api_version, row.kind, row.name) == (document.index, document.api_version, document.kind, document.name)
+
+
+def _capacity(job: Document, file: AppliedFile) -> Capacity | None:
+    """Return what an accepted job asks for; None if its pods are not known."""
+    if (job.api_version, job.kind) not in MAKERS:
+        return None
+    try:
+        return capacity_of(released(job), file.context, file.cluster.target)
+    except JobspecError:
+        return None
+
+
+def _change(options: Options) -> tuple[ComparisonAnswer | None, str]:
+    """Return what changes against a ref; or why the two sides cannot be compared."""
+    asked = with_compared(options.changed(ref=options.stored_ref, project=None))
+    try:
+        view = compared_objects(asked, None) if asked.paths or asked.helm else compared(asked)
+    except JobspecError as error:
+        return None, f"not compared with {options.stored_ref}: {str(error).splitlines()[0]}"
+    return answer_of_comparison(view), ""

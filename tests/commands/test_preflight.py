@@ -1,0 +1,166 @@
+"""`jobspec preflight`: one answer, held against the single commands in `tests/session/test_agreement.py`."""
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from jobspec.reports.preflight import PreflightAnswer, answers_of_findings, as_data, json_schema
+from tests.commands.test_queue import JOB, QUEUES
+from tests.support.manifests import PROJECT_HEAD, write
+from tests.support.processes import run_here
+from tests.support.reference import ROOT
+
+SCHEMA = ROOT / "docs" / "schemas" / "preflight.json"
+PRICES = "apiVersion: jobspec.dev/v1alpha1\nkind: Prices\nspec: {currency: EUR, resources: {cpu: 0.5}}\n"
+
+
+def preflight(folder: Path, *arguments: str) -> tuple[dict[str, Any], int]:
+    """The answer as JSON, and the exit code."""
+    done = run_here("preflight", *arguments, "-o", "json", cwd=folder)
+    assert not done.stderr
+    return json.loads(done.stdout), done.returncode
+
+
+def commit(folder: Path) -> None:
+    for command in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+
+
+def test_the_schema_in_the_documentation_is_that_of_the_answer() -> None:
+    assert json.loads(SCHEMA.read_text()) == {"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema()}
+
+
+def test_answers_have_the_form_of_the_schema() -> None:
+    validator = Draft202012Validator(json.loads(SCHEMA.read_text()))
+    for path in sorted((ROOT / "tests" / "cases" / "queues").glob("*.yaml")):
+        done = run_here("preflight", str(path), "--skip-unknown", "-o", "json", cwd=ROOT)
+        answer = json.loads(done.stdout)
+        validator.validate(answer)
+        is_wrong = not answer["passes"] or any(each["verdict"] == "never admitted" for each in answer["jobs"])
+        assert done.returncode == int(is_wrong), done.stderr
+
+
+def test_one_answer_to_all_questions(tmp_path: Path) -> None:
+    job = JOB.replace("trainer: {", "activeDeadlineSeconds: 7200\n  trainer: {")
+    write(tmp_path, {"jobs/train.yaml": job, "platform/queues.yaml": QUEUES, "prices.yaml": PRICES})
+    commit(tmp_path)
+    write(tmp_path, {"jobs/train.yaml": job.replace("numNodes: 2", "numNodes: 1").replace("name: llama", "name: llama-2")})
+    answer, code = preflight(tmp_path, "jobs", "--queues", "platform", "--prices", "prices.yaml", "--from-ref", "HEAD")
+    assert (code, answer["verdict"], answer["passes"]) == (0, "runs", True)
+    assert answer["jobs"] == [
+        {
+            "kind": "TrainJob",
+            "name": "llama-2",
+            "file": "jobs/train.yaml",
+            "line": 3,
+            "verdict": "runs",
+            "accepted": True,
+            "runs": True,
+            "namespace": "nlp",
+            "pods": {"node": 1},
+            "holds": {"cpu": "3"},
+            "deadline": "2h",
+            "cost": "at most 3.00 EUR",
+            "queue": {"verdict": "fits", "name": "nlp", "flavors": "a100"},
+        }
+    ]
+    (change,) = answer["change"]["objects"]
+    assert (change["meaning"], change["pods"]) == ("new-run", "2 → 1")
+    assert "spec.trainer.numNodes: 2 → 1 (jobs/train.yaml:7)" in change["fields"]
+    text = run_here("preflight", "jobs", "--queues", "platform", "--prices", "prices.yaml", "--from-ref", "HEAD", cwd=tmp_path).stdout
+    for said in ("runs (jobs/train.yaml:3)", "pods: 1 node; 3 cpu together", "deadline 2h; at most 3.00 EUR", "queue nlp: fits in a100"):
+        assert said in text
+
+
+def test_a_job_that_its_queue_never_admits_fails_and_says_why(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/train.yaml": JOB.replace("cpu: 3", "cpu: 5"), "platform/queues.yaml": QUEUES})
+    answer, code = preflight(tmp_path, "jobs", "--queues", "platform")
+    (job,) = answer["jobs"]
+    assert (code, answer["verdict"], job["verdict"], job["queue"]["verdict"]) == (1, "never admitted", "never admitted", "never")
+    assert "cpu" in job["queue"]["reason"]
+
+
+def test_variants_of_a_project(tmp_path: Path) -> None:
+    variants = "{name: a, base: job.yaml}, {name: b, base: job.yaml, overlays: [{gpu-nccl: {gpus: 4}}]}"
+    project = f"{PROJECT_HEAD}  variants: [{variants}]\n"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project})
+    commit(tmp_path)
+    write(tmp_path, {"jobspec.yaml": project.replace("gpus: 4", "gpus: 8")})
+    answer, _ = preflight(tmp_path, "--from-ref", "HEAD")
+    assert [(each["variant"], each["pods"], each["holds"].get("nvidia.com/gpu")) for each in answer["jobs"]] == [
+        ("a", {"node": 2}, None),
+        ("b", {"node": 2}, "16"),
+    ]
+    assert [each["gpus"] for each in answer["change"]["objects"]] == ["8 → 16"]
+
+
+BROKEN = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llama, namespace: nlp}
+spec:
+  runtimeReff: {name: torch-distributed}
+  suspended: true
+  trainer:
+    numNodez: 4
+    imagee: train:latest
+    commands: [torchrun, train.py]
+    argz: [--epochs, 3]
+    numProcPerNodes: 8
+    environment: [{name: NCCL_DEBUG, value: INFO}]
+    resourcesPerNodes: {limits: {nvidia.com/gpu: 8}}
+  labelz: {team: nlp}
+"""
+
+
+def test_ten_findings_take_less_than_two_thousand_tokens(tmp_path: Path) -> None:
+    """At four characters a token; without a diff of fixes the answer is shorter yet."""
+    write(tmp_path, {"job.yaml": BROKEN})
+    answer, code = preflight(tmp_path, "job.yaml")
+    assert code == 1
+    assert len(answer["findings"]) >= 10
+    assert answer["jobs"][0]["verdict"] == "refused"
+    assert "+  suspend: true" in answer["fixes"]
+    assert "left" not in answer
+    assert len(json.dumps(answer, ensure_ascii=False)) / 4 < 2000
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    jobs = "---\n".join(JOB.replace("llama", f"llama-{number}").replace("train:1.4", f"train-{number}:latest") for number in range(40))
+    write(tmp_path, {"jobs.yaml": jobs})
+    answer, _ = preflight(tmp_path, "jobs.yaml")
+    linted = json.loads(run_here("lint", "jobs.yaml", "-o", "json", cwd=tmp_path).stdout)
+    numbers = Counter(each["rule"] for each in answer["findings"])
+    more = {each.partition(": ")[0]: each.partition(": ")[2] for each in answer["left"] if each.startswith("more ")}
+    numbers.update({name: int(number) for name, _, number in (each.rpartition(" ") for each in more["more findings"].split(", "))})
+    assert numbers == Counter(each["rule"] for file in linted["files"] for each in file["diagnostics"])
+    left = sum(int(each.rpartition(" ")[2]) for each in more.get("more jobs", "").split(", ") if each)
+    assert len(answer["jobs"]) + left == 40
+    assert len(json.dumps(answer, ensure_ascii=False)) / 4 < 2000
+
+
+def test_an_answer_without_anything_is_an_answer() -> None:
+    assert as_data(PreflightAnswer("no job", True, (), answers_of_findings(()))) == {
+        "verdict": "no job",
+        "passes": True,
+        "jobs": [],
+        "findings": [],
+    }
+
+
+def test_settings_of_the_repository_count(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "pyproject.toml": '[tool.jobspec]\nfail-on = "warning"\n'})
+    answer, code = preflight(tmp_path, "job.yaml")
+    assert (answer["passes"], code) == (False, 1)
+    assert run_here("lint", "job.yaml", cwd=tmp_path).returncode == 1
+
+
+def test_a_ref_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB})
+    commit(tmp_path)
+    done = run_here("preflight", "job.yaml", "--from-ref", "none", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
