@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "manifests, folders or a project; a commit such as `main` shows what changes against it; without a path, the project here"
     parser.add_argument("paths", nargs="*", metavar="PATH|REF", help=what)
     options = [
-        Option("--output", "-o", dest="page", metavar="FILE", what="the page; standard output by default"),
+        Option("--output", "-o", dest="page", metavar="FILE", what="the page, also as html=FILE; standard output by default"),
         Option("--prices", metavar="FILE", what="a price list, to show what jobs cost at most"),
         *journey_options(),
         *repository_options(),
@@ -47,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Write the page; 1 where an error was found, as `lint` says."""
+    options = options.changed(page=_file_of(options.page))
     if options.page is None and is_terminal(sys.stdout):
         raise JobspecError("the page is HTML: write it to a file with `-o page.html`")
     paths, ref = _paths_and_ref(options.paths)
@@ -71,7 +72,7 @@ def run(options: Options) -> int:
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     rows = [*rows_of_jobs(results.judged, results.linted, context.cluster), *rows]
-    title = project or ", ".join(map(_shown_path, paths[:3])) or _shown_path(os.curdir)
+    title = _title(project, paths)
     releases = view.releases if view else context.cluster.releases
     noun = "variant" if project else "job"
     page = ReportPage(title, rows, [*context.remarks, *files], noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
@@ -91,6 +92,18 @@ def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
     if len(others) > 1:
         raise JobspecError("\n".join(f"{each}: no such file or folder" for each in others))
     return paths, others[0] if others else None
+
+
+def _file_of(page: str | None) -> str | None:
+    """The file of a page, which `-o html=FILE` names as `lint` does; None for standard output."""
+    return None if page in (None, "html", "html=") else str(page).removeprefix("html=")
+
+
+def _title(project: str | None, paths: Sequence[str]) -> str:
+    """The title of a page: the repository, if the page is about the project or the folder here, and what it shows otherwise."""
+    if project == PROJECT_FILE or not paths:
+        return _shown_path(os.curdir)
+    return project or ", ".join(map(_shown_path, paths[:3]))
 
 
 def _shown_path(path: str) -> str:

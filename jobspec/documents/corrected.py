@@ -1,4 +1,4 @@
-"""Documents with renamed or moved fields, whose values keep the places where they are written."""
+"""Rename and move fields of documents. Each value keeps the place where it is written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def corrected(document: Document, changes: Sequence[Change]) -> Document | None:
-    """Return the document after changes that rename or move fields. If one of them cannot be made, return None."""
+    """Return the document after changes that rename or move fields.
+
+    If one of them cannot be made, return None.
+    """
     try:
         data = all_applied(document.data, changes)
     except Unfit:

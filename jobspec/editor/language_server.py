@@ -1,7 +1,8 @@
 """The language server: what an editor shows of open files as they are typed.
 
 Every change of a text starts a look at the workspace in a thread, and ends the one before it: diagnostics are those of the last text.
-A client that asks for diagnostics is not sent any.
+Until the whole workspace was looked at once, a look at the open files and their folders comes before it. A client that asks for
+diagnostics is not sent any.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class EditorServer(LanguageServer):
         self._changes = 0
         self._pool = ThreadPoolExecutor(1)
         self._look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
+        self._first_look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
+        """The look at the open files alone; None once the whole workspace was looked at."""
         self._said: set[str] = set()
         self._shown = TemporaryDirectory(prefix="jobspec-")
 
@@ -75,6 +78,8 @@ class EditorServer(LanguageServer):
     def changed(self) -> None:
         """Check the workspace again, and cancel the check of its former state."""
         self._changes += 1
+        is_first = self.files.snapshot is None and bool(self.files.root)
+        self._first_look = asyncio.get_running_loop().create_task(self._look_at_open_files(self._changes)) if is_first else None
         self._look = asyncio.get_running_loop().create_task(self._look_at(self._changes))
 
     def refresh(self) -> None:
@@ -98,9 +103,29 @@ class EditorServer(LanguageServer):
             if look is self._look:
                 return found
 
+    async def first_diagnostics(self) -> dict[str, list[Diagnostic]]:
+        """The diagnostics that are known first: of the open files, if the client asks again once the whole workspace was looked at."""
+        about = self.client_capabilities.workspace
+        first = self._first_look
+        if first is None or not (about and about.diagnostics and about.diagnostics.refresh_support):
+            return await self.diagnostics()
+        found = await asyncio.shield(first)
+        return found if first is self._first_look else await self.first_diagnostics()
+
     async def in_thread(self, work: Callable[[], T]) -> T:
         """The result of work on the workspace, done in a thread after earlier work."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def _look_at_open_files(self, change: int) -> dict[str, list[Diagnostic]]:
+        """Look at the open files and their folders alone. What keeps that from running is reported by the look at the workspace."""
+        files = self.files
+        try:
+            found = await self.in_thread(lambda: files.by_file(files.first_results()) if change == self._changes else {})
+        except Exception:
+            return {}
+        if change == self._changes and not self.is_asked:
+            self._publish(found)
+        return found
 
     async def _look_at(self, change: int) -> dict[str, list[Diagnostic]]:
         files = self.files
@@ -129,9 +154,19 @@ class EditorServer(LanguageServer):
         except Exception as error:  # which must not end the server, as a bug of the command line ends that
             found = {}
             self.say(f"this is a bug of jobspec; please report it: {type(error).__name__}: {error}")
-        if change == self._changes and not self.is_asked:
-            self._publish(found)
+        if change == self._changes:
+            self._tell(found)
         return found
+
+    def _tell(self, found: dict[str, list[Diagnostic]]) -> None:
+        """Publish the diagnostics of the whole workspace. If the client asks for them, and was answered otherwise, have it ask again."""
+        first, self._first_look = self._first_look, None
+        if not self.is_asked:
+            self._publish(found)
+        elif first and first.done():
+            names = [self.files.name(path) for _, path in self.open_paths()]
+            if _identities(first.result(), names) != _identities(found, names):
+                self.workspace_diagnostic_refresh(None)
 
     def say(self, message: str) -> None:
         """Show a message, once."""
@@ -169,6 +204,11 @@ class EditorServer(LanguageServer):
         view = self.view
         text = view.text(name)
         return [_diagnostic(each, name, text, view) for each in found]
+
+
+def _identities(found: dict[str, list[Diagnostic]], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The place, rule and words of each diagnostic of some files."""
+    return [(name, str(each.mark), each.rule, each.severity, each.message) for name in names for each in found.get(name, ())]
 
 
 def _diagnostic(found: Diagnostic, name: str, text: EditorText, view: ClientView) -> lsp.Diagnostic:
@@ -246,7 +286,7 @@ def _changed_on_disk(server: EditorServer, _: Any) -> None:
 
 
 async def _diagnostics(server: EditorServer, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
-    found = await server.diagnostics()
+    found = await server.first_diagnostics()
     name = server.view.name(params.text_document.uri)
     return lsp.RelatedFullDocumentDiagnosticReport(server.shown(name, found.get(name, ())))
 

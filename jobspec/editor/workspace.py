@@ -19,11 +19,13 @@ from typing import Any
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import path_of_file
 from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.rules import Rule
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import ENGINES
 from jobspec.documents.marked_tree import MarkedTree
+from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import Question
@@ -52,6 +54,9 @@ from jobspec.session.verdict import chosen_results, context_for
 from jobspec.world.world import Cluster
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
+_FEW_FILES = 100  # of a folder, which are judged at once
+#: The rules that report objects which are not given, and which files of other folders may hold.
+_GIVEN_ELSEWHERE = ("unresolved-reference", "admission-not-known", *CAUSED_ELSEWHERE)
 _ENGINES = tuple(word.decode() for word in ENGINES)
 
 
@@ -184,6 +189,21 @@ class Workspace:
                 to_fix = [*(files_to_fix(self.options, context, self._settings) if self._found else ()), *self._unsaved(texts)]
                 fixes = safe_fixes(to_fix, CandidateChecker(to_fix, context, known.rules, self.options), self._settings, is_asked)
             return preflight(ReportedRun(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
+
+    def first_results(self) -> list[FileResult]:
+        """What is reported of the open files beside the files of their folders alone, without what files elsewhere may give.
+
+        It takes no longer in a folder of thousands of files. Raises what `results` raises.
+        """
+        with self.reading() as (context, texts):
+            asked = set(self.open_names)
+            folders = {os.path.dirname(each) for each in asked}
+            near = [each for each in self._found if os.path.dirname(os.path.normpath(each.path)) in folders]
+            own = [each for each in near if os.path.normpath(each.path) in asked]
+            found = [*(near if len(near) <= _FEW_FILES else own), *self._unsaved(texts)]
+            depth = Depth(rules=chosen(self._settings), lint_run=one_by_one)
+            reported, _ = chosen_results(judge_files(found, self.options, context, depth), self.options, self._settings, depth)
+        return [each.with_only([one for one in each.diagnostics if one.rule not in _GIVEN_ELSEWHERE]).by_cause() for each in reported]
 
     def by_file(self, results: Sequence[FileResult]) -> dict[str, list[Diagnostic]]:
         """Diagnostics by the name of the file in which they are shown: a file outside of the folder is shown in what was made of it."""

@@ -203,6 +203,10 @@ def test_the_page_goes_to_a_file_with_one_line_about_it(tmp_path: Path) -> None:
     assert done.stdout.endswith(f", 1 changed against HEAD ({commit})\n")
     page = (tmp_path / "page.html").read_text()
     assert page == run_here("report", "HEAD", cwd=tmp_path).stdout
+    assert page == run_here("report", "HEAD", "-o", "html", cwd=tmp_path).stdout
+    assert run_here("report", "HEAD", "-o", "html=other.html", cwd=tmp_path).stdout == done.stdout.replace("page.html", "other.html")
+    assert (tmp_path / "other.html").read_text() == page
+    assert f"<h1>{tmp_path.name}</h1>" in page, "the repository is the title"
     _assert_safe(page)
 
 

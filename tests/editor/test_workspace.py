@@ -274,7 +274,8 @@ def test_a_text_that_comes_when_a_check_ends_is_not_shown_its_findings(tmp_path:
         hear(_change(path, JOB))
         await made.diagnostics()
 
-    assert _published(_serve(tmp_path, talk)) == [(2, [])]
+    published = _published(_serve(tmp_path, talk))
+    assert published and {(version, *codes) for version, codes in published} == {(2,)}  # of the open file, then of the whole folder
 
 
 def test_a_fix_says_which_text_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,3 +410,25 @@ def test_a_text_of_an_earlier_question_is_not_a_files(tmp_path: Path) -> None:
     tools = mcp.Tools()
     tools.lint("job.yaml", JOB.replace("name: train", "name: other"))
     assert tools.expand("job.yaml")["names"] == ["Pod train-master-0", "Service train-master-0"]
+
+
+def test_open_files_are_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "jobs" / "job.yaml"
+    write(tmp_path, {"jobs/job.yaml": JOB, "others/broken.yaml": "a: [\n"})
+
+    async def talk(made: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
+        goes_on, results = Event(), made.files.results
+
+        def held(*arguments: Any, **named: Any) -> Any:
+            assert goes_on.wait(60)
+            return results(*arguments, **named)
+
+        monkeypatch.setattr(made.files, "results", held)
+        hear(_open(path, JOB.replace("replicas", "replicaz")))
+        assert made._first_look
+        await made._first_look
+        assert _published(sent.messages) == [(1, ["unknown-field"])]
+        goes_on.set()
+        await made.diagnostics()
+
+    assert _published(_serve(tmp_path, talk)) == [(1, ["unknown-field"])] * 2
