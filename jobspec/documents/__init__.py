@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "document",
     "fields",
     "libyaml",
+    "likeness",
     "manifest",
     "markdown",
     "marked_tree",

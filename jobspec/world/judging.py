@@ -6,8 +6,10 @@ import jobspec.apis.kinds as kinds
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.documents.document import Document
+from jobspec.documents.likeness import SoundResults
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
+from jobspec.operators.workloads import is_workload
 from jobspec.world.judged import Judged
 from jobspec.world.policies import (
     POLICY_ENGINES,
@@ -82,7 +84,15 @@ def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
 
 
 def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
-    """The server's verdict on a document. One on data that several documents share is kept, where there is nothing to report."""
+    """The server's verdict on a document. One on data that several documents share, or on a job, is kept if there is nothing to report."""
+    if not old and is_workload(document) and not (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        sound = cluster.once("sound jobs", SoundResults)
+        found: Verdict | None = sound.of(document)
+        if found is None:
+            found = verdict(document, cluster.target)
+            if not found.diagnostics:
+                sound.keep(document, found)
+        return found
     if old or not document.is_shared:
         return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
     none: dict[int, tuple[Any, Verdict]] = {}
