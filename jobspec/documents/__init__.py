@@ -8,7 +8,6 @@ DOORS: tuple[str, ...] = (
     "document",
     "fields",
     "libyaml",
-    "likeness",
     "manifest",
     "markdown",
     "marked_tree",

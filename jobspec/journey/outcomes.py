@@ -8,12 +8,12 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
-from jobspec.documents.likeness import SoundResults
 from jobspec.journey.policies import as_changed
 from jobspec.journey.references import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
+from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import jobspec.apis.kinds as kinds
 from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.documents.document import Document
-from jobspec.documents.likeness import SoundResults
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
 from jobspec.operators.workloads import is_workload
@@ -19,6 +18,7 @@ from jobspec.world.policies import (
     of_other_engine,
     policy_itself,
 )
+from jobspec.world.sound_results import SoundResults
 from jobspec.world.webhooks import by_webhooks, review
 
 TYPE_CHECKING = False

@@ -7,10 +7,10 @@ from jobspec.apis import sibling_kinds
 from jobspec.apis.releases import QUEUES, Target
 from jobspec.diagnostics.rules import Rule
 from jobspec.documents.document import Document
-from jobspec.documents.likeness import SoundResults
 from jobspec.kubernetes.verdict import AdmissionAnswer, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, undecodable
 from jobspec.operators.workloads import Workload, is_workload
+from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
