@@ -1,6 +1,7 @@
 """Jobs that are alike are judged once: it does not matter which of them comes first and is looked at."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tests.support.reference import ROOT, folder
 CASES = ROOT / "tests" / "cases"
 
 
-def _judged(texts: dict[str, str], target: dict[str, str]) -> list[FileResult]:
+def _judged(texts: dict[str, str], target: Mapping[str, str]) -> list[FileResult]:
     """Return the results of files that are judged in one world."""
     cluster = Cluster(target)
     files = [TextFile(Source(name, text, skip_unknown=True)) for name, text in texts.items()]
