@@ -8,11 +8,12 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks, Path, marks_at, spell
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult
+from jobspec.documents.likeness import Likeness, likeness_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
@@ -41,13 +42,14 @@ def is_of_chart(name: str) -> bool:
     return name in (CHART, "Chart.lock") or is_values
 
 
-_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "is_held", "is_shared")  # of a document, as it is pickled
+#: The attributes of a document that are pickled.
+_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "has_aliases", "is_held", "is_shared")
 
 
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = (*_STATE, "_made", "api_version", "group_kind", "kind")
+    __slots__ = (*_STATE, "_likeness", "_made", "api_version", "group_kind", "kind")
 
     def __repr__(self) -> str:
         return f"<{self.kind or 'document'} {self.name or self.index} of {self.file}>"
@@ -61,6 +63,7 @@ class Document:
         index: int = 0,
         is_item: bool = False,
         has_merges: bool = False,
+        has_aliases: bool = False,
         is_held: bool = False,
         is_shared: bool = False,
     ) -> None:
@@ -68,6 +71,7 @@ class Document:
         """Mappings, lists and scalars as JSON has them; never changed once made."""
         self._marks = marks
         self._made: Marks | None = None
+        self._likeness: Likeness | Literal[False] | None = False  # not asked yet
         self.file = file
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
@@ -79,6 +83,8 @@ class Document:
         """Whether other documents may share the very same data, as where several builds have the same object."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
+        self.has_aliases = has_aliases
+        """Whether its text has aliases, so that several values may have one place."""
         self.api_version = _string_field(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
         self.kind = _string_field(data, "kind")
@@ -97,6 +103,20 @@ class Document:
         if self._made is None:
             self._made = self._marks if isinstance(self._marks, Marks) else self._marks()
         return self._made
+
+    @property
+    def likeness(self) -> Likeness | None:
+        """Return the likeness of a document whose values have places of their own in one text. For others, return None."""
+        if self._likeness is False:
+            is_plain = isinstance(self._marks, ParsedMarks) and not (self.is_item or self.is_held or self.has_merges or self.has_aliases)
+            self._likeness = likeness_of(self.data) if is_plain and not self.is_shown and isinstance(self.data, dict) else None
+        return self._likeness
+
+    def forget_marks(self) -> None:
+        """Drop what can be made again: marks, and the parsed nodes that they are made from."""
+        if isinstance(self._marks, ParsedMarks):
+            self._marks.forget()
+            self._made, self._likeness = None, False
 
     @property
     def inside(self) -> Path:
@@ -141,8 +161,8 @@ class Document:
         return tuple(getattr(self, name) for name in _STATE)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        data, marks, file, index, is_item, has_merges, is_held, is_shared = state
-        flags = {"is_item": is_item, "has_merges": has_merges, "is_held": is_held, "is_shared": is_shared}
+        data, marks, file, index, *values = state
+        flags = dict(zip(_STATE[4:], values, strict=True))
         Document.__init__(self, data, marks, file=file, index=index, **flags)
 
     @property
@@ -203,6 +223,20 @@ class Document:
         )
 
 
+class ParsedMarks(ABC):
+    """A callable that makes marks from parsed nodes, or from the text if it has forgotten the nodes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self) -> Marks:
+        """Return the marks as a tree of the data's shape."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop the nodes."""
+
+
 class ReducibleMarks(ABC):
     """A callable that makes the marks of data, or of a part of the data."""
 
@@ -241,7 +275,7 @@ class OnePlace:
         return OnePlace, (self._data, self.mark)
 
 
-class _MarksInside:
+class _MarksInside(ParsedMarks):
     """A callable that makes the marks of an item from the marks of the document around it.
 
     It is pickled without that document's data.
@@ -255,6 +289,9 @@ class _MarksInside:
 
     def __call__(self) -> Marks:
         return self._document.marks.nearest(self.path)
+
+    def forget(self) -> None:
+        self._document.forget_marks()
 
     def __reduce__(self) -> tuple[type[_MarksInside], tuple[Document, Path]]:
         around = self._document

@@ -130,6 +130,36 @@ class PlainTree(_UnreadTree):
         return self.plain
 
 
+class ParsedTree(_UnreadTree):
+    """Plain data and its marks. The trees inside are made on first use."""
+
+    __slots__ = ("_marks", "plain")
+
+    def __init__(self, plain: dict[str, Any] | list[Any], marks: Marks) -> None:  # its value is made later
+        self.plain = plain
+        self._marks = marks
+        self.mark = marks.mark
+        self.key = marks.key
+        self.rank = None
+        self.bound = None
+
+    def _made(self) -> Any:
+        children: Any = self._marks.children
+        return each_inside(self.plain, lambda step, each: with_marks(each, children[step]))
+
+    def place(self) -> Mark:
+        """Return the place of the key. If there is no key, return that of the value."""
+        return self.key or self.mark
+
+    def data(self) -> Any:
+        """Return the plain data. Do not change it: it is the document's."""
+        return self.plain
+
+    def marks(self) -> Marks:
+        """Return the marks that the tree is made from."""
+        return self._marks
+
+
 class LateTree(_UnreadTree):
     """A text that is expensive to make. The text is made on first use."""
 
@@ -215,16 +245,7 @@ def marked(document: Document) -> MarkedTree:
 
 def with_marks(data: Any, marks: Marks) -> MarkedTree:
     """Return the tree of plain data and its marks."""
-    return _tree(data, marks.made())
-
-
-def _tree(data: Any, marks: Marks) -> MarkedTree:
-    children: Any = marks.children
-    if isinstance(data, dict):
-        data = {key: _tree(value, children[key]) for key, value in data.items()}
-    elif isinstance(data, list):
-        data = [_tree(value, child) for value, child in zip(data, children, strict=True)]
-    return MarkedTree(data, marks.mark, marks.key)
+    return ParsedTree(data, marks) if isinstance(data, (dict, list)) else MarkedTree(data, marks.mark, marks.key)
 
 
 def place_of(tree: MarkedTree | None) -> Mark | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.documents.decoding import AROUND, MAX_BYTES, SURELY_SMALL
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, ParsedMarks
 from jobspec.documents.libyaml import (
     AliasEvent,
     CParser,
@@ -85,7 +85,8 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
             problems += decoder.take_problems(index)
             if data is not None:
                 marks = _MarksLater(piece, number, node)
-                document = Document(data, marks, file=piece.file, index=index, has_merges=decoder.has_merges)
+                flags = {"has_merges": decoder.has_merges, "has_aliases": decoder.aliased > 0}
+                document = Document(data, marks, file=piece.file, index=index, **flags)
                 too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
                 problems += too_large
                 documents += [document] if not too_large or document.kind.endswith("List") else []
@@ -144,7 +145,7 @@ def _events(piece: Piece) -> Callable[[], Any]:
     return next_event
 
 
-class _MarksLater:
+class _MarksLater(ParsedMarks):
     """A callable that makes the marks of a document from its nodes.
 
     It is pickled as text, which is parsed again on use.
@@ -163,6 +164,9 @@ class _MarksLater:
             decoded = _Decoder(self._piece).documents()
             self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
         return marks_of(self._piece, self._node)
+
+    def forget(self) -> None:
+        self._node = None
 
     def __reduce__(self) -> tuple[type[_MarksLater], tuple[Piece, int]]:
         return _MarksLater, (self._piece, self._number)

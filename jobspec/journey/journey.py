@@ -113,6 +113,8 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
     checked = foresee(checked, world) if journey.outcome else checked
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
+    for each in (*checked.documents, *checked.objects):
+        each.forget_marks()  # the nodes of all files together are most of the memory, and few are asked for again
     if journey.documents and journey.definitions:
         return checked
     return checked.changed(documents=_without_definitions(checked.documents) if journey.documents else ())

@@ -16,15 +16,18 @@ from jobspec.journey.rivals import common_diagnostics, foresee_by_all
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
+from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from jobspec.diagnostics.results import DocumentResult
     from jobspec.journey.steps import Checked
     from jobspec.journey.worlds import Worlds
-    from jobspec.kubernetes.index import Index
+    from jobspec.kubernetes.index import Index, Question
+    from jobspec.outcome.ordinary import Foresight
     from jobspec.world.world import Cluster
 
 
@@ -95,7 +98,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             rows[at] = rows[at].changed(runs=False if rows[at].status == "invalid" else None).stopped_before("outcome")
             continue
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
-        foresight = foresee_by_all(job, known, cluster, index, is_reviewed=not file.settled)
+        foresight = _foreseen(job, known, cluster, index, is_reviewed=not file.settled)
         if foresight is None:
             unforeseen.append(given)
             rows[at] = rows[at].stopped_before("outcome")
@@ -108,6 +111,21 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
     return file.changed(result=result, unforeseen=unforeseen, asked=file.asked | (index.asked or frozenset()))
+
+
+def _foreseen(job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
+    """Foresee what becomes of a job. Of jobs that are alike and meet the same, do it once if there is nothing to report."""
+    if index.have_policies or index.have_rivals or cluster.stored:
+        return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
+    sound = cluster.once("sound outcomes", SoundResults)
+    met = (is_reviewed, *(repr(each.data) for each in known))
+    found: tuple[Foresight, Sequence[tuple[Question, Any]]] | None = sound.of(job, met)
+    if found and all(index.answer(question) == answer for question, answer in found[1]):
+        return found[0]
+    foresight = foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
+    if foresight and not foresight.diagnostics:
+        sound.keep(job, (foresight, [(each, index.answer(each)) for each in index.asked or ()]), met)
+    return foresight
 
 
 def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:

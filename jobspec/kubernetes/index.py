@@ -78,6 +78,11 @@ class Index:
             found[place] = several if last is None or new in (None, last) else [*(each for each in several if each != new), last]
         return found
 
+    @property
+    def have_rivals(self) -> bool:
+        """True if several objects of one name are given that differ."""
+        return bool(self._rivals)
+
     def alternatives(self, namespace: str) -> Iterator[tuple[Name, Index]]:
         """Yield an index with each further object of one name that plugins see in a namespace."""
         for place, several in self._rivals.items():

@@ -59,7 +59,7 @@ def patches_lost_in_apply(job: LintedJob) -> Iterator[Finding]:
     """
     from jobspec.operators.trainer.runtimes import has_runtime_patches
 
-    target, patches = job.documents.target, job.get("spec", "runtimePatches")
+    target, patches = job.target, job.get("spec", "runtimePatches")
     if not patches or not has_runtime_patches(target["trainer"]) or not _writes_patches(job):
         return
     if job.can_be_synced and not job.documents.is_applied_by_server(job.given):
@@ -70,7 +70,7 @@ def patches_lost_in_apply(job: LintedJob) -> Iterator[Finding]:
 
 def _writes_patches(job: LintedJob) -> bool:
     """True if Kueue is on the cluster, in a release that writes `runtimePatches`."""
-    release = job.documents.cluster.installed.get(QUEUES)
+    release = job.cluster.installed.get(QUEUES)
     is_there = release or job.get("metadata", "labels", QUEUE) or job.documents.has([*QUEUE_KINDS])
     return bool(is_there) and (not release or writes_runtime_patches(release))
 

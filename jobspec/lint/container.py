@@ -79,7 +79,7 @@ class LintedContainer:
         named = [(name, tree) for name, tree in self.resources.items() if is_other_accelerator(name)]
         return [(name, tree, amount(self.tree, name) // _ONE) for name, tree in named]
 
-    @property
+    @cached_property
     def variables(self) -> list[tuple[str, MarkedTree]]:
         """The environment variables in their order, with those that the operator sets."""
         return [(text(each, "name"), each) for each in items(self.tree.get("env"))]
@@ -88,7 +88,7 @@ class LintedContainer:
         """The variable that counts: the last of its name."""
         return next((each for known, each in reversed(self.variables) if known == name), None)
 
-    @property
+    @cached_property
     def launcher(self) -> str:
         """What starts the processes, by the command line: `torchrun`, `other`, or empty where an image or a script decides."""
         if not items(self.tree.get("command")):
@@ -98,7 +98,7 @@ class LintedContainer:
             return "torchrun"
         return "other" if any(each.startswith("python") for each in programs) else ""
 
-    @property
+    @cached_property
     def flags(self) -> list[Flag]:
         """The flags of what is run, with `-` in place of `_`; the value is empty where none follows."""
         found = []
@@ -111,7 +111,7 @@ class LintedContainer:
                 found.append((name.replace("_", "-"), value.strip("\"'"), tree))
         return found
 
-    @property
+    @cached_property
     def torchrun_flags(self) -> list[Flag]:
         """The options between `torchrun` and the program that it starts, by their full names."""
         if self.launcher != "torchrun":

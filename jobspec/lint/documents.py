@@ -11,6 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
+from jobspec.operators.workloads import JOBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,13 +79,20 @@ class Documents:
         self._filled_in_by_engine = filled_in_by_engine
         self._to_fill_in = tuple(to_fill_in)
         self._found: dict[str, Any] = {}
+        self.asked_by_place = 0
+        """How many answers depended on the file or the name of a document, so that they may be others for a job that is alike."""
         for document in documents:
             self._first.setdefault(self._key(document), document)
         self._written = {self._key(each): each for each in written}
 
-    @cached_property
+    @property
     def index(self) -> Index:
         """All given objects: those of the documents, and behind them those of the cluster."""
+        self.asked_by_place += 1
+        return self._index
+
+    @cached_property
+    def _index(self) -> Index:
         return self.cluster.index.with_others(data_of(self._documents))
 
     @cached_property
@@ -92,14 +100,16 @@ class Documents:
         """The queues and nodes among all given objects."""
         from jobspec.operators.kueue.world import queues_in
 
-        return queues_in(self.index)
+        return queues_in(self._index)
 
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""
+        self.asked_by_place += kind in JOBS
         return _both(self._own.by_kind.get(kind, ()), self._there.by_kind.get(kind, ()))
 
     def of_file(self, file: str) -> Sequence[Document]:
         """The documents of a file."""
+        self.asked_by_place += 1
         return _both(self._own.by_file.get(file, ()), self._there.by_file.get(file, ()))
 
     def kinds(self) -> Set[GroupKind]:
@@ -141,6 +151,7 @@ class Documents:
 
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""
+        self.asked_by_place += kind in JOBS
         return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
 
     def makes_more(self, kind: GroupKind) -> bool:
@@ -153,26 +164,31 @@ class Documents:
 
     def met(self, document: Document, kind: GroupKind, name: str) -> list[Document]:
         """The objects of a kind and name among the files that are certainly in the namespace of a document."""
+        self.asked_by_place += kind in JOBS
         found = self._own.by_name.get((kind, name), ()) if name else ()
         return [each for each in found if self.are_together(each, document)]
 
     def are_together(self, one: Document, other: Document) -> bool:
         """Whether two documents are in one namespace: they name the same one, or name none and are applied together."""
+        self.asked_by_place += 1
         if one.namespace != other.namespace or any(each.is_held or each.is_shown for each in (one, other)):
             return False
         return bool(one.namespace) or self.are_applied_together(one, other)
 
     def are_applied_together(self, one: Document, other: Document) -> bool:
         """Whether two documents are in one file, in one folder, or in files that an engine applies together."""
+        self.asked_by_place += 1
         places = (self._syncs.get(each.file) or each.file.rpartition("/")[0] for each in (one, other))
         return one.file == other.file or len(set(places)) == 1
 
     def is_filled_in_by_engine(self, document: Document) -> bool:
         """True if an engine fills in the placeholders of the document's file, and no other program does before."""
+        self.asked_by_place += 1
         return document.file in self._filled_in_by_engine
 
     def is_applied_by_server(self, document: Document) -> bool:
         """True if an engine applies a document server-side."""
+        self.asked_by_place += 1
         from jobspec.repository.recreation import sync_options
 
         return document.file in self._by_server or "ServerSideApply=true" in sync_options(document)
@@ -186,10 +202,12 @@ class Documents:
 
     def written(self, document: Document) -> Document:
         """The document as its file has it, before policies change it."""
+        self.asked_by_place += 1
         return self._written.get(self._key(document), document)
 
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in its file or one that is applied with it: of the same kind, namespace and name."""
+        self.asked_by_place += 1
         return self._first[self._key(document)]
 
     def _key(self, document: Document) -> Identity:

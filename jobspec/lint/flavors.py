@@ -79,8 +79,8 @@ def tolerations_lost_at_admission(job: LintedJob) -> Iterator[Finding]:
     After: "kind: ResourceFlavor with tolerations: [{key: pool, operator: Exists}, {key: dedicated, operator: Exists}]"
     Evidence: kubernetes-sigs/kueue#15161, kubernetes-sigs/kueue#15162
     """
-    target, world = job.documents.target, job.documents.queues
-    if QUEUES in job.documents.cluster.later or not replaces_tolerations(target.get(QUEUES, RELEASE)):
+    target, world = job.target, job.documents.queues
+    if QUEUES in job.cluster.later or not replaces_tolerations(target.get(QUEUES, RELEASE)):
         return
     from jobspec.operators.kueue.flavors import choices, runs_without_its_own_tolerations, tolerations_of
     from jobspec.operators.kueue.workload import workload_of

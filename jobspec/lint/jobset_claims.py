@@ -47,7 +47,7 @@ def existing_claim(job: LintedJob) -> Iterator[Finding]:
         for each in job.documents.met(job.given, PERSISTENT_VOLUME_CLAIM, name):
             if value_at(each.data, ("metadata", "ownerReferences")):
                 continue
-            others = _differences(mapping(template.data(), "spec"), mapping(each.data, "spec"), job.documents.target)
+            others = _differences(mapping(template.data(), "spec"), mapping(each.data, "spec"), job.target)
             if text(policy, *_RETENTION) != _RETAIN:
                 message = f"JobSet refused: the claim `{name}` exists, and its policy is not to retain it"
                 yield Finding(template, message, "mount it by `volumes`, or rename it")
@@ -77,7 +77,7 @@ def _claims(job: LintedJob) -> list[tuple[MarkedTree, MarkedTree]]:
     """The templates of claims with their policies; none for a release that makes no claims."""
     from jobspec.operators.jobset.objects import claims, makes_claims
 
-    return claims(job.jobset) if makes_claims(job.documents.target) else []
+    return claims(job.jobset) if makes_claims(job.target) else []
 
 
 def _differences(template: Data, claim: Data, target: Target) -> list[str]:

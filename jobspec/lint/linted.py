@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.apis.kinds import GroupKind
+    from jobspec.apis.releases import Target
     from jobspec.diagnostics.rules import Place, Sees
     from jobspec.lint.documents import Documents
+    from jobspec.world.world import Cluster
 
 #: The annotations of objects that are created before or after others are applied, such as `PreSync` or `post-install`.
 HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
@@ -68,6 +70,16 @@ class LintedDocument:
             self.all_text = _keys_and_texts(given.data)
         self.runtime: Document | None = None
         """Of a TrainJob, and of a runtime that is looked at alone with its pods."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that the documents meet."""
+        return self.documents.cluster
+
+    @property
+    def target(self) -> Target:
+        """The release of each component."""
+        return self.documents.target
 
     def get(self, *path: str | int) -> Any:
         """The value at a path, None where there is none."""
@@ -202,7 +214,7 @@ class LintedJob(LintedDocument):
         from jobspec.operators.jobset.webhook import stored_jobset
         from jobspec.operators.made import stored
 
-        target = self.documents.target
+        target = self.target
         made = self.expanded.of_kind("JobSet")
         return stored_jobset(made[0] if made else stored(resumed(self.given), target), target)
 

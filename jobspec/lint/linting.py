@@ -40,16 +40,18 @@ from jobspec.lint import (
     training_jobs,
 )
 from jobspec.lint.accelerators import ACCELERATOR_RULES
+from jobspec.lint.alike import PlacedFinding, RuleResult, alike, placed
 from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
 from jobspec.lint.environment import ENVIRONMENT_RULES
 from jobspec.lint.images import IMAGE_RULES
 from jobspec.lint.istio import ISTIO_RULES
-from jobspec.lint.linted import LintedDocument, linted_job, linted_templates
+from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
 from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
 from jobspec.lint.security import SECURITY_RULES
 from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
 from jobspec.lint.topology import TOPOLOGY_RULES
+from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +59,16 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.places import Span
     from jobspec.diagnostics.problems import Change
-    from jobspec.diagnostics.rules import Edit, Finding, Place, Rule
+    from jobspec.diagnostics.rules import Edit, Finding, Place, Rule, Sees
     from jobspec.world.world import Cluster
 
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
     Paths = dict[int, dict[Span, Path]]
 
+    #: The rules for what a document is to them.
+    RulesFor = Callable[[tuple[Sees, ...]], Sequence[Rule]]
+    #: By what jobs have in common that are alike: what rules found in the first of them.
+    Kept = dict[tuple[object, ...], Sequence[RuleResult]]
     #: `run(files, work)` is `[work(file) for file in files]`.
     Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
 
@@ -143,9 +149,14 @@ def lint(
 
     rules_for = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
 
+    kept: Kept = {}
+
     def of_documents(file: Checked, documents: Documents) -> list[Diagnostic]:
         paths: Paths = {}
-        return [each for linted in linted_in(file, documents) for each in _findings(linted, rules_for(linted.seen_as), paths)]
+        found = [each for document in seen(file) for each in _of_document(document, documents, rules_for, paths, kept)]
+        for document in file.documents:
+            document.forget_marks()
+        return found
 
     def of_file(file: Checked) -> list[Diagnostic]:
         found = of_documents(file, documents)
@@ -206,30 +217,67 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
     return [_with_lint(each).with_diagnostics(by_path[each.result.path]) for each in files]
 
 
-def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
-    """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
-    for document in seen(file):
-        yield LintedDocument(document, documents)
-        is_known = find(document.api_version, document.kind) is not None
-        job = (linted_job(document, documents) if is_known else None) or linted_templates(document, documents)
-        if job:
-            yield job
+def linted_in(document: Document, documents: Documents) -> Iterator[LintedDocument]:
+    """What the rules look at of a document: the document by itself, and a job or runtime with its pods."""
+    yield LintedDocument(document, documents)
+    if job := _with_pods(document, documents):
+        yield job
 
 
-def _findings(linted: LintedDocument, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
-    """What *rules* find in a document, or in the pods of a job, each at the line that wrote its cause."""
+def _with_pods(document: Document, documents: Documents) -> LintedJob | None:
+    """A job or runtime with its pods; None for other documents."""
+    is_known = find(document.api_version, document.kind) is not None
+    return (linted_job(document, documents) if is_known else None) or linted_templates(document, documents)
+
+
+def _of_document(document: Document, documents: Documents, rules_for: RulesFor, paths: Paths, kept: Kept) -> list[Diagnostic]:
+    """What rules find in a document, each at the line that wrote its cause. Jobs that are alike are looked at once."""
+    key = alike(document, documents) if is_workload(document) else None
+    if key and (known := kept.get((id(documents), *key))) is not None:
+        return _of_alike(document, documents, known, paths)
+    results: list[RuleResult] = []
     found: list[Diagnostic] = []
-    for rule in rules:
-        if not can_find(rule, linted):
-            continue
-        known: set[str] = set()
-        for finding in rule.check(linted):
-            diagnostic = _diagnostic(rule, finding, linted, paths)
-            where = f"{diagnostic.mark} {diagnostic.field}"
-            if where not in known:  # roles can share what an alias, or a runtime, gives to both
-                known.add(where)
-                found.append(diagnostic)
+    for linted in linted_in(document, documents):
+        for rule in rules_for(linted.seen_as):
+            if can_find(rule, linted):
+                diagnostics, findings = _found_by(rule, linted, paths)
+                found += diagnostics
+                if findings != []:
+                    results.append(RuleResult(rule, isinstance(linted, LintedJob), findings))
+    if key:
+        kept[id(documents), *key] = results
     return found
+
+
+def _of_alike(document: Document, documents: Documents, known: Sequence[RuleResult], paths: Paths) -> list[Diagnostic]:
+    """What rules find in a job that is like another one, of which the results are known."""
+    views: dict[bool, LintedDocument] = {}
+    found: list[Diagnostic] = []
+    for each in known:
+        if each.findings is not None:
+            found += [one.placed_in(document) for one in each.findings]
+            continue
+        if each.of_pods not in views:
+            view = _with_pods(document, documents) if each.of_pods else LintedDocument(document, documents)
+            assert view  # as of the other one
+            views[each.of_pods] = view
+        found += _found_by(each.rule, views[each.of_pods], paths)[0]
+    return found
+
+
+def _found_by(rule: Rule, linted: LintedDocument, paths: Paths) -> tuple[list[Diagnostic], list[PlacedFinding] | None]:
+    """What a rule finds, and the same with routes; None for these if they may not hold for jobs that are alike."""
+    asked = linted.documents.asked_by_place
+    found: dict[str, tuple[Diagnostic, PlacedFinding | None]] = {}
+    for finding in rule.check(linted):
+        document, path, mark = _source_of(finding.at, linted, paths)
+        diagnostic = _diagnostic(rule, finding, linted, paths, (document, path, mark))
+        where = f"{diagnostic.mark} {diagnostic.field}"
+        if where not in found:  # roles can share what an alias, or a runtime, gives to both
+            found[where] = diagnostic, placed(diagnostic, linted.given, document, path)
+    with_routes = [each for _, each in found.values() if each]
+    may_be_kept = linted.documents.asked_by_place == asked and len(with_routes) == len(found)
+    return [each for each, _ in found.values()], with_routes if may_be_kept else None
 
 
 def can_find(rule: Rule, linted: LintedDocument) -> bool:
@@ -239,8 +287,8 @@ def can_find(rule: Rule, linted: LintedDocument) -> bool:
     return any(each in linted.all_text for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
 
 
-def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Paths) -> Diagnostic:
-    document, path, mark = _source_of(finding.at, linted, paths)
+def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Paths, source: tuple[Document, Path, Mark]) -> Diagnostic:
+    document, path, mark = source
     return Diagnostic(
         rule.name,
         finding.message,

@@ -79,10 +79,10 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     After: kind: TrainJob
     Evidence: https://www.kubeflow.org/docs/components/trainer/operator-guides/migration/, the release notes of Kueue 0.19
     """
-    kueue = job.documents.cluster.installed.get("kueue")
+    kueue = job.cluster.installed.get("kueue")
     hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it" if job.is_pytorchjob else ""
     bypasses, way = _bypasses_queue(job, kueue) if kueue and job.get("metadata", "labels", QUEUE) else ("", "")
-    if "training-operator" not in job.documents.cluster.installed:
+    if "training-operator" not in job.cluster.installed:
         message = f"the cluster has no training-operator: its server knows no {job.given.kind}"
         yield Finding(("kind",), message, hint, severity="warning")
     elif bypasses:

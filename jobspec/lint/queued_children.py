@@ -34,7 +34,7 @@ def queue_name_in_template(job: LintedJob) -> Iterator[Finding]:
         return
     from jobspec.operators.kueue.workload import is_managed
 
-    if is_managed(given, job.documents.target, job.documents.queues):
+    if is_managed(given, job.target, job.documents.queues):
         return
     for child, said in queued_templates(job.jobset, of_trainer=given.group_kind != JOBSET):
         controller = "the trainer" if child == "JobSet" else "JobSet"

@@ -87,7 +87,7 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     from jobspec.operators.kueue.children import children_in_queues
     from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
 
-    namespace, target, world = job.given.namespace, job.documents.target, job.documents.queues
+    namespace, target, world = job.given.namespace, job.target, job.documents.queues
     if children_in_queues(job.given, job.documents.referred(job.given), target, world):
         return
     if default_queue(namespace, target, world) or suspends_without_queue(kind, namespace or "default", target, world) is not False:
@@ -141,7 +141,7 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     said = job.get(*place)
     if not said or not isinstance(said, str) or queued_object(job.given).group_kind not in QUEUED_KINDS:
         return
-    if not job.documents.of_kind(_LOCAL_QUEUE) and _LOCAL_QUEUE not in job.documents.cluster.complete.pinned:
+    if not job.documents.of_kind(_LOCAL_QUEUE) and _LOCAL_QUEUE not in job.cluster.complete.pinned:
         return
     elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, said)), "")
     if elsewhere and not job.given.namespace:  # whoever applies the job says its namespace
@@ -391,7 +391,7 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#3211
     """
     nodes = nodes_of(job)
-    if not nodes or job.documents.cluster.is_pinned:  # what becomes of the job says it
+    if not nodes or job.cluster.is_pinned:  # what becomes of the job says it
         return
     if not all(each.allocatable for each in nodes):  # a Node of a repository mostly has labels alone
         return
@@ -438,7 +438,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#11931
     """
     said = job.tree.get("metadata", "labels", QUEUE)
-    release, kueue = job.documents.target["trainer"], job.documents.cluster.installed.get("kueue")
+    release, kueue = job.target["trainer"], job.cluster.installed.get("kueue")
     if said and not has_runtime_patches(release) and not kueue:  # with a release of Kueue, it is an outcome
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
@@ -460,7 +460,7 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
     seconds = job.get(*place)
     if not makes_workloads_of(queued_object(job.given)) or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:
         return
-    if job.get(*label) or default_queue(job.given.namespace, job.documents.target, job.documents.queues):
+    if job.get(*label) or default_queue(job.given.namespace, job.target, job.documents.queues):
         yield Finding(place, "after this time, Kueue suspends the job for good: it never fails", "limit the job by its own deadline")
 
 

@@ -245,7 +245,7 @@ def lost_logs(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     if said and said.value == "All":
         yield Finding(said, "logs are deleted with the pods, also when the job fails", "use `Running`")
-    elif said and said.value in ("None", "Running") and not cleans_up_at_limits_too(job.documents.target["training-operator"]):
+    elif said and said.value in ("None", "Running") and not cleans_up_at_limits_too(job.target["training-operator"]):
         limit = next((name for name in ("backoffLimit", "activeDeadlineSeconds") if job.get("spec", "runPolicy", name) is not None), "")
         if limit:
             message = f"before 1.9.4 this has no effect on a job that fails by its `{limit}`: its pods are deleted"
@@ -272,7 +272,7 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
 def _can_have_deadline(job: LintedJob) -> bool:
     if job.given.group_kind in (LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE):  # which run until they are deleted
         return False
-    return job.given.group_kind != TRAINJOB or has_deadline(job.documents.target["trainer"])
+    return job.given.group_kind != TRAINJOB or has_deadline(job.target["trainer"])
 
 
 def _has_deadline(job: LintedJob) -> bool:

@@ -105,7 +105,7 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
     After: "resourcesPerNode: {limits: {cpu: '1'}}"
     Evidence: trainer 2.3.0, `kubectl apply --server-side` and kustomize-controller 1.7.3
     """
-    given, target = job.given, job.documents.target
+    given, target = job.given, job.target
     is_queued = job.get("metadata", "labels", QUEUE) and has_runtime_patches(target["trainer"])
     if not job.can_be_synced:
         return
@@ -403,7 +403,7 @@ def uncounted_group_resources(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "trainer", "resourcesPerNode")
     groups = job.expanded.of_kind("PodGroup")
-    if not said or not groups or not group_counts_runtime_only(job.documents.target["trainer"]):
+    if not said or not groups or not group_counts_runtime_only(job.target["trainer"]):
         return
     from jobspec.go.quantities import quantity_of
     from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests, sum_of

@@ -76,7 +76,7 @@ def disabled_field(document: LintedDocument) -> Iterator[Finding]:
     After: spec: {}
     Evidence: `dropDisabledFields` of k8s.io/kubernetes pkg/api/pod and pkg/registry/batch/job, 1.37.2
     """
-    release = document.documents.target["kubernetes"]
+    release = document.target["kubernetes"]
     off = [(*path, *inside) for path, spec in written_pod_specs(document.given) for inside in disabled_fields(spec, release)]
     if document.given.group_kind == JOB:
         from jobspec.kubernetes.workloads.jobs import disabled_fields_of_job
@@ -100,7 +100,7 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
     """
     if document.given.group_kind not in (*WORKLOADS, JOBSET):
         return
-    release = document.documents.target["kubernetes"]
+    release = document.target["kubernetes"]
     for path, written in written_pod_specs(document.given):
         spec = without_nulls(written)
         if not mapping(spec, "resources"):

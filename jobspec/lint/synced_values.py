@@ -39,7 +39,7 @@ def out_of_sync_value(document: LintedDocument) -> Iterator[Finding]:
     After: "nominalQuota: 1k"
     Evidence: redhat-appstudio/infra-deployments#11588, #11842, #11936; `Convert_v1beta1_ClusterQueueSpec_To_v1beta2_ClusterQueueSpec`
     """
-    given, target = document.given, document.documents.target
+    given, target = document.given, document.target
     is_read = given.group_kind == JOBSET or given.group_kind[0] == QUEUE_GROUP
     if not is_read or not any(each in _ARGO_CD for each in document.documents.kinds()):
         return

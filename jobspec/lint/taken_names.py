@@ -66,7 +66,7 @@ def taken_snapshot_name(job: LintedJob) -> Iterator[Finding]:
     """
     from jobspec.operators.trainer.objects import snapshot_name
 
-    for each in _others(job, CONFIG_MAP, [snapshot_name(job.given.name, job.documents.target)]):
+    for each in _others(job, CONFIG_MAP, [snapshot_name(job.given.name, job.target)]):
         message = f"nothing is created: the ConfigMap `{each.name}` has the name of the trainer's snapshot"
         yield Finding(_NAME, message, _hint(each, job), severity=_severity(each, job))
 

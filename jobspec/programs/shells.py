@@ -206,11 +206,8 @@ class _ScriptReader:
     def _expand_body(self) -> None:
         """Read what the shell replaces in a here-document."""
         made, at = list[str](), 0
-        while at < len(self.text):
-            if self.text[at] in "$`":
-                at = self._expansion(at, made)
-            else:
-                at += 2 if self.text[at] == "\\" else 1
+        while (at := min(_or_end(self.text, self.text.find(each, at)) for each in "$`\\")) < len(self.text):
+            at = at + 2 if self.text[at] == "\\" else self._expansion(at, made)
 
     def _word(self, at: int) -> tuple[str, int]:
         """The word that begins at a place, and where it ends."""

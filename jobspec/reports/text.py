@@ -151,6 +151,8 @@ def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
     """
     start = mark.column - 1
     end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
+    if len(line) < width and end < 4 * width and line.isascii() and line.isprintable():  # a column for each character
+        return line.rstrip(), (" " * start + "^" * (min(end, len(line)) - start) if start < len(line) else " " * len(line) + "^")
     first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
     shown = "…" if first else ""
     carets = " " * len(shown)

@@ -7,5 +7,6 @@ DOORS: tuple[str, ...] = (
     "names",
     "policies",
     "reapplying",
+    "sound_results",
     "world",
 )

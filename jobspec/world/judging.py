@@ -8,6 +8,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
+from jobspec.operators.workloads import is_workload
 from jobspec.world.judged import Judged
 from jobspec.world.policies import (
     POLICY_ENGINES,
@@ -17,6 +18,7 @@ from jobspec.world.policies import (
     of_other_engine,
     policy_itself,
 )
+from jobspec.world.sound_results import SoundResults
 from jobspec.world.webhooks import by_webhooks, review
 
 TYPE_CHECKING = False
@@ -82,7 +84,15 @@ def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
 
 
 def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
-    """The server's verdict on a document. One on data that several documents share is kept, where there is nothing to report."""
+    """The server's verdict on a document. One on data that several documents share, or on a job, is kept if there is nothing to report."""
+    if not old and is_workload(document) and not (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        sound = cluster.once("sound jobs", SoundResults)
+        found: Verdict | None = sound.of(document)
+        if found is None:
+            found = verdict(document, cluster.target)
+            if not found.diagnostics:
+                sound.keep(document, found)
+        return found
     if old or not document.is_shared:
         return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
     none: dict[int, tuple[Any, Verdict]] = {}

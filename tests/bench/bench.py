@@ -1,6 +1,7 @@
 """Whole processes side by side: jobspec against kubeconform and kustomize (Go programs), and against a bare interpreter.
 
-    python tests/bench/bench.py [--manifests FOLDER] [--kubeconform PATH] [--kustomize PATH] [--kubectl PATH] [--crds FOLDER] [--runs N]
+    python tests/bench/bench.py [--manifests FOLDER] [--kubeconform PATH] [--kustomize PATH] [--kubectl PATH] [--crds FOLDER]
+        [--before CHECKOUT] [--runs N]
 
 Prints the median wall time of each, its ratio to the first one's in the same rounds, its processor time and the memory of its largest
 process. The jobs are those of our guides, or with `--manifests` all PyTorchJobs and TrainJobs in a folder of public manifests that both
@@ -13,7 +14,9 @@ what becomes of jobs, is measured beside its `--no-outcome`, `jobspec lint`, whi
 `jobspec lint --fix` would fix beside `jobspec lint`. 500 jobs are judged behind 50 admission policies, which all match. `jobspec expand`
 prints the objects of one job, and of one of a thousand nodes. `jobspec diff` compares a repository in which one of 300 overlays is changed,
 beside `kubectl kustomize` of that overlay twice. A cold start is measured on the job of middle length, of those that `expand`
-takes: it needs the runtime of a TrainJob, too. Without a peer only what needs none is measured.
+takes: it needs the runtime of a TrainJob, too. Without a peer only what needs none is measured. With `--before`, the code of a checkout of
+another commit, `git worktree add --detach CHECKOUT COMMIT`, validates and lints the same files in turn with this one, and small files with
+three findings each.
 
 Nothing is deleted while it is measured. A file system without a journal, as that of a virtual machine may be, gives no file the place of
 one that was deleted in the last minutes, and to look for another place then takes longer than all else.
@@ -61,6 +64,19 @@ PATCHES = (
 - {op: add, path: /spec/pytorchReplicaSpecs/Worker/template/metadata, value: {annotations: {sidecar.istio.io/inject: "false"}}}
 """,
 )
+SMALL = 10_000
+#: A job with three findings.
+WITH_FINDINGS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train-NUMBER}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicaz: 1
+      restartPolicy: 1
+      template: {spec: {containers: [{name: pytorch, image: "a:1", comand: [python, train.py]}]}}
+"""
 VARIANTS = 1000
 MANY_OVERLAYS = 300
 NODES = 1000
@@ -173,6 +189,23 @@ def write_many(folder: Path, jobs: list[Job]) -> Path:
     for number in range(NUMBER):
         (folder / f"{number}.yaml").write_text(jobs[number % len(jobs)].named(f"job-{number}"))
     return folder
+
+
+def write_small(folder: Path) -> Path:
+    """Write many small files, each with the same three findings."""
+    folder.mkdir()
+    for number in range(SMALL):
+        (folder / f"{number}.yaml").write_text(WITH_FINDINGS.replace("NUMBER", str(number)))
+    return folder
+
+
+def compare_with_before(before: Path | None, programs: Path, many: Path, small: Path, runs: int) -> None:
+    """Measure the code of another commit, if it is given, and this one, on the same files."""
+    for words, path, code in (("validate --no-outcome", many, 0), ("validate", many, 0), ("lint", many, 0), ("lint", small, 1)):
+        own = [*words.split(), str(path)]
+        other = ["env", f"PYTHONPATH={before and before.resolve()}", str(programs / "python"), "-P", "-m", "jobspec"]
+        commands: Commands = {"before": ([*other, *own], code)} if before else {}
+        compare(f"{words}, the folder `{path.name}`", commands | {"jobspec": ([str(programs / "jobspec"), *own], code)}, runs)
 
 
 def write_behind_policies(folder: Path, jobs: list[Job]) -> Path:
@@ -384,6 +417,7 @@ def arguments() -> argparse.Namespace:
     for name in ("kubeconform", "kustomize", "kubectl"):
         parser.add_argument(f"--{name}", default=shutil.which(name), help="the program, found on PATH by default")
     parser.add_argument("--crds", type=Path, help="a folder of upstream's CRDs, named PLURAL.GROUP@vRELEASE.yaml")
+    parser.add_argument("--before", type=Path, help="a checkout of another commit, whose code is measured on the same files")
     parser.add_argument("--runs", type=int, default=20)
     return parser.parse_args()
 
@@ -434,6 +468,7 @@ def main() -> None:
         broken = write_many(folder / "broken", [job.with_mistake() for job in jobs])
         compare(f"{NUMBER:,} files", against_peer(many), few)
         compare(f"{NUMBER:,} files, with outcomes", with_outcomes(many), few)
+        compare_with_before(options.before, programs, many, write_small(folder / "small"), few)
         for path in write_large(folder / "large"):
             compare(f"one {path.stem} of {NODES:,} nodes, expanded", expanded(path), few)
         compare(f"{NUMBER:,} files, with lint", with_lint(many), few)

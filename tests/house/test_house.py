@@ -201,6 +201,8 @@ _ASSIGNING = {
     "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
     "jobspec.documents.reader": "a constructor keeps its state",
+    "jobspec.documents.document": "parsed nodes, most of a run's memory, are dropped once a file is judged",
+    "jobspec.lint.documents": "what is found for jobs that are alike depends on which questions rules have asked",
     "jobspec.reports.ci": "ElementTree takes the text of an element no other way",
     "jobspec.capture.redirection": "a program's clients are redirected by replacing functions of theirs, for a time",
     "jobspec.server.client": "the configuration belongs to the kubernetes package",

@@ -22,7 +22,7 @@ def _not_called(files: list[Path]) -> tuple[int, list[str]]:
     sources = [Source(str(each), each.read_bytes(), skip_unknown=True) for each in files]
     read = resolve([checked(each, (), cluster) for each in sources], cluster)
     documents = Documents([each for file in read for each in seen(file)], cluster)
-    contexts = [each for file in read for each in linted_in(file, documents)]
+    contexts = [each for file in read for document in seen(file) for each in linted_in(document, documents)]
     left_out = [(each, rule) for each in contexts for rule in RULES if rule.sees in each.seen_as and not can_find(rule, each)]
     return len(left_out), [f"{rule.name}: {found.message}" for context, rule in left_out for found in rule.check(context)]
 

@@ -1,0 +1,86 @@
+"""Jobs that are alike are judged once: it does not matter which of them comes first and is looked at."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import Document
+from jobspec.documents.reader import read
+from jobspec.journey.checking import TextFile
+from jobspec.journey.journey import Journey, travel
+from jobspec.journey.steps import Source
+from jobspec.lint.linting import RULES, lint
+from jobspec.operators.workloads import is_workload
+from jobspec.world.world import Cluster
+from tests.support.cases import target_of
+from tests.support.reference import ROOT, folder
+
+CASES = ROOT / "tests" / "cases"
+
+
+def _judged(texts: dict[str, str], target: Mapping[str, str]) -> list[FileResult]:
+    """Return the results of files that are judged in one world."""
+    cluster = Cluster(target)
+    files = [TextFile(Source(name, text, skip_unknown=True)) for name, text in texts.items()]
+    return lint(travel(Journey(files, cluster, outcome=True)), cluster, RULES)
+
+
+def _said(result: FileResult) -> list[str]:
+    """Return all that the report says of a file, where one of several other jobs may be named."""
+    rows = [(each.index, each.status, each.runs, each.name) for each in result.documents]
+    said = [str(rows), *(f"{each.as_dict()} {each.changes}" for each in result.diagnostics)]
+    return [re.sub(r"-[78]\b", "", each) for each in said]
+
+
+def _jobs(text: str) -> list[Document]:
+    return [each for each in read(text, file="")[0] if is_workload(each) and re.search(r"\d", each.name)]
+
+
+def _renamed(text: str) -> str:
+    """Return the jobs of a text, and what names them, under names of the same form and length."""
+    for each in _jobs(text):
+        text = text.replace(each.name, re.sub(r"\d", lambda digit: str((int(digit[0]) + 1) % 10), each.name))
+    return text
+
+
+def _with_numbers(text: str) -> str:
+    """Return a text in which the names of jobs end with a number."""
+    return re.sub(r"(?m)^(metadata: *\{ *name: *|  name: *)([a-z][a-z0-9-]*)\b", r"\g<1>\g<2>-7", text)
+
+
+def _differences(files: list[Path]) -> tuple[int, list[str]]:
+    """Return how many files hold jobs that have others like them, and the files of which other things are said in another order."""
+    count, wrong = 0, []
+    for path in files:
+        first = _with_numbers(path.read_text())
+        second, target = _renamed(first), target_of(first)
+        if second == first:
+            continue
+        one, other = ({each for result in _judged(texts, target) for each in _said(result)} for texts in _orders(first, second))
+        count += 1
+        wrong += [f"{path}: {one ^ other}"] * (one != other)
+    return count, wrong
+
+
+def _orders(first: str, second: str) -> list[dict[str, str]]:
+    return [{"a.yaml": first, "b.yaml": second}, {"b.yaml": second, "a.yaml": first}]
+
+
+_SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in ("lint", "outcome", "validate")]
+
+
+@pytest.mark.parametrize("name", ["guides", "ordinary", *_SLOW])
+def test_jobs_that_are_alike_are_judged_the_same_in_any_order(name: str) -> None:
+    count, wrong = _differences(sorted((CASES / name).glob("*.yaml")))
+    assert wrong == []
+    assert count
+
+
+@pytest.mark.slow
+def test_public_jobs_that_are_alike_are_judged_the_same_in_any_order() -> None:
+    count, wrong = _differences(sorted(folder("corpus", "manifests").rglob("*.yaml")))
+    assert wrong == []
+    assert count
