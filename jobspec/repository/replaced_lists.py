@@ -72,7 +72,8 @@ def _losses(patch: Any, base: Any, built: Any, path: Path, shape: Shape | None) 
         of_base, of_built = ({tuple(each.get(key) for key in keys): each for each in several} for several in (base, built or ()))
         for at, each in enumerate(patch):
             name = tuple(each[key] for key in keys)
-            yield from _losses(each, of_base.get(name), of_built.get(name), (*path, at), shape and shape.items)
+            inside = _losses(each, of_base.get(name), of_built.get(name), (*path, at), shape and shape.items)
+            yield from (found for found in inside if not lost or found[0][-1] in _ATOMIC)
 
 
 def _is_replaced(value: Any) -> bool:
