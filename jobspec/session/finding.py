@@ -37,12 +37,13 @@ def find(
     disk: Disk = DISK,
     run: Callable[..., list[Any]] = one_by_one,
     about: Container[str] | None = None,
+    keep: bool = True,
 ) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *about*: as in `in_builds`.
+    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *about*, *keep*: as in `in_builds`.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -69,7 +70,7 @@ def find(
     own, vendored = list[Found](), list[Found]()
     for each in found:
         (vendored if _is_vendored(each) else own).append(each)
-    found = with_roles(own, skip_unknown=skip_unknown, build=build, run=run, about=about)
+    found = with_roles(own, skip_unknown=skip_unknown, build=build, run=run, about=about, keep=keep)
     found += (skipped(each.path, "vendored file", disk) for each in vendored)
     return found if encrypted else [skipped(each.path, "encrypted file", disk) if _is_encrypted(each) else each for each in found]
 
@@ -92,7 +93,17 @@ def find_for(
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     markdown, skip_unknown, disk = options.markdown, options.skip_unknown, options.disk
-    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run, about=about)
+    found = find(
+        paths,
+        markdown=markdown,
+        skip_unknown=skip_unknown,
+        build=build,
+        encrypted=encrypted,
+        disk=disk,
+        run=run,
+        about=about,
+        keep=options.cache,
+    )
     if walked := [each for each in paths if os.path.isdir(each)]:
         from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
 
@@ -114,6 +125,7 @@ def with_roles(
     build: bool,
     run: Callable[..., list[Any]] = one_by_one,
     about: Container[str] | None = None,
+    keep: bool = True,
 ) -> list[Found]:
     """Each file with its role in a build; named files that are judged as they are stay unchanged."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
@@ -129,7 +141,7 @@ def with_roles(
 
     from jobspec.session.builds import in_builds
 
-    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep)
     disk = disk_of(found)
     if disk.opened:  # the files on disk have what is known of their documents and kinds
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}

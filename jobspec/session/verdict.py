@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.build_fixes import BuildFix
+    from jobspec.session.delivery import RunReport
+    from jobspec.session.kept_runs import KeptRun
     from jobspec.session.project import Plan
 
 
 def check_and_report(options: Options, settings: ReportFilter | None, depth: Depth) -> int:
     """Fix files if that is asked, or else judge them and report; 1 if an error was found, or what the settings say."""
+    kept = _kept_run(options, settings, depth)
+    report = kept.recalled() if kept else None
+    if kept and report:
+        return _deliver(report, options, kept)
     context = context_for(options, settings)
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
@@ -42,10 +48,31 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     releases = _releases_met(context.cluster, files, results.projects)
+    from jobspec.session.delivery import RunReport
+
+    found = RunReport([*context.remarks, *files], fails, releases)
+    if kept:
+        kept.keep(found, results)
+    return _deliver(found, options, kept, results.found)
+
+
+def _kept_run(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptRun | None:
+    """Return the place of a run in the user's cache. If the run has no folder to judge, or is not to use the cache, return None."""
+    if not options.cache or not any(map(os.path.isdir, options.paths or [os.curdir])):
+        return None
+    from jobspec.session.kept_runs import KeptRun
+
+    return KeptRun(options, settings, depth)
+
+
+def _deliver(report: RunReport, options: Options, kept: KeptRun | None, found: Sequence[Found] = ()) -> int:
+    """Write the report of a run; 1 if it fails. With `--verbose`, say what the cache had for it."""
     from jobspec.session.delivery import deliver
 
-    deliver([*context.remarks, *files], releases, options, sys.stdout, read=reader(results.found))
-    return 1 if fails else 0
+    deliver(report.files, report.releases, options, sys.stdout, read=reader(found))
+    if options.verbose and sys.stderr:
+        sys.stderr.write(f"jobspec: {kept.said if kept else 'cache: not used'}\n")
+    return 1 if report.fails else 0
 
 
 def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth) -> bool:
@@ -106,10 +133,10 @@ def _with_stored(context: RunContext, options: Options) -> RunContext:
 
     target, build = context.cluster.target, options.build
     if options.stored_ref is not None:
-        found = from_ref(options.stored_ref, options.paths or [os.curdir], target, build=build)
+        found = from_ref(options.stored_ref, options.paths or [os.curdir], target, build=build, keep=options.cache)
     else:
         assert options.stored is not None
-        found = from_files(options.stored, target, build=build)
+        found = from_files(options.stored, target, build=build, keep=options.cache)
     stored = found.objects.applied_at(options.apply)
     return context.changed(cluster=context.cluster.updating(stored), remarks=[*context.remarks, *found.remarks])
 
