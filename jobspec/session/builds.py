@@ -329,7 +329,9 @@ def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str], *, k
     cache = Cache(kept_builds(), _IN_USE) if keep else None
     known = functools.cache(_digest)  # builds share what they read
     fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
-    made: dict[str, Output | BuildFailure | None] = {path: cache and _kept_output(cache, each) for path, each in fingerprints.items()}
+    made: dict[str, Output | BuildFailure | None] = {
+        path: _kept_output(cache, each) if cache else None for path, each in fingerprints.items()
+    }
     left = [each for each in to_build if not made[each.path]]
     if left:
         import tempfile

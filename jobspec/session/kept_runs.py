@@ -68,47 +68,47 @@ class _State(Record):
     """Another one after any change of a file, even one that was taken back."""
 
 
-class KeptRun:
-    """The place of one run in the user's cache."""
+class Recall(Record):
+    """What the cache has for a run."""
 
-    def __init__(self, options: Options, settings: ReportFilter | None, depth: Depth) -> None:
-        self._options = options
-        self._settings = settings
-        self._depth = depth
-        self._cache = Cache(os.path.join(cache_folder(), "runs"))
-        self._before: _State | None = None
-        self.said = ""
-        """What the cache had for the run."""
+    report: RunReport | None
+    """What an earlier run has reported on the same files; None if there was none."""
+    said: str = ""
+    """The same for people, or why the cache is not used."""
+    before: _State | None = None
+    """What the run can read when it begins; None if the run is not kept."""
 
-    def recalled(self) -> RunReport | None:
-        """Return what an earlier run has reported on the same files. If there was none, return None."""
-        try:
-            self._before = _state(self._options, self._settings, self._depth)
-        except _Unkept as why:
-            self.said = f"cache: not used, {why}"
-            return None
-        content = self._cache.read(self._before.content)
-        if content is None:
-            return None
-        self.said = f"cache: the result of an earlier run on the same files, from {self._cache.folder}"
-        return _loaded(content)
 
-    def keep(self, report: RunReport, results: RunResults) -> None:
-        """Keep what the run reports, unless a file has changed since it began."""
-        if self._before is None:
-            return
-        try:
-            _require_inside(results)
-            _require_no_secrets(report, reader(results.found))
-            if _state(self._options, self._settings, self._depth) != self._before:
-                raise _Unkept("a file has changed meanwhile")
-            content = _dumped(report)
-            if not self._cache.write(self._before.content, content):
-                raise _Unkept(f"{self._cache.folder} cannot be written")
-            self._cache.trim()
-            self.said = f"cache: kept in {self._cache.folder}"
-        except _Unkept as why:
-            self.said = f"cache: not kept, {why}"
+def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall:
+    """Look for what an earlier run has reported on the same files."""
+    try:
+        before = _state(options, settings, depth)
+    except _Unkept as why:
+        return Recall(None, f"cache: not used, {why}")
+    cache = _cache()
+    content = cache.read(before.content)
+    report = _loaded(content) if content is not None else None
+    return Recall(report, f"cache: the result of an earlier run on the same files, from {cache.folder}", before)
+
+
+def keep(report: RunReport, results: RunResults, before: _State, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
+    """Keep what a run reports, unless a file has changed since it began. Return what is to be said of that."""
+    cache = _cache()
+    try:
+        _require_inside(results)
+        _require_no_secrets(report, reader(results.found))
+        if _state(options, settings, depth) != before:
+            raise _Unkept("a file has changed meanwhile")
+        if not cache.write(before.content, _dumped(report)):
+            raise _Unkept(f"{cache.folder} cannot be written")
+    except _Unkept as why:
+        return f"cache: not kept, {why}"
+    cache.trim()
+    return f"cache: kept in {cache.folder}"
+
+
+def _cache() -> Cache:
+    return Cache(os.path.join(cache_folder(), "runs"))
 
 
 def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _State:
@@ -237,7 +237,7 @@ def _said_by_git(root: str, files: Sequence[str]) -> Iterator[bytes]:
     def said(*words: str, given: Iterable[str] = (), codes: tuple[int, ...] = (0,)) -> bytes:
         text = b"".join(os.fsencode(each) + b"\0" for each in given)
         try:
-            done = subprocess.run(["git", *words], input=text, capture_output=True, check=False)  # noqa: S603, S607 (no shell)
+            done = subprocess.run(["git", "-c", "core.fsmonitor=false", *words], input=text, capture_output=True, check=False)  # noqa: S603, S607 (no shell)
         except OSError:
             return b"no Git"
         if done.returncode not in codes:

@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.build_fixes import BuildFix
     from jobspec.session.delivery import RunReport
-    from jobspec.session.kept_runs import KeptRun
+    from jobspec.session.kept_runs import Recall
     from jobspec.session.project import Plan
 
 
 def check_and_report(options: Options, settings: ReportFilter | None, depth: Depth) -> int:
     """Fix files if that is asked, or else judge them and report; 1 if an error was found, or what the settings say."""
-    kept = _kept_run(options, settings, depth)
-    report = kept.recalled() if kept else None
-    if kept and report:
-        return _deliver(report, options, kept)
+    known = _recall(options, settings, depth)
+    if known and known.report:
+        return _deliver(known.report, options, known.said)
     context = context_for(options, settings)
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
@@ -50,28 +49,31 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     releases = _releases_met(context.cluster, files, results.projects)
     from jobspec.session.delivery import RunReport
 
-    found = RunReport([*context.remarks, *files], fails, releases)
-    if kept:
-        kept.keep(found, results)
-    return _deliver(found, options, kept, results.found)
+    report = RunReport([*context.remarks, *files], fails, releases)
+    said = known.said if known else "cache: not used"
+    if known and known.before:
+        from jobspec.session.kept_runs import keep
+
+        said = keep(report, results, known.before, options=options, settings=settings, depth=depth)
+    return _deliver(report, options, said, results.found)
 
 
-def _kept_run(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptRun | None:
-    """Return the place of a run in the user's cache. If the run has no folder to judge, or is not to use the cache, return None."""
+def _recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall | None:
+    """Look for what an earlier run has reported. If the run has no folder to judge, or is not to use the cache, return None."""
     if not options.cache or not any(map(os.path.isdir, options.paths or [os.curdir])):
         return None
-    from jobspec.session.kept_runs import KeptRun
+    from jobspec.session.kept_runs import recall
 
-    return KeptRun(options, settings, depth)
+    return recall(options, settings, depth)
 
 
-def _deliver(report: RunReport, options: Options, kept: KeptRun | None, found: Sequence[Found] = ()) -> int:
+def _deliver(report: RunReport, options: Options, said: str, found: Sequence[Found] = ()) -> int:
     """Write the report of a run; 1 if it fails. With `--verbose`, say what the cache had for it."""
     from jobspec.session.delivery import deliver
 
     deliver(report.files, report.releases, options, sys.stdout, read=reader(found))
     if options.verbose and sys.stderr:
-        sys.stderr.write(f"jobspec: {kept.said if kept else 'cache: not used'}\n")
+        sys.stderr.write(f"jobspec: {said}\n")
     return 1 if report.fails else 0
 
 
