@@ -124,6 +124,16 @@ def _change(place: Path, files: dict[str, str], random: Random) -> None:
     text = path.read_bytes().decode(errors="replace")
     lines = text.splitlines(keepends=True) or [""]
     at = random.randrange(len(lines))
+
+    def change_what_is_no_manifest() -> None:
+        _write(place / "train.py", f"print({random.random()})\n")
+        os.utime(path)
+        git(place, "add", "--all")
+
+    def take_back() -> None:
+        for known, content in files.items():
+            _write(place / known, content)
+
     changes: list[Callable[[], object]] = [
         *[lambda: _write(path, "".join([*lines[:at], *lines[at + 1 :]]))] * 3,
         lambda: _write(path, "".join([*lines[:at], lines[at].replace(": ", ": x", 1), *lines[at + 1 :]])),
@@ -133,7 +143,7 @@ def _change(place: Path, files: dict[str, str], random: Random) -> None:
         lambda: _write(other.with_name(f"copy-{path.name}"), text),
         lambda: _write(place / random.choice((".gitignore", ".jobspecignore")), f"{path.relative_to(place)}\n"),
         lambda: _write(place / "pyproject.toml", '[tool.jobspec]\nignore = ["unpinned-image", "no-limits"]\n'),
-        lambda: (_write(place / "train.py", f"print({random.random()})\n"), os.utime(path), git(place, "add", "--all")),
-        lambda: [_write(place / known, content) for known, content in files.items()],  # as it was in the beginning
+        change_what_is_no_manifest,
+        take_back,
     ]
     random.choice(changes)()
