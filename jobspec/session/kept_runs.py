@@ -275,7 +275,8 @@ def _require_no_secrets(report: RunReport, text: Callable[[str], str]) -> None:
         if not (is_generated or _SECRET.search(content) or any(row.kind == "Secret" for row in result.documents)):
             continue
         values = None if is_generated else _values_of_secrets(content)
-        said = repr([vars(each) for one in result.diagnostics for each in (one, *one.related)])
+        told = [each for one in result.diagnostics for each in (one, *one.related)]
+        said = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in told)
         if values is None or any(each in said for each in values):
             raise _Unkept(f"{result.path} has a Secret, and findings that may quote it")
 
@@ -288,10 +289,10 @@ def _values_of_secrets(content: str) -> set[str] | None:
         return None
     found: set[str] = set()
     for each in secrets:
-        given = [value for field in ("data", "stringData") for value in mapping(each.data, field).values()]
-        texts = [str(value) for value in given]
-        with suppress(ValueError):
-            texts += [b64decode(str(value)).decode(errors="replace") for value in mapping(each.data, "data").values()]
+        texts = [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
+        for value in mapping(each.data, "data").values():
+            with suppress(ValueError):
+                texts.append(b64decode(str(value)).decode(errors="replace"))
         found |= {line.strip() for one in texts for line in one.splitlines()}
     return found - {""}
 

@@ -116,6 +116,7 @@ def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
     assert all(b"hunter2" not in each.read_bytes() for each in _entries(repository))
     quoted = kept_runs._values_of_secrets(_SECRET + "---\n" + _SECRET.replace("stringData: {password: hunter2}", "data: {a: aHVudGVyMw==}"))
     assert quoted == {"hunter2", "aHVudGVyMw==", "hunter3"}
+    assert kept_runs._values_of_secrets(_SECRET.replace("hunter2", "")) == set()
     assert kept_runs._values_of_secrets(_SECRET + "{") is None
     assert kept_runs._values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") is None
 
