@@ -83,7 +83,7 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     """Look for what an earlier run has reported on the same files."""
     try:
         before = _state(options, settings, depth)
-    except _Unkept as why:
+    except (_Unkept, OSError) as why:
         return Recall(None, f"cache: not used, {why}")
     cache = _cache()
     content = cache.read(before.content)
@@ -95,13 +95,14 @@ def keep(report: RunReport, results: RunResults, before: _State, *, options: Opt
     """Keep what a run reports, unless a file has changed since it began. Return what is to be said of that."""
     cache = _cache()
     try:
+        _require_all_built(results)
         _require_inside(results)
         _require_no_secrets(report, reader(results.found))
         if _state(options, settings, depth) != before:
             raise _Unkept("a file has changed meanwhile")
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
-    except _Unkept as why:
+    except (_Unkept, OSError, RecursionError) as why:
         return f"cache: not kept, {why}"
     cache.trim()
     return f"cache: kept in {cache.folder}"
@@ -248,6 +249,13 @@ def _said_by_git(root: str, files: Sequence[str]) -> Iterator[bytes]:
     if any(os.path.basename(each) == ".gitignore" for each in files):
         manifests = (os.path.relpath(each) for each in files if each.lower().endswith(_ENDINGS))
         yield said("check-ignore", "-z", "--stdin", given=manifests, codes=(0, 1))
+
+
+def _require_all_built(results: RunResults) -> None:
+    """Raise _Unkept if kustomize has failed: on a busy machine it may have taken too long, and build the next time."""
+    notes = (note for each in results.found if each.in_build for note in each.in_build.notes)
+    if any(each.rule == "broken-kustomization" and each.severity != "info" for each in notes):
+        raise _Unkept("a build fails")
 
 
 def _require_inside(results: RunResults) -> None:

@@ -1,6 +1,7 @@
 """Results of whole runs in the user's cache: the same bytes as without it, whatever has changed and however the cache was damaged."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ from jobspec.session import kept_runs
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from tests.hunt import cache
 from tests.hunt.finds import report
-from tests.support.manifests import CONFIG, JOB
+from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import command, environment, run_here
 from tests.support.repositories import committed
 from tests.support.seeds import seed
@@ -170,6 +171,13 @@ def test_a_file_that_changes_while_it_is_judged_is_not_kept(repository: Path, mo
     assert _said(repository) == "jobspec: cache: not kept, a file has changed meanwhile\n"
 
 
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
+def test_a_run_whose_build_fails_is_not_kept(repository: Path) -> None:
+    """The builder may have been too slow, and is asked again."""
+    write(repository / "jobs", {"kustomization.yaml": "namePrefix: a-\nresources: [0.yaml, 0.yaml]\n"})
+    assert _said(repository) == "jobspec: cache: not kept, a build fails\n"
+
+
 def test_random_changes_of_repositories_are_seen(tmp_path: Path) -> None:
     assert report(cache.finds(Random(seed()), tmp_path, count=2)) == ""
     assert list((tmp_path / "kept" / "runs").iterdir())
@@ -182,8 +190,6 @@ def test_more_random_changes_of_repositories_are_seen(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_all_cases_have_the_same_report_with_the_cache(tmp_path: Path) -> None:
-    import shutil
-
     folder = tmp_path / "repository"
     shutil.copytree(cache._CASES, folder, symlinks=True, ignore=shutil.ignore_patterns("found", "mutants"))
     committed(folder, {})
