@@ -41,6 +41,7 @@ from jobspec.repository.layers import Layer
 from jobspec.repository.replica_counts import replicas_configuration
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.repository.unfollowed_names import unfollowed_names
+from jobspec.session.cache import HEAD, Cache, cache_folder
 from jobspec.session.folders import repository_root
 from jobspec.session.source_files import DiskFiles
 
@@ -54,7 +55,7 @@ _FILES = DiskFiles()
 _LIMIT = 60  # seconds for a build
 WORK_PREFIX = "jobspec-"
 """The beginning of the names of temporary folders that builders work in."""
-_KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
+_IN_USE = 3600  # seconds for which what a run has built stays in the cache, since its objects are read when they are needed
 
 
 def in_builds(
@@ -64,10 +65,12 @@ def in_builds(
     build: bool,
     run: Callable[..., list[Any]],
     about: Reach | None = None,
+    keep: bool = True,
 ) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
-    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`.
+    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *keep*: what is
+    built is kept in the user's cache, and taken from there.
 
     *about*: the files that a change can reach. Only kustomizations that read an edited one are built, then also those that change nothing
     of what they list. None for all files.
@@ -87,7 +90,7 @@ def in_builds(
         patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     if build:
-        built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)))
+        built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep)
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
         layers = _layers(read) if about is None else {}
@@ -198,11 +201,11 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
 
 
 def _built(
-    shown: dict[str, str], read: Mapping[str, _Read], top: str, about: Reach | None, *, anywhere: bool
+    shown: dict[str, str], read: Mapping[str, _Read], top: str, about: Reach | None, *, anywhere: bool, keep: bool
 ) -> tuple[dict[str, InBuild], dict[str, str]]:
     """The kustomizations that files are built by, the manifests that are judged by that, and why those of other builds are not.
 
-    *about*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
+    *about*, *keep*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
     wanted = (each for each in kustomizations.roots(references) if (each.is_worth_building if about is None else each.is_reached_by(about)))
@@ -214,7 +217,7 @@ def _built(
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
         command += ["--load-restrictor", UNRESTRICTED]
     to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
-    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
+    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or [], keep=keep), strict=True))
     found: dict[str, InBuild] = {}
     unbuilt: dict[str, str] = {}
     commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
@@ -332,7 +335,7 @@ def _builder() -> list[str] | None:
 
 def kept_builds() -> str:
     """Return the folder in the user's cache that keeps what was built."""
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
+    return os.path.join(cache_folder(), "builds")
 
 
 class BuildFailure(Exception):
@@ -343,75 +346,65 @@ class BuildFailure(Exception):
         self.failure = failure
 
 
-def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str]) -> list[Output | BuildFailure]:
-    """What a builder makes of each root. What was built before of the same files is kept in the user's cache."""
-    cache = kept_builds()
+def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str], *, keep: bool) -> list[Output | BuildFailure]:
+    """What a builder makes of each root. With *keep*, what was built before of the same files is taken from the user's cache."""
+    cache = Cache(kept_builds(), _IN_USE) if keep else None
     known = functools.cache(_digest)  # builds share what they read
     fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
-    kept = {path: os.path.join(cache, f"{each}.yaml") for path, each in fingerprints.items()}
-    left = [each for each in to_build if not _is_kept(kept[each.path])]
-    made: dict[str, Output | BuildFailure] = {}
+    made: dict[str, Output | BuildFailure | None] = {
+        path: _kept_output(cache, each) if cache else None for path, each in fingerprints.items()
+    }
+    left = [each for each in to_build if not made[each.path]]
     if left:
         import tempfile
         from concurrent.futures import ThreadPoolExecutor
 
         with tempfile.TemporaryDirectory(prefix=WORK_PREFIX) as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(left))]
-            answers = pool.map(lambda each, work: _output(each, work, kept[each.path], command, fingerprints[each.path]), left, places)
-            made = dict(zip((each.path for each in left), answers, strict=True))
-        _forget(cache)
-    return [made.get(each.path) or _kept_output(kept[each.path]) for each in to_build]
+            answers = pool.map(lambda each, work: _output(each, work, cache, command, fingerprints[each.path]), left, places)
+            made |= zip((each.path for each in left), answers, strict=True)
+        if cache:
+            cache.trim()
+    return [output for each in to_build if (output := made[each.path])]
 
 
 class _KeptObjects(Record):
-    """The objects of an output in a file of the cache, after its first line."""
+    """The objects of an output in an entry of the cache."""
 
     path: str
-
-    @property
-    def size(self) -> int:
-        """The number of bytes of the file."""
-        return os.path.getsize(self.path)
+    start: int
+    """The number of bytes before the objects."""
+    size: int
+    """The number of bytes of the objects."""
 
     def read(self) -> bytes:
         """Return the objects, in UTF-8."""
         with open(self.path, "rb") as file:
-            file.readline()
+            file.seek(self.start)
             return file.read()
 
 
-def _kept_output(path: str) -> Output:
-    """The output that a file of the cache keeps."""
-    with open(path, "rb") as file:
-        return output_from(file.readline(), _KeptObjects(path))
+def _kept_output(cache: Cache, name: str) -> Output | None:
+    """The output that an entry of the cache keeps; None without one."""
+    content = cache.read(name)
+    if not content:
+        return None
+    line = content.index(b"\n")
+    return output_from(content[:line], _KeptObjects(cache.path(name), HEAD + line + 1, len(content) - line - 1))
 
 
-def _is_kept(path: str) -> bool:
-    """Whether a build is kept in a file, which is then kept for longer."""
-    try:
-        os.utime(path)
-    except OSError:
-        return False
-    return True
-
-
-def _output(root: RootKustomization, work: str, kept: str, command: Sequence[str], fingerprint: str) -> Output | BuildFailure:
-    """What a builder makes of a root, in a file to keep it, unless one of the files that it reads has another *fingerprint* meanwhile."""
+def _output(root: RootKustomization, work: str, cache: Cache | None, command: Sequence[str], fingerprint: str) -> Output | BuildFailure:
+    """What a builder makes of a root. It is kept unless one of the files that it reads has another *fingerprint* meanwhile."""
     try:
         output = output_of(_printed(root, work, command), work, root.manifests, _FILES)
     except BuildFailure as failure:
         return failure
-    if _fingerprint(root, command, _digest) != fingerprint:  # somebody has written a file meanwhile
-        return output
-    try:
-        os.makedirs(os.path.dirname(kept), exist_ok=True)
-        new = f"{kept}.{os.getpid()}"
-        with open(new, "wb") as file:
-            file.write(written(output).encode())
-        os.replace(new, kept)
-    except OSError:  # a home that cannot be written to has no cache
-        return output
-    return _kept_output(kept)
+    is_kept = (
+        cache
+        and _fingerprint(root, command, _digest) == fingerprint  # else somebody has written a file meanwhile
+        and cache.write(fingerprint, written(output).encode())
+    )
+    return (cache and is_kept and _kept_output(cache, fingerprint)) or output
 
 
 def _printed(root: RootKustomization, work: str, command: Sequence[str]) -> str:
@@ -522,16 +515,3 @@ def _digest(path: str) -> bytes:
         return sha256(_content(path)).digest()
     except OSError:
         return b""
-
-
-def _forget(cache: str) -> None:
-    """Remove the builds that nobody has asked for in a while."""
-    import time
-
-    try:
-        for name in os.listdir(cache):
-            path = os.path.join(cache, name)
-            if os.stat(path).st_mtime < time.time() - _KEPT:
-                os.unlink(path)
-    except OSError:
-        pass  # another process does the same, or there is no cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.reports.formats import FROM_ROOT, report
 from jobspec.session.terminal import takes_colour, takes_links, width_of
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
     from jobspec.reports.text import ReadText
     from jobspec.session.options import Options
+
+
+class RunReport(Record):
+    """What a run reports."""
+
+    files: Sequence[FileResult]
+    fails: bool
+    releases: Mapping[str, str]
 
 
 def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: Options, stream: TextIO, *, read: ReadText) -> None:

@@ -37,12 +37,13 @@ def find(
     encrypted: bool = False,
     disk: Disk = DISK,
     run: Callable[..., list[Any]] = one_by_one,
+    keep: bool = True,
 ) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one.
+    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *keep*: as in `in_builds`.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -67,7 +68,7 @@ def find(
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
     own, vendored = _without_vendored(found)
-    found = [*with_roles(own, skip_unknown=skip_unknown, build=build, run=run), *vendored]
+    found = [*with_roles(own, skip_unknown=skip_unknown, build=build, run=run, keep=keep), *vendored]
     return found if encrypted else _without_encrypted(found)
 
 
@@ -110,7 +111,16 @@ def find_for(
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     markdown, skip_unknown, disk = options.markdown, options.skip_unknown, options.disk
-    found = find(paths, markdown=markdown, skip_unknown=skip_unknown, build=build, encrypted=encrypted, disk=disk, run=run)
+    found = find(
+        paths,
+        markdown=markdown,
+        skip_unknown=skip_unknown,
+        build=build,
+        encrypted=encrypted,
+        disk=disk,
+        run=run,
+        keep=options.cache,
+    )
     if walked := [each for each in paths if os.path.isdir(each)]:
         from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
 
@@ -132,6 +142,7 @@ def with_roles(
     build: bool,
     run: Callable[..., list[Any]] = one_by_one,
     about: Reach | None = None,
+    keep: bool = True,
 ) -> list[Found]:
     """Each file with its role in a build; named files that are judged as they are stay unchanged."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
@@ -151,7 +162,7 @@ def with_roles(
 
     from jobspec.session.builds import in_builds
 
-    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep)
     disk = disk_of(found)
     if disk.opened:  # the files on disk have what is known of their documents and kinds
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}

@@ -77,6 +77,8 @@ class InputOptions:
     set: Sequence[str] = ()
     skip_unknown: bool = False
     build: bool = True
+    cache: bool = True
+    """Whether results of earlier runs are taken from the user's cache, and results are kept there."""
     helm: Sequence[str] = ()
     values: Sequence[str] = ()
     substitute: Sequence[str] = ()
@@ -143,6 +145,8 @@ class ReportOptions:
     reports: Sequence[str] = ()
     """Formats of reports; of those that go into files, FORMAT=FILE."""
     statistics: bool = False
+    verbose: bool = False
+    """Whether the run says what the cache had for it."""
     report_format: str | None = None
     """The format of the report of a command that writes one report; None of commands that write several."""
     form: str = "text"
@@ -333,13 +337,13 @@ _FEW = 4  # choices
 
 #: The headings of a help text of many options, and the names of those below each; others have none.
 _HEADINGS = {
-    "which files": "changed-since helm markdown no-build set-env skip-unknown substitute values within",
+    "which files": "changed-since helm markdown no-build no-cache set-env skip-unknown substitute values within",
     "the cluster that they are checked for": (
         "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
     ),
     "overlays": "overlay set",
     "fixes": "diff fix fix-lists fix-only unsafe-fixes",
-    "the report": "baseline fail-on ignore output output-file page prices select statistics write-baseline",
+    "the report": "baseline fail-on ignore output output-file page prices select statistics verbose write-baseline",
 }
 _MANY = 15  # options, from which on help texts have headings, and usages do not list them
 
@@ -553,6 +557,7 @@ def repository_options() -> list[Option]:
     """The options that say what becomes of files before they are applied."""
     return [
         Option("--no-build", dest="build", what="check the files of kustomizations as they are, without building them"),
+        Option("--no-cache", dest="cache", what="take nothing from the cache of earlier runs, and keep nothing there"),
         Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline"),
         Option("--values", "-f", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm"),
         Option(
@@ -567,7 +572,8 @@ def repository_options() -> list[Option]:
 
 def judging_options(*others: Option) -> list[Option]:
     """The options of the commands that judge files and fix them, with the *others* that one of them has."""
-    return [*input_options(), *repository_options(), *kind_options(), *others, *fix_options(), *choice_options()]
+    verbose = Option("--verbose", "-v", what="say on standard error whether the result was taken from the cache, and why not")
+    return [*input_options(), verbose, *repository_options(), *kind_options(), *others, *fix_options(), *choice_options()]
 
 
 def outcome_option() -> Option:

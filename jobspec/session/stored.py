@@ -43,11 +43,11 @@ class Stored(Record):
     remarks: Sequence[FileResult] = ()
 
 
-def from_files(path: str, target: Target, *, build: bool) -> Stored:
-    """Read the stored objects in a file or folder. With *build*, run kustomize on the kustomizations in a folder."""
+def from_files(path: str, target: Target, *, build: bool, keep: bool = True) -> Stored:
+    """Read the stored objects in a file or folder. With *build*, run kustomize on the kustomizations in a folder; *keep* as in `find`."""
     if not (build and os.path.isdir(path)):
         return Stored(StoredObjects(documents_in(path, option="--from")))
-    found = find([path], build=True, run=spread_if_many)
+    found = find([path], build=True, run=spread_if_many, keep=keep)
     documents = [each for file in found for each in _documents_of(file, target)]
     return Stored(StoredObjects(documents), _unbuilt(found, f"--from {path}", lambda name: name))
 
@@ -67,16 +67,16 @@ def documents_in(path: str, *, option: str) -> list[Document]:
     return list(_objects(documents))
 
 
-def from_ref(ref: str, paths: Sequence[str], target: Target, *, build: bool) -> Stored:
+def from_ref(ref: str, paths: Sequence[str], target: Target, *, build: bool, keep: bool = True) -> Stored:
     """Read the objects of files and folders as they were at a Git ref. A file that did not exist or cannot be read has none.
 
-    With *build*, run kustomize on the kustomizations in folders.
+    With *build*, run kustomize on the kustomizations in folders; *keep* as in `find`.
     """
     documents: list[Document] = []
     remarks: list[FileResult] = []
     for path in paths:
         if build and os.path.isdir(path) and _has_kustomizations(ref, path):
-            inside, said = _built_at_ref(ref, path, target)
+            inside, said = _built_at_ref(ref, path, target, keep=keep)
             documents += inside
             remarks += said
             continue
@@ -96,7 +96,7 @@ def _documents_of(found: Found, target: Target) -> list[Document]:
     return list(manifests.documents) if is_read else []
 
 
-def _built_at_ref(ref: str, path: str, target: Target) -> tuple[list[Document], list[FileResult]]:
+def _built_at_ref(ref: str, path: str, target: Target, *, keep: bool) -> tuple[list[Document], list[FileResult]]:
     """Build a folder as it was at a Git ref. Return its objects, with the names that their files have here, and remarks."""
     with _exported(ref, path) as (root, inside):
         place = os.path.join(root, inside)
@@ -106,7 +106,7 @@ def _built_at_ref(ref: str, path: str, target: Target) -> tuple[list[Document], 
         def name_here(name: str) -> str:
             return os.path.normpath(os.path.join(path, os.path.relpath(name, place)))
 
-        found = find([place], build=True, run=spread_if_many)
+        found = find([place], build=True, run=spread_if_many, keep=keep)
         documents = [_placed(each, name_here(each.file)) for file in found for each in _documents_of(file, target)]
         return documents, _unbuilt(found, f"--from-ref {ref}", name_here)
 

@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.build_fixes import BuildFix
+    from jobspec.session.delivery import RunReport
+    from jobspec.session.kept_runs import Recall
     from jobspec.session.project import Plan
 
 
 def check_and_report(options: Options, settings: ReportFilter | None, depth: Depth) -> int:
     """Fix files if that is asked, or else judge them and report; 1 if an error was found, or what the settings say."""
+    known = _recall(options, settings, depth)
+    if known and known.report:
+        return _deliver(known.report, options, known.said)
     context = context_for(options, settings)
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
@@ -42,10 +47,34 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     releases = _releases_met(context.cluster, files, results.projects)
+    from jobspec.session.delivery import RunReport
+
+    report = RunReport([*context.remarks, *files], fails, releases)
+    said = known.said if known else "cache: not used"
+    if known and known.before:
+        from jobspec.session.kept_runs import keep
+
+        said = keep(report, results, known.before, options=options, settings=settings, depth=depth)
+    return _deliver(report, options, said, results.found)
+
+
+def _recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall | None:
+    """Look for what an earlier run has reported. If the run has no folder to judge, or is not to use the cache, return None."""
+    if not options.cache or not any(map(os.path.isdir, options.paths or [os.curdir])):
+        return None
+    from jobspec.session.kept_runs import recall
+
+    return recall(options, settings, depth)
+
+
+def _deliver(report: RunReport, options: Options, said: str, found: Sequence[Found] = ()) -> int:
+    """Write the report of a run; 1 if it fails. With `--verbose`, say what the cache had for it."""
     from jobspec.session.delivery import deliver
 
-    deliver([*context.remarks, *files], releases, options, sys.stdout, read=reader(results.found))
-    return 1 if fails else 0
+    deliver(report.files, report.releases, options, sys.stdout, read=reader(found))
+    if options.verbose and sys.stderr:
+        sys.stderr.write(f"jobspec: {said}\n")
+    return 1 if report.fails else 0
 
 
 def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth) -> bool:
@@ -108,10 +137,10 @@ def with_stored(context: RunContext, options: Options) -> RunContext:
 
     target, build = context.cluster.target, options.build
     if options.stored_ref is not None:
-        found = from_ref(options.stored_ref, options.paths or [os.curdir], target, build=build)
+        found = from_ref(options.stored_ref, options.paths or [os.curdir], target, build=build, keep=options.cache)
     else:
         assert options.stored is not None
-        found = from_files(options.stored, target, build=build)
+        found = from_files(options.stored, target, build=build, keep=options.cache)
     stored = found.objects.applied_at(options.apply)
     return context.changed(cluster=context.cluster.updating(stored), remarks=[*context.remarks, *found.remarks])
 

@@ -10,6 +10,7 @@ from tests.hunt import (
     admission_policies,
     bad_input,
     builtin_kinds,
+    cache,
     claims,
     definitions,
     exact_kinds,
@@ -125,6 +126,7 @@ def _kueue(ground: Ground, random: Random) -> Iterator[Find]:
 HUNTS = (
     Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
     Hunt("folders", lambda ground, random: folders.finds(random, ground.folder), lambda _: folder("corpus")),
+    Hunt("cache", lambda ground, random: cache.finds(random, ground.folder)),
     Hunt("odd-updates", lambda ground, random: odd_updates.finds(random, ground.folder)),
     Hunt("laws", lambda _, random: laws.finds(random)),
     Hunt("models", lambda _, random: models.finds(random)),
@@ -269,6 +271,7 @@ HUNTS = (
 #: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server, or keep what it said.
 DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "bad-input": bad_input.difference,
+    "cache": cache.difference,
     "folders": folders.difference,
     "odd-updates": odd_updates.difference,
     "laws": lambda text, _: laws.difference(text),

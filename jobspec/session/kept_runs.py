@@ -1,0 +1,342 @@
+"""Keep what a whole run reports, and give it back to a run of the same command line on the same files.
+
+A run is known by a digest of all that it can read: every file of the repository, the command line, the programs that it starts, what Git
+ignores, and jobspec's own files. What it reports is kept only if that digest is the same when it has ended, and if it says nothing about a
+Secret. Runs that may read anything else are not kept: those with files outside of the repository, for example.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from base64 import b64decode
+from contextlib import suppress
+from hashlib import blake2b
+from itertools import chain
+
+from jobspec.apis.kinds import MANIFEST_ENDINGS
+from jobspec.apis.shipped import package_path, path_of_file
+from jobspec.apis.shipped import path as shipped_path
+from jobspec.diagnostics.record import Record
+from jobspec.documents.document import PAGES
+from jobspec.documents.reader import read
+from jobspec.go.values import mapping
+from jobspec.journey.reading import items_of
+from jobspec.session.cache import Cache, cache_folder
+from jobspec.session.delivery import RunReport
+from jobspec.session.folders import repository_root
+from jobspec.session.options import Options
+from jobspec.session.reading import reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from jobspec.lint.ignores import ReportFilter
+    from jobspec.session.judging import Depth, RunResults
+
+_OWN = (package_path(), shipped_path("schemas"), shipped_path("overlays"))
+"""The places of jobspec's own files."""
+_WORTH_KEEPING = 48  # manifests; to judge fewer takes about as long as to look at the cache
+_OTHERS = 4  # files for each manifest; to read more of them takes longer than is gained
+_LARGE = 1 << 20  # bytes of a file that is no manifest, from which on it is known by when it was changed
+_ENDINGS = (*MANIFEST_ENDINGS, *PAGES)
+#: The options with which runs are kept, since what they name is in the repository or in the command line.
+_KNOWN = frozenset(
+    (
+        *("paths", "build", "skip_unknown", "markdown", "target", "closed_world", "admission", "outcome", "apply"),
+        *("select", "ignore", "fail_on", "crd", "cluster", "by_environment"),
+    )
+)
+#: The options that change nothing of what is found.
+_OF_REPORTS = frozenset(("output_file", "reports", "statistics", "cache", "verbose", "disk"))
+#: Variables of the environment that Git, and the search for files, go by.
+_VARIABLES = re.compile("GIT_|HOME$|XDG_CONFIG_HOME$|TZ$|LC_|LANG")
+
+
+class _Unkept(Exception):
+    """Why a run is not kept."""
+
+
+class _State(Record):
+    """The digest of all that a run can read."""
+
+    content: str
+    """The same for the same content, wherever and whenever it was written."""
+    changes: str
+    """Another one after any change of a file, even one that was taken back."""
+
+
+class Recall(Record):
+    """What the cache has for a run."""
+
+    report: RunReport | None
+    """What an earlier run has reported on the same files; None if there was none."""
+    said: str = ""
+    """The same for people, or why the cache is not used."""
+    before: _State | None = None
+    """What the run can read when it begins; None if the run is not kept."""
+
+
+def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall:
+    """Look for what an earlier run has reported on the same files."""
+    try:
+        before = _state(options, settings, depth)
+    except (_Unkept, OSError) as why:
+        return Recall(None, f"cache: not used, {why}")
+    cache = _cache()
+    content = cache.read(before.content)
+    report = _loaded(content) if content is not None else None
+    return Recall(report, f"cache: the result of an earlier run on the same files, from {cache.folder}", before)
+
+
+def keep(report: RunReport, results: RunResults, before: _State, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
+    """Keep what a run reports, unless a file has changed since it began. Return what is to be said of that."""
+    cache = _cache()
+    try:
+        _require_all_built(results)
+        _require_inside(results)
+        _require_no_secrets(report, reader(results.found))
+        if _state(options, settings, depth) != before:
+            raise _Unkept("a file has changed meanwhile")
+        if not cache.write(before.content, _dumped(report)):
+            raise _Unkept(f"{cache.folder} cannot be written")
+    except (_Unkept, OSError, RecursionError) as why:
+        return f"cache: not kept, {why}"
+    cache.trim()
+    return f"cache: kept in {cache.folder}"
+
+
+def _cache() -> Cache:
+    return Cache(os.path.join(cache_folder(), "runs"))
+
+
+def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _State:
+    """Digest all that a run can read. Raises _Unkept if it may read anything else, or if that takes too long."""
+    root = _repository(options, settings)
+    content, changes = blake2b(), blake2b()
+    rules = None if depth.rules is None else [each.name for each in depth.rules]
+    given = {name: value for name, value in sorted(vars(options).items()) if name not in _OF_REPORTS}
+    environment = sorted((name, value) for name, value in os.environ.items() if _VARIABLES.match(name))
+    content.update(
+        repr((given, rules, depth.outcome, os.getcwd(), root, environment, list(_programs()), *_of_python())).encode("utf-8", "replace")
+    )
+    number = sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each))
+    if number < _WORTH_KEEPING:
+        raise _Unkept("there are few files")
+    for path, kind, about in chain(*(_below(each, {"__pycache__"}, "") for each in _OWN)):
+        if kind == b"file":
+            content.update(repr((os.fsencode(path), _digest(path, about, is_known=True))).encode())
+    files: list[str] = []
+    kept = os.path.realpath(cache_folder())
+    for path, kind, about in _below(root, {".git"}, kept):
+        files.append(path)
+        if len(files) > _OTHERS * number:
+            raise _Unkept("the repository has many other files")
+        said = _digest(path, about, is_known=path.lower().endswith(_ENDINGS)) if kind == b"file" else kind
+        content.update(repr((os.fsencode(path), said)).encode())
+        if kind != b"folder":
+            changes.update(repr((path, about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode("utf-8", "replace"))
+    for each in _said_by_git(root, files):
+        content.update(blake2b(each).digest())
+    return _State(content.hexdigest(), changes.hexdigest())
+
+
+def _repository(options: Options, settings: ReportFilter | None) -> str:
+    """Return the root of the repository that holds all that the options name. Raises _Unkept if there is none."""
+    for name, value in vars(options).items():
+        if name not in _KNOWN | _OF_REPORTS and value and value != getattr(Options, name):
+            raise _Unkept(f"with --{name.replace('_', '-')}")
+    if options.disk.opened is not None or options.disk.root:
+        raise _Unkept("in an editor")
+    if settings and (settings.baseline or settings.contracts):
+        raise _Unkept("with a baseline or contracts")
+    root = repository_root(os.getcwd())
+    if not root:
+        raise _Unkept("outside of a repository")
+    paths = options.paths or [os.curdir]
+    for each in (*paths, *options.crd, *([options.cluster] if options.cluster else ())):
+        folder = each if os.path.isdir(each) else os.path.dirname(each)
+        if each == "-" or repository_root(os.path.realpath(folder)) != root or repository_root(folder) != root:
+            raise _Unkept(f"{each} is outside of this repository")
+    return root
+
+
+def _manifests_in(path: str) -> Iterator[str]:
+    if os.path.isdir(path):
+        for _, folders, names in os.walk(path):
+            folders[:] = [each for each in folders if not each.startswith(".")]
+            yield from (name for name in names if name.lower().endswith(_ENDINGS))
+
+
+def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, bytes, os.stat_result]]:
+    """Yield all that is in a folder, sorted: its path, its kind or where it links to, and its state.
+
+    *left_out*: the names of folders that are named alone. *kept*: the folder of the cache, which is left out. Raises _Unkept if a folder
+    cannot be read, or a link leads out.
+    """
+    left = [folder]
+    while left:
+        here = left.pop()
+        try:
+            with os.scandir(here) as found:
+                inside = sorted(found, key=lambda each: each.name)
+            for each in inside:
+                if kept and each.is_dir(follow_symlinks=False) and os.path.realpath(each.path) == kept:
+                    continue
+                about = each.stat(follow_symlinks=False)
+                if each.is_symlink():
+                    if os.path.commonpath((os.path.realpath(each.path), folder)) != folder:
+                        raise _Unkept(f"{each.path} links to a place outside of the repository")
+                    yield each.path, b"link " + os.fsencode(os.readlink(each.path)), about
+                elif each.is_dir():
+                    yield each.path, b"folder", about
+                    left += [each.path] if each.name not in left_out else []
+                elif each.is_file():
+                    yield each.path, b"file", about
+                else:
+                    yield each.path, b"other", about
+        except OSError as error:
+            raise _Unkept(f"{here}: {error.strerror}") from None
+
+
+def _digest(path: str, about: os.stat_result, *, is_known: bool) -> bytes:
+    """Return a digest of a file's content, or of a large file when it was changed unless its content *is_known* to matter."""
+    if about.st_size > _LARGE and not is_known:
+        return repr((about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode()
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return blake2b(file.readall()).digest()
+    except OSError as error:
+        return f"unreadable: {error.errno}".encode()
+
+
+def _programs() -> Iterator[tuple[str, str | None, object]]:
+    """Yield the programs that a run starts, each with its place and when it was changed."""
+    import shutil
+
+    for name in ("git", "kustomize", "kubectl"):
+        path = shutil.which(name)
+        with suppress(OSError):
+            about = os.stat(path) if path else None
+            yield name, path, about and (about.st_size, about.st_mtime_ns)
+
+
+def _of_python() -> Iterator[object]:
+    """Yield the interpreter, and the packages that it can import with their versions."""
+    yield sys.version, sys.platform
+    for each in sys.path:
+        with suppress(OSError):
+            yield sorted(name for name in os.listdir(each or os.curdir) if name.endswith(".dist-info"))
+
+
+def _said_by_git(root: str, files: Sequence[str]) -> Iterator[bytes]:
+    """Yield what Git says of the files of a repository: those that it tracks, and the manifests that it ignores."""
+    import subprocess
+
+    def said(*words: str, given: Iterable[str] = (), codes: tuple[int, ...] = (0,)) -> bytes:
+        text = b"".join(os.fsencode(each) + b"\0" for each in given)
+        try:
+            done = subprocess.run(["git", "-c", "core.fsmonitor=false", *words], input=text, capture_output=True, check=False)  # noqa: S603, S607 (no shell)
+        except OSError:
+            return b"no Git"
+        if done.returncode not in codes:
+            raise _Unkept("Git cannot read the repository")
+        return done.stdout
+
+    yield said("-C", root, "ls-files", "-v", "-z")
+    if any(os.path.basename(each) == ".gitignore" for each in files):
+        manifests = (os.path.relpath(each) for each in files if each.lower().endswith(_ENDINGS))
+        yield said("check-ignore", "-z", "--stdin", given=manifests, codes=(0, 1))
+
+
+def _require_all_built(results: RunResults) -> None:
+    """Raise _Unkept if kustomize has failed: on a busy machine it may have taken too long, and build the next time."""
+    notes = (note for each in results.found if each.in_build for note in each.in_build.notes)
+    if any(each.rule == "broken-kustomization" and each.severity != "info" for each in notes):
+        raise _Unkept("a build fails")
+
+
+def _require_inside(results: RunResults) -> None:
+    """Raise _Unkept if a run has read anything outside of the repository, or what no file holds."""
+    root = repository_root(os.getcwd())
+    built = (path for each in results.found if each.in_build and each.in_build.build for path in each.in_build.build.reads)
+    for path in (*(each.path for each in results.read), *built):
+        real = os.path.realpath(path_of_file(path))
+        if not any(os.path.commonpath((real, each)) == each for each in (root, *_OWN)):
+            raise _Unkept(f"{path} is outside of this repository")
+    if any(each.content is not None for each in results.read):
+        raise _Unkept("not all files are on disk")
+
+
+_SECRET = re.compile(r"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?Secret\b|"kind":[ ]*"Secret\"""", re.MULTILINE)
+
+
+def _require_no_secrets(report: RunReport, text: Callable[[str], str]) -> None:
+    """Raise _Unkept if a finding quotes a Secret of its file, or may do so since the file cannot be read."""
+    for result in report.files:
+        if not result.diagnostics:
+            continue
+        content = text(result.path)
+        is_generated = "secretGenerator" in content
+        if not (is_generated or _SECRET.search(content) or any(row.kind == "Secret" for row in result.documents)):
+            continue
+        values = None if is_generated else _values_of_secrets(content)
+        told = [each for one in result.diagnostics for each in (one, *one.related)]
+        said = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in told)
+        if values is None or any(each in said for each in values):
+            raise _Unkept(f"{result.path} has a Secret, and findings that may quote it")
+
+
+def _values_of_secrets(content: str) -> set[str] | None:
+    """Return all lines of the values of Secrets in a text, decoded ones too. If not all Secrets can be read, return None."""
+    documents, problems = read(content, file="")
+    secrets = [each for document in documents for each in items_of(document) if each.kind == "Secret"]
+    if problems or len(secrets) != len(_SECRET.findall(content)):
+        return None
+    found: set[str] = set()
+    for each in secrets:
+        texts = [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
+        for value in mapping(each.data, "data").values():
+            with suppress(ValueError):
+                texts.append(b64decode(str(value)).decode(errors="replace"))
+        found |= {line.strip() for one in texts for line in one.splitlines()}
+    return found - {""}
+
+
+def _dumped(report: RunReport) -> bytes:
+    """Return a report as an entry of the cache holds it."""
+    import pickle
+
+    content = pickle.dumps((list(report.files), report.fails, dict(report.releases)), protocol=5)
+    if _loaded(content) is None:
+        raise _Unkept("it holds values that are not kept")
+    return content
+
+
+def _loaded(content: bytes) -> RunReport | None:
+    """Return the report in an entry of the cache. If it holds anything but results, return None.
+
+    Whoever can write to the cache can choose the values, but no code: only the classes of results are made.
+    """
+    import io
+    import pickle
+
+    class Results(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> type:
+            if module.startswith("jobspec.diagnostics.") or (module, name) in _CLASSES:
+                found = super().find_class(module, name)
+                if isinstance(found, type) and found.__module__ == module:
+                    return found
+            raise pickle.UnpicklingError(name)
+
+    try:
+        files, fails, releases = Results(io.BytesIO(content)).load()
+    except Exception:
+        return None
+    return RunReport(files, fails, releases)
+
+
+#: The classes of values in results that are not among those of diagnostics.
+_CLASSES = frozenset((("builtins", "set"), ("builtins", "frozenset"), ("jobspec.project.matrix", "VariantMark")))

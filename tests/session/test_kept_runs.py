@@ -1,0 +1,227 @@
+"""Results of whole runs in the user's cache: the same bytes as without it, whatever has changed and however the cache was damaged."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from jobspec.session import kept_runs
+from jobspec.session.kept_runs import _WORTH_KEEPING
+from tests.hunt import cache
+from tests.hunt.finds import report
+from tests.support.manifests import CONFIG, JOB, write
+from tests.support.processes import command, environment, run_here
+from tests.support.repositories import committed
+from tests.support.seeds import seed
+
+_REUSED = "jobspec: cache: the result of an earlier run on the same files, from "
+_SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {password: hunter2}\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of as many jobs as are worth keeping, and a cache of its own."""
+    monkeypatch.setenv("JOBSPEC_CACHE", str(tmp_path / "kept"))
+    files = {f"jobs/{number}.yaml": JOB.replace("name: train", f"name: train-{number}") for number in range(_WORTH_KEEPING)}
+    return committed(tmp_path / "repository", {**files, "README.md": "# Jobs\n"})
+
+
+def _lint(folder: Path, *arguments: str) -> tuple[str, int]:
+    """The report and exit code of a run without the cache, and with it."""
+    plain, kept = (run_here("lint", ".", *arguments, *more, cwd=folder) for more in (["--no-cache"], []))
+    assert (plain.stdout, plain.returncode, plain.stderr) == (kept.stdout, kept.returncode, kept.stderr)
+    return kept.stdout, kept.returncode
+
+
+def _said(folder: Path, *arguments: str) -> str:
+    """What a run says of the cache."""
+    return run_here("lint", ".", "-v", *arguments, cwd=folder).stderr
+
+
+def _entries(repository: Path) -> list[Path]:
+    return sorted((repository.parent / "kept" / "runs").glob("*"))
+
+
+def test_a_run_on_the_same_files_reports_what_the_first_did(repository: Path) -> None:
+    kept = repository.parent / "kept" / "runs"
+    first = _lint(repository)
+    assert _said(repository) == f"{_REUSED}{kept}\n"
+    assert _lint(repository) == first
+    assert _lint(repository, "-o", "json") == _lint(repository, "-o", "json")  # another report of the same run
+    assert len(_entries(repository)) == 1
+    assert [oct(each.stat().st_mode & 0o777) for each in (kept, *_entries(repository))] == ["0o700", "0o600"]
+
+
+def test_what_a_run_can_read_makes_it_another_run(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = repository / "jobs" / "0.yaml"
+
+    def is_another(*arguments: str) -> bool:
+        _lint(repository, *arguments)
+        return len(_entries(repository)) == next(numbers)
+
+    numbers = iter(range(1, 20))
+    assert is_another()
+    job.write_text(job.read_text().replace("replicas", "replica"))
+    assert is_another()
+    job.write_text(job.read_text().replace("replica", "replicas"))
+    _lint(repository)
+    assert len(_entries(repository)) == 2  # the first one again, though the file was written anew
+    assert is_another("--ignore", "legacy-operator")
+    assert is_another("--target", "training-operator=1.8")
+    (repository / "jobs" / "kustomization.yaml").write_text("resources: [0.yaml]\n")
+    (repository / "jobs" / "new.yaml").write_text(JOB)
+    assert is_another()
+    (repository / ".gitignore").write_text("*.py\n")
+    assert is_another()
+    (repository / ".git" / "info" / "exclude").write_text("jobs/new.yaml\n")
+    assert is_another()
+    monkeypatch.setattr("jobspec.session.kept_runs.sys.version", "4.0")
+    assert is_another()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda folder: (folder / "link").symlink_to("/etc"), "link links to a place outside of the repository"),
+        (lambda folder: (folder / ".git").rename(folder / "git"), "outside of a repository"),
+        (lambda folder: [each.unlink() for each in folder.glob("jobs/1*.yaml")], "there are few files"),
+        (lambda folder: [(folder / f"{number}.py").touch() for number in range(200)], "the repository has many other files"),
+    ],
+)
+def test_what_is_not_known_by_its_files_is_not_kept(repository: Path, change: object, why: str) -> None:
+    change(repository)  # type: ignore[operator]
+    said = _said(repository)
+    assert said.startswith("jobspec: cache: not used, ") and said.endswith(f"{why}\n")
+    assert not _entries(repository)
+
+
+def test_runs_with_other_inputs_are_not_kept(repository: Path) -> None:
+    assert _said(repository, "--changed-since", "HEAD") == "jobspec: cache: not used, with --changed-since\n"
+    assert _said(repository, "--no-cache") == "jobspec: cache: not used\n"
+    assert _said(repository, "../repository/jobs", str(repository.parent)).startswith("jobspec: cache: not used, ")
+    assert not _entries(repository)
+
+
+def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
+    """A Secret in no finding, and one that a finding quotes."""
+    (repository / "jobs" / "secret.yaml").write_text(_SECRET)
+    assert _said(repository).startswith("jobspec: cache: kept in ")
+    (repository / "jobs" / "secret.yaml").write_text(_SECRET.replace("hunter2", "[hunter2]"))
+    (repository / "jobs" / "other.yaml").write_text(_SECRET.replace("stringData: {password: hunter2}", "data: {password: 'hunter2='}"))
+    _lint(repository)
+    assert all(b"hunter2" not in each.read_bytes() for each in _entries(repository))
+    quoted = kept_runs._values_of_secrets(_SECRET + "---\n" + _SECRET.replace("stringData: {password: hunter2}", "data: {a: aHVudGVyMw==}"))
+    assert quoted == {"hunter2", "aHVudGVyMw==", "hunter3"}
+    assert kept_runs._values_of_secrets(_SECRET.replace("hunter2", "")) == set()
+    assert kept_runs._values_of_secrets(_SECRET + "{") is None
+    assert kept_runs._values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") is None
+
+
+def test_a_damaged_entry_is_not_read(repository: Path) -> None:
+    first = _lint(repository)
+    (entry,) = _entries(repository)
+    whole = entry.read_bytes()
+    damaged = [b"", whole[:1], whole[:40], whole[:-1], whole + b"\n", whole.replace(b"cache 1", b"cache 0")]
+    damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in (0, 20, 100, len(whole) // 2, len(whole) - 1)]
+    for content in damaged:
+        entry.write_bytes(content)
+        assert _lint(repository) == first
+        assert entry.read_bytes() != content
+
+
+def test_an_entry_that_makes_anything_but_results_is_not_read(repository: Path) -> None:
+    import pickle
+
+    class Program:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.system, (f"touch {repository / 'made'}",)
+
+    assert kept_runs._loaded(pickle.dumps(([Program()], False, {}))) is None
+    assert not (repository / "made").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_not_used(repository: Path) -> None:
+    first = _lint(repository)
+    (repository.parent / "file").touch()
+    there = environment(JOBSPEC_CACHE=str(repository.parent / "file"))
+    done = run_here("lint", ".", "-v", cwd=repository, env=there)
+    assert (done.stdout, done.returncode) == first
+    assert done.stderr == f"jobspec: cache: not kept, {repository.parent / 'file' / 'runs'} cannot be written\n"
+
+
+def test_a_cache_in_the_repository_is_no_part_of_it(repository: Path) -> None:
+    there = environment(JOBSPEC_CACHE=str(repository / ".kept"))
+    first, second = (run_here("lint", ".", "-v", cwd=repository, env=there) for _ in range(2))
+    assert first.stdout == second.stdout
+    assert second.stderr.startswith(_REUSED)
+
+
+def test_a_file_that_changes_while_it_is_judged_is_not_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = repository / "jobs" / "0.yaml"
+
+    def changed(*_: object) -> None:
+        job.write_text(job.read_text())  # the same content, which may have been another one meanwhile
+
+    monkeypatch.setattr(kept_runs, "_require_inside", changed)
+    assert _said(repository) == "jobspec: cache: not kept, a file has changed meanwhile\n"
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
+def test_a_run_whose_build_fails_is_not_kept(repository: Path) -> None:
+    """The builder may have been too slow, and is asked again."""
+    write(repository / "jobs", {"kustomization.yaml": "namePrefix: a-\nresources: [0.yaml, 0.yaml]\n"})
+    assert _said(repository) == "jobspec: cache: not kept, a build fails\n"
+
+
+def test_random_changes_of_repositories_are_seen(tmp_path: Path) -> None:
+    assert report(cache.finds(Random(seed()), tmp_path, count=2)) == ""
+    assert list((tmp_path / "kept" / "runs").iterdir())
+
+
+@pytest.mark.slow
+def test_more_random_changes_of_repositories_are_seen(tmp_path: Path) -> None:
+    assert report(cache.finds(Random(seed() + 1), tmp_path, count=20)) == ""
+
+
+@pytest.mark.slow
+def test_all_cases_have_the_same_report_with_the_cache(tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    shutil.copytree(cache._CASES, folder, symlinks=True, ignore=shutil.ignore_patterns("found", "mutants"))
+    committed(folder, {})
+    for each in (("lint", ".", "-o", "json"), ("validate", ".", "--no-build")):
+        assert cache.compared(folder, tmp_path / "kept", each) == ""
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_nothing_that_changes_a_later_one(repository: Path) -> None:
+    first = run_here("lint", ".", "--no-cache", cwd=repository).stdout
+    started = time.monotonic()
+    subprocess.run(command("lint", "."), cwd=repository, env=environment(), capture_output=True, check=False)
+    usual, random = time.monotonic() - started, Random(seed())
+    for number in range(12):
+        for each in _entries(repository):
+            each.unlink()
+        process = subprocess.Popen(
+            command("lint", "."), cwd=repository, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(random.uniform(0.3, 1.1) * usual)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert run_here("lint", ".", cwd=repository).stdout == first, number
+
+
+@pytest.mark.slow
+def test_two_runs_at_once_report_the_same(repository: Path) -> None:
+    first = run_here("lint", ".", "--no-cache", cwd=repository).stdout
+    for _ in range(3):
+        started = [
+            subprocess.Popen(command("lint", "."), cwd=repository, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(3)
+        ]
+        assert [each.communicate()[0] for each in started] == [first] * 3
+        for each in _entries(repository):
+            each.unlink()
