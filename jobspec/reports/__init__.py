@@ -7,6 +7,7 @@ DOORS: tuple[str, ...] = (
     "expansion",
     "formats",
     "page",
+    "preflight",
     "queue",
     "text",
     "topology",
