@@ -54,7 +54,7 @@ class Choices(Record):
 
 
 def written(wanted: Sequence[PolicyRule], choices: Choices) -> list[Object]:
-    """Return the objects of some policies: the CRD or ConfigMap of their parameters first, then each policy with its binding."""
+    """Return policies with their bindings, behind the objects that hold their parameters."""
     parameters = {one.name: one for each in wanted for one in each.parameters} if choices.parameters != PLACES[0] else {}
     found = _of_parameters(parameters, choices) if parameters else []
     for each in wanted:

@@ -85,7 +85,9 @@ def seen_in(files: Sequence[Checked], cluster: Cluster) -> Iterator[Seen]:
         for each in linted_in(file, documents):
             if each.given.group_kind in TEMPLATES and not _has_none(each.given.data):
                 by_document.setdefault(id(each.given), []).append(each)
-        whole = (several for several in by_document.values() if isinstance(several[-1], LintedJob))  # of no other rules see the pods
+        whole = (
+            several for several in by_document.values() if isinstance(several[-1], LintedJob) and several[-1].roles
+        )  # of no other rules see the pods
         yield from (Seen(several, _objects(several[-1])) for several in whole)
 
 
