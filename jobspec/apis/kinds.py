@@ -63,6 +63,8 @@ VALIDATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmis
 VALIDATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
 MUTATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicy")
 MUTATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding")
+#: The newest version of the kinds of admission policies.
+POLICY_API_VERSION = "admissionregistration.k8s.io/v1"
 KYVERNO_POLICY: GroupKind = ("policies.kyverno.io", "ValidatingPolicy")
 CLUSTER_TRUST_BUNDLE: GroupKind = ("certificates.k8s.io", "ClusterTrustBundle")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")

@@ -8,7 +8,7 @@ from jobspec.operators.training_operator.frameworks import FRAMEWORKS
 from jobspec.operators.workloads import CONTAINERS, JOBS
 from jobspec.policies.cel import GPUS, at, has, items, literal
 from jobspec.policies.rule import PolicyRule
-from jobspec.policies.templates import OBJECT, TRAINING_OPERATOR, templates_of
+from jobspec.policies.templates import NAME, OBJECT, TRAINING_OPERATOR, templates_of
 
 _DEADLINE = "activeDeadlineSeconds"
 _RUN_POLICY = at(OBJECT, "spec", "runPolicy")
@@ -63,12 +63,11 @@ def _policies_of_roles() -> str:
 _NEVER = [kind[1] for kind, each in FRAMEWORKS.items() if each.restart_policy == "Never"]
 #: The kinds that only a deadline of their own ends, not one of their pods.
 _AS_WHOLE = sorted({kind[1] for kind in CONTAINERS})
-_NAME = f"{at(OBJECT, 'metadata', 'name')}.orValue('')"
 
 POLICIES = (
     PolicyRule(
         "no-deadline",
-        f"variables.ends ? [] : variables.pods.exists(pod, (variables.endsAsWhole || !pod.hasDeadline) &&\n    {_HOLDS}) ? [{_NAME}] : []",
+        f"variables.ends ? [] : variables.pods.exists(pod, (variables.endsAsWhole || !pod.hasDeadline) &&\n    {_HOLDS}) ? [{NAME}] : []",
         _WITH_DEADLINE,
         variables={
             "templates": _templates(),
@@ -80,7 +79,7 @@ POLICIES = (
     ),
     PolicyRule(
         "zero-deadline",
-        f"{_RUN_POLICY}.?{_DEADLINE}.orValue(1) <= 0 ? [{_NAME}] : []",
+        f"{_RUN_POLICY}.?{_DEADLINE}.orValue(1) <= 0 ? [{NAME}] : []",
         TRAINING_OPERATOR,
         written_only=True,
     ),
@@ -92,14 +91,14 @@ POLICIES = (
     ),
     PolicyRule(
         "lost-logs",
-        f"{_CLEAN_UP} == 'All' ? [{_NAME}] : []",
+        f"{_CLEAN_UP} == 'All' ? [{NAME}] : []",
         TRAINING_OPERATOR,
         written_only=True,
         differs=["it says nothing of training-operator before 1.9.4, which deletes the pods of failed jobs whatever the policy says"],
     ),
     PolicyRule(
         "never-deleted",
-        f"{has(OBJECT, 'spec', 'runPolicy', 'ttlSecondsAfterFinished')} && 'ExitCode' in variables.restartPolicies ? [{_NAME}] : []",
+        f"{has(OBJECT, 'spec', 'runPolicy', 'ttlSecondsAfterFinished')} && 'ExitCode' in variables.restartPolicies ? [{NAME}] : []",
         tuple(each for each in TRAINING_OPERATOR if each != kinds.TFJOB),
         variables={"restartPolicies": _policies_of_roles()},
         written_only=True,
@@ -109,7 +108,7 @@ POLICIES = (
         f"{has(OBJECT, 'spec', 'runPolicy', 'backoffLimit')} && variables.restartPolicies != [] &&\n"
         "  !variables.restartPolicies.exists(each, each in ['OnFailure', 'Always'] ||\n"
         f"    (each == '' && !(object.kind in {literal(_NEVER)})))\n"
-        f"  ? [{_NAME}] : []",
+        f"  ? [{NAME}] : []",
         TRAINING_OPERATOR,
         variables={"restartPolicies": _policies_of_roles()},
         written_only=True,

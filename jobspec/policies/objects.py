@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     Object = dict[str, Any]
 
-API_VERSION = "admissionregistration.k8s.io/v1"
 ACTIONS = ("Warn", "Deny", "Audit")
 """What a server does with an object that breaks a rule; the first is the default."""
 PLACES = ("none", "configmap", "crd")
@@ -85,7 +84,7 @@ def _policy(rule: PolicyRule, covered: Sequence[GroupKind], choices: Choices) ->
         ],
     }
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": kinds.POLICY_API_VERSION,
         "kind": kinds.VALIDATING_POLICY[1],
         "metadata": _metadata(f"{rule.name}.{DOMAIN}", annotations),
         "spec": spec,
@@ -171,7 +170,7 @@ def _binding(rule: PolicyRule, choices: Choices) -> Object:
         place = {"namespace": choices.namespace} if choices.parameters == "configmap" and choices.namespace else {}
         spec["paramRef"] = {"name": NAME, **place, "parameterNotFoundAction": "Allow"}
     spec["matchResources"] = {"namespaceSelector": _selector(choices)}
-    return {"apiVersion": API_VERSION, "kind": kinds.VALIDATING_POLICY_BINDING[1], "metadata": _metadata(name), "spec": spec}
+    return {"apiVersion": kinds.POLICY_API_VERSION, "kind": kinds.VALIDATING_POLICY_BINDING[1], "metadata": _metadata(name), "spec": spec}
 
 
 def _selector(choices: Choices) -> Object:

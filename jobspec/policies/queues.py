@@ -8,9 +8,8 @@ from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import QUEUE, queue_path
 from jobspec.policies.cel import at, literal
 from jobspec.policies.rule import Parameter, PolicyRule
-from jobspec.policies.templates import OBJECT
+from jobspec.policies.templates import NAME, OBJECT
 
-_NAME = f"{at(OBJECT, 'metadata', 'name')}.orValue('')"
 _QUEUES = Parameter("queues", [], "The LocalQueues that jobs may name; any by default.")
 #: The kinds that people write and Kueue queues, and CronJobs, whose Jobs it queues.
 _QUEUED = (*KINDS, kinds.CRON_JOB)
@@ -46,7 +45,7 @@ _OF_CRON_JOB = " || ".join(f"{at(OBJECT, 'metadata', field)}[?{literal(QUEUE)}].
 POLICIES = (
     PolicyRule(
         "no-queue-name",
-        f"variables.queueNames != [] || {_IS_HOOK} ? [] : [{_NAME}]",
+        f"variables.queueNames != [] || {_IS_HOOK} ? [] : [{NAME}]",
         tuple(each for each in KINDS if each not in (kinds.JOB, kinds.RAY_SERVICE)),
         variables=_QUEUE,
         written_only=True,
@@ -57,7 +56,7 @@ POLICIES = (
     ),
     PolicyRule(
         "empty-queue-name",
-        f"'' in variables.queueNames ? [{_NAME}] : []",
+        f"'' in variables.queueNames ? [{NAME}] : []",
         _QUEUED,
         variables=_QUEUE,
         written_only=True,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: The variable with the object, of no type: one policy is for kinds of different structures.
 OBJECT = "variables.whole"
+#: The name of the object; empty if the server generates it.
+NAME = f"{at(OBJECT, 'metadata', 'name')}.orValue('')"
 _TRAINER = at(OBJECT, "spec", "trainer")
 _FIELDS = {"image": "image", "env": "env", "command": "command", "args": "args", "resources": "resourcesPerNode"}
 

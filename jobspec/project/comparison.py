@@ -160,7 +160,10 @@ def compare(before: ProjectState, after: ProjectState, *, committed: Collection[
 
 
 def of_objects(found: Comparison, project: str, after: ProjectState) -> Comparison:
-    """Return the comparison of a project as one of objects, a part of that of a repository: each variant is a folder of the tree."""
+    """Return the comparison of a project by objects, as a part of that of a repository.
+
+    Each variant is a folder of the rendered tree.
+    """
     changed = {identity_of(one.document) for each in found.variants for one in each.objects}
     tree = os.path.join(os.path.dirname(project), after.output)
     rows = [row for each in found.variants for row in _rows_of_objects(each, os.path.normpath(os.path.join(tree, each.name)))]

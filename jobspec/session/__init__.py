@@ -9,6 +9,7 @@ DOORS: tuple[str, ...] = (
     "changes",
     "chosen_rules",
     "comparing",
+    "comparing_repositories",
     "contracts",
     "crds",
     "delivery",

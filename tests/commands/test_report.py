@@ -98,8 +98,9 @@ def test_a_finding_stands_once_with_its_source_and_the_rows_that_have_it(tmp_pat
 def test_the_page_says_what_lint_says_and_ends_as_it_ends(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB.replace(":v1", ":latest").replace("containers:", "containerz:")})
     page = _page(tmp_path, "job.yaml", code=1)
-    (finding,) = page.all("details", class_="finding")
-    assert finding.attributes["data-severity"] == "error"
+    found = [(each.attributes["data-rule"], each.attributes["data-severity"]) for each in page.all("details", class_="finding")]
+    assert ("unknown-field", "error") in found
+    assert ("unpinned-image", "warning") in found  # as if the field were corrected
     assert _cells(page.one("tbody"))[1:3] == ["-", "-"]
     write(tmp_path, {"job.yaml": JOB.replace(":v1", ":latest  # jobspec: ignore[unpinned-image] a test")})
     assert not [each for each in _page(tmp_path, "job.yaml").all("details", class_="finding") if "mutable" in each.text]

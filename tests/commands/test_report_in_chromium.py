@@ -54,7 +54,7 @@ def test_nothing_is_refused_and_nothing_runs_but_our_own(browser: Browser, page:
     browser.run("document.querySelectorAll('.file summary').forEach(each => each.click())")
     browser.run("new Promise(done => setTimeout(done, 100))")
     assert browser.complaints() == []
-    assert browser.run("document.title") == "jobspec.yaml"
+    assert browser.run("document.title") == page.parent.name
     assert browser.run("performance.getEntriesByType('resource').length") == 0
 
 

@@ -61,7 +61,8 @@ def test_the_action_annotates_and_fails(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": _BAD, "more/b.yaml": JOB})
     done = _step(tmp_path, "Check the manifests", paths="jobs more", options="--target trainer=2.2")
     assert done.returncode == 1
-    assert done.stdout.startswith("::error file=jobs/a.yaml,line=8,")
+    (error,) = [each for each in done.stdout.splitlines() if each.startswith("::error ")]
+    assert error.startswith("::error file=jobs/a.yaml,line=8,")
     assert '"unknown-field"' in (tmp_path / "temp" / "jobspec.sarif").read_text()
     assert "| jobs/a.yaml:8:7 |" in (tmp_path / "temp" / "summary").read_text()
     said = _step(tmp_path, "Check the manifests", annotations="false", paths="more", command="validate").stdout

@@ -1,6 +1,7 @@
 """One question has one answer: commands, the editor and the agents' tools never contradict each other about a file or a folder."""
 
 import json
+from collections.abc import Iterable
 from contextlib import chdir
 from pathlib import Path
 
@@ -67,17 +68,20 @@ def _agrees_with_queue(path: Path, lint: RunResults) -> None:
     except JobspecError:
         return
     found = [each for file in lint.files for each in file.diagnostics]
+    starts = {each.job.marks.mark.line for each in asked}
     for each in asked:
         verdict = each.answer.verdict if each.answer else ""
-        never = [one for one in found if one.rule == "never-admitted" and one.severity == "error" and _is_of(one, each.job)]
+        never = [one for one in found if one.rule == "never-admitted" and one.severity == "error" and _is_of(one, each.job, starts)]
         assert not never or verdict == "never", (each.job, never)
         is_by_absence = bool(each.answer and each.answer.missing)  # `queue` takes all queues for given
-        is_known = is_by_absence or any(_is_of(one, each.job) for one in found)
+        is_known = is_by_absence or any(_is_of(one, each.job, starts) for one in found)
         assert verdict != "never" or is_known, (each.job, each.answer and each.answer.reason)
 
 
-def _is_of(found: Diagnostic, job: Document) -> bool:
-    return found.document == job.index and found.mark.file == job.marks.mark.file
+def _is_of(found: Diagnostic, job: Document, starts: Iterable[int]) -> bool:
+    """*starts*: the first lines of all jobs, since a document may be a List of several."""
+    is_in_document = found.document == job.index and found.mark.file == job.marks.mark.file
+    return is_in_document and job.marks.mark.line == max((each for each in starts if each <= found.mark.line), default=0)
 
 
 def _agrees_with_expand(path: Path, lint: RunResults) -> None:

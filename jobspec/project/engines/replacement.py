@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import POLICY_API_VERSION, PYTORCHJOB, TRAINJOB
 
 SPEC_HASH = "jobspec.dev/spec-hash"
 #: Argo CD 3.2 refuses to force a server-side apply.
@@ -13,7 +13,6 @@ ARGOCD = ("argocd.argoproj.io/sync-options", "Force=true,ServerSideApply=false")
 FLUX = ("kustomize.toolkit.fluxcd.io/force", "enabled")
 _NAME = "jobspec-spec-hash"
 _ANNOTATION = f"metadata.annotations['{SPEC_HASH}']"
-_API_VERSION = "admissionregistration.k8s.io/v1"
 
 
 def policy() -> list[dict[str, Any]]:
@@ -35,8 +34,8 @@ def policy() -> list[dict[str, Any]]:
         "validations": [validation],
     }
     return [
-        manifest(_API_VERSION, "ValidatingAdmissionPolicy", _NAME, spec),
-        manifest(_API_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, {"policyName": _NAME, "validationActions": ["Deny"]}),
+        manifest(POLICY_API_VERSION, "ValidatingAdmissionPolicy", _NAME, spec),
+        manifest(POLICY_API_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, {"policyName": _NAME, "validationActions": ["Deny"]}),
     ]
 
 
