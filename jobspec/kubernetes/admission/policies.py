@@ -615,6 +615,7 @@ class _PolicyExpressions:
         self._unknown = unknown
         self._patches = policy.is_mutating
         self._types: dict[str, CelType] = {}
+        self._optional: set[str] = set()
         self.parts: set[str] = set()
         """The variables that only name a part of what is given, such as `object.spec`."""
         self._compiled: dict[str, _PolicyExpression | str] = {}
@@ -622,13 +623,15 @@ class _PolicyExpressions:
             found = self.compiled(text)
             if not isinstance(found, str) and found.is_part:
                 self.parts.add(name)
+            if not isinstance(found, str) and found.program.gives_optional:
+                self._optional.add(name)
             self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.checked.result)
         self._compiled = {}  # some were compiled without the variables after them
 
     def compiled(self, text: str) -> _PolicyExpression | str:
         """Return an expression, or why it cannot be compiled here."""
         if text not in self._compiled:
-            program = _program(text, tuple(self._types.items()), self._unknown, patches=self._patches)
+            program = _program(text, tuple(self._types.items()), self._unknown, patches=self._patches, optional=frozenset(self._optional))
             self._compiled[text] = program if isinstance(program, str) else self._expression(program)
         return self._compiled[text]
 
@@ -1008,7 +1011,9 @@ def _with_name(namespace: Data | None, name: str) -> Data | None:
 
 
 @lru_cache(maxsize=2000)
-def _program(text: str, variables: tuple[tuple[str, CelType], ...], unknown: frozenset[Names], *, patches: bool) -> Program | str:
+def _program(
+    text: str, variables: tuple[tuple[str, CelType], ...], unknown: frozenset[Names], *, patches: bool, optional: frozenset[str]
+) -> Program | str:
     """The compiled expression, or why it cannot be compiled here."""
     if re.search(r"(?<![\w.])authorizer\b", without_literals(text)):
         return "asks the authorizer of the server"
@@ -1016,7 +1021,7 @@ def _program(text: str, variables: tuple[tuple[str, CelType], ...], unknown: fro
         from jobspec.kubernetes.cel.library import Program
 
         types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: OF_VARIABLES}
-        return Program(text, types, {OF_VARIABLES.name: dict(variables)}, unknown=unknown, patches=patches)
+        return Program(text, types, {OF_VARIABLES.name: dict(variables)}, unknown=unknown, patches=patches, optional=optional)
     except ImportError:
         return "needs the CEL library, which is not installed (cel-expr-python)"
     except RuntimeError as error:

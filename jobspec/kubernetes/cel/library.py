@@ -113,8 +113,9 @@ class Program:
         *,
         unknown: Collection[tuple[str, ...]] = (),
         patches: bool = False,
+        optional: Collection[str] = (),
     ) -> None:
-        """Take *fields* and *patches* as `CheckedExpression` does.
+        """Take *fields* and *patches* as `CheckedExpression` does, and *optional* as `adapted`.
 
         *unknown*: paths, from a variable on, of values that are errors to read.
         """
@@ -126,7 +127,12 @@ class Program:
             raise RuntimeError(f"{self.tree.position(error.at)}: {error}") from None
         self.checked = checked
         """The types of its parts."""
-        self.adapted = adapted(self.tree, checked, unknown, composed=VARIABLES in variables)
+        variable = next(iter(names_of(self.tree.root)[1:]), "")
+        self.gives_optional = checked.result.name == "optional" or variable in optional
+        """Whether its value is an optional one, for which a list stands."""
+        self.adapted = adapted(self.tree, checked, unknown, composed=VARIABLES in variables, optional=optional)
+        if self.gives_optional:
+            _put_in_list(self.adapted.expr)
         """The message of the expression, with functions of the library only."""
         self._expression = within.deserialize(_packed(self.adapted))
 
@@ -144,7 +150,7 @@ def _value_of(expression: cel.Expression, given: Mapping[str, Any] | cel.Activat
     try:
         answer = expression.eval(given) if isinstance(given, cel.Activation) else expression.eval(data=given)
         value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
-    except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
+    except (RuntimeError, SystemError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
         raise ValueError(str(error)) from None
     if answer.type() == cel.Type.ERROR:
         raise ValueError(str(value))
@@ -224,11 +230,19 @@ _VARIABLE, _BOUND = "@variable", "@bound_"
 _FALSE = Constant(bool_value=False)
 
 
-def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tuple[str, ...]] = (), *, composed: bool = False) -> Any:
+def adapted(
+    tree: SyntaxTree,
+    checked: CheckedExpression,
+    unknown: Collection[tuple[str, ...]] = (),
+    *,
+    composed: bool = False,
+    optional: Collection[str] = (),
+) -> Any:
     """Return the message of the expression with only functions of the library.
 
-    *composed*: `variables.name` stands for an expression of its own. Raises RuntimeError if the library has no counterpart for a
-    function.
+    *composed*: `variables.name` stands for an expression of its own. *optional*: the names of variables with optional values. Python
+    cannot have an optional value, so a list with one value or none stands for it. Raises RuntimeError if the library has no counterpart
+    for a function.
     """
     _refuse_opaque_types(tree, checked)
     message = ParsedExpr()
@@ -240,7 +254,7 @@ def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tu
             expr.call_expr.Clear()
             expr.call_expr.function = _UNKNOWN
         elif len(path) == 2 and path[0] == VARIABLES:
-            _read_variable(expr, path[1])
+            _read_variable(expr, path[1], has_optional=path[1] in optional)
         elif expr.HasField("call_expr"):
             _adapt_call(expr, checked)
         elif expr.HasField("struct_expr") and is_patch_type(expr.struct_expr.message_name):
@@ -274,16 +288,19 @@ def _expressions(message: Any) -> Iterator[Any]:
         yield message
 
 
-def _read_variable(expr: Any, name: str) -> None:
+def _read_variable(expr: Any, name: str, *, has_optional: bool) -> None:
     """Turn a reading of `variables.name` into a call.
 
-    `has(variables.name)` is true, or the error of the variable.
+    `has(variables.name)` is true, or the error of the variable. *has_optional*: the value stands in a list, or the list is empty.
     """
     at, is_test, is_optional = expr.id, expr.select_expr.test_only, expr.call_expr.function == "_?._"
     expr.Clear()
     expr.id = at
     expr.call_expr.function = _VARIABLE
     expr.call_expr.args.add().const_expr.string_value = name
+    if has_optional:
+        _wrap(expr, "_[?_]")
+        expr.call_expr.args.add().const_expr.int64_value = 0
     if is_optional:
         _wrap(expr, "optional.of")
     if is_test:
@@ -291,6 +308,15 @@ def _read_variable(expr: Any, name: str) -> None:
         value.CopyFrom(expr)
         expr.ClearField("call_expr")
         _bind(expr.comprehension_expr, _BOUND + name, value, Expr(const_expr=Constant(bool_value=True)))
+
+
+def _put_in_list(expr: Any) -> None:
+    """Make a list of one value or none of an optional value."""
+    value = Expr()
+    value.CopyFrom(expr)
+    expr.Clear()
+    expr.list_expr.elements.append(value)
+    expr.list_expr.optional_indices.append(0)
 
 
 def _as_map(struct: Any) -> None:
