@@ -35,6 +35,7 @@ from jobspec.reports.text import message_of
 from jobspec.session.builds import WORK_PREFIX, kept_builds
 from jobspec.session.comparing import compared, prices_in
 from jobspec.session.disk import Disk
+from jobspec.session.expanding import expand_files
 from jobspec.session.explaining import explained
 from jobspec.session.field_pages import place_of
 from jobspec.session.found import Found
@@ -173,16 +174,25 @@ class Tools:
         return {"diff": _diff(name, before, after), "left": self._judged(path, after, advice=True)["findings"]}
 
     def expand(self, path: str = "", text: str = "", overlays: Sequence[str] = (), kind: str = "") -> dict[str, Any]:
-        """The objects that operators will create for the jobs in a file or text: how many of each kind, and those of one kind in full."""
-        name, manifest = self._manifest(path, text)
-        made = api.expand(manifest, cluster=self._cluster(), overlays=self._overlays(overlays), name=name)
-        kinds = [each["kind"] for each in made.objects]
-        shown = made.of_kind(kind) if kind else []
+        """The objects that operators will create for the jobs in a file, folder or text.
+
+        It gives how many of each kind there are; with *kind*, those of one kind in full.
+        """
+        name = self._name(path or (_NEW if text else os.curdir))
+        if not text and not os.path.exists(name):
+            raise _error(f"{path}: no such file or folder")
+        disk = Disk(None, self._root)
+        given = Found(name, named=True, content=text.encode(errors="surrogatepass"), disk=disk) if text else None
+        layers = [self._name(each) if "/" in each or each.endswith((".yaml", ".yml")) else each for each in overlays]
+        made = _asked(lambda: expand_files(Options(paths=[name], overlay=layers, disk=disk), given))
+        objects = [each.data() for job in made.jobs for each in job.objects]
+        kinds = [each["kind"] for each in objects]
+        shown = [each for each in objects if each["kind"] == kind] if kind else []
         return {
             "objects": {each: kinds.count(each) for each in dict.fromkeys(kinds)},
-            "names": [f"{each['kind']} {each['metadata']['name']}" for each in made.objects][:_MOST],
+            "names": [f"{each['kind']} {each['metadata']['name']}" for each in objects][:_MOST],
             **({"shown": shown[:_FEW], "more": max(len(shown) - _FEW, 0)} if kind else {}),
-            "findings": _findings(made.diagnostics),
+            "findings": _findings([each for file in made.results for each in file.diagnostics]),
         }
 
     def queue(self, path: str = "", text: str = "", queues: Sequence[str] = (), cluster: str = "") -> dict[str, Any]:
