@@ -199,8 +199,7 @@ class Tools:
         """Whether Kueue admits the jobs in a file, folder or text, or the variants of a project, with which flavors, and why not.
 
         *queues*: files or folders with ClusterQueues, LocalQueues and what they refer to; the whole folder by default. *cluster*: a pinned
-        cluster's file. Without a status of what runs, only `never` is certain; without *queues*,
-        there may be other queues, as for `lint`.
+        cluster's file. Without a status of what runs, only `never` is certain.
         """
         name = self._name(path or (_NEW if text else "jobspec.yaml"))
         if not text and not os.path.exists(name):
@@ -208,7 +207,7 @@ class Tools:
         given = Found(name, named=True, content=text.encode(errors="surrogatepass"), disk=Disk(None, self._root)) if text else None
         paths = [self._name(each) for each in queues or ([] if cluster else [os.curdir])]
         options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None, disk=Disk(None, self._root))
-        made = _asked(lambda: answers(options, given, closed=bool(queues)))
+        made = _asked(lambda: answers(options, given))
         if made.lacks:
             raise _error(LACKING[made.lacks])
         found = {"workloads": json.loads(workloads_report(made.asked))["workloads"], "together": list(beyond(made.asked, made.world))}

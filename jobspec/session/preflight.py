@@ -30,7 +30,7 @@ from jobspec.session.comparing import compared, with_compared
 from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.judging import RunResults
 from jobspec.session.options import Options
-from jobspec.session.queues import QueuedFiles, are_closed, ask_queues, cluster_of, queue_documents
+from jobspec.session.queues import QueuedFiles, ask_queues, cluster_of, queue_documents
 from jobspec.session.reading import reader
 
 
@@ -85,7 +85,7 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
     accepted = [each for each in results.applied if not _is_refused(each)]
     try:
         cluster = cluster_of(accepted, results.context.cluster)
-        found = ask_queues(accepted, queue_documents(options.queues), cluster, closed=are_closed(options))
+        found = ask_queues(accepted, queue_documents(options.queues), cluster)
     except JobspecError as error:
         return None, f"queues: {error}"
     return (found if found.has_queues else None), ""
