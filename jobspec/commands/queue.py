@@ -16,7 +16,7 @@ from jobspec.session.terminal import takes_colour, width_of
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    what = "a file or folder with all queues: ClusterQueues, LocalQueues, Cohorts, ResourceFlavors, Topologies, Nodes"
+    what = "a file or folder with the queues: ClusterQueues, LocalQueues, Cohorts, ResourceFlavors, Topologies, Nodes"
     options = [
         Option("--queues", metavar="PATH", repeatable=True, what=what),
         *journey_options(),

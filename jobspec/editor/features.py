@@ -13,7 +13,6 @@ from pygls import uris
 
 from jobspec import api
 from jobspec.apis import kinds
-from jobspec.apis.kinds import UNKNOWN
 from jobspec.apis.releases import release_of
 from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
 from jobspec.diagnostics.errors import JobspecError
@@ -565,7 +564,7 @@ EXPANDED, RENDERED, DIFFERING, QUEUED = COMMANDS = ("jobspec.expanded", "jobspec
 
 def _queues(view: ClientView) -> World | None:
     """The queues in the valid files of the workspace, besides which the cluster may have others; None where there are none."""
-    world = world_for((), view.valid_documents(), Cluster(), complete=UNKNOWN)
+    world = world_for((), view.valid_documents(), Cluster(), closed=False)
     return world if world.queues or any(world.of_kind("LocalQueue")) else None
 
 

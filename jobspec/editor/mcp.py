@@ -35,6 +35,7 @@ from jobspec.reports.text import message_of
 from jobspec.session.builds import WORK_PREFIX, kept_builds
 from jobspec.session.comparing import compared, prices_in
 from jobspec.session.disk import Disk
+from jobspec.session.expanding import expand_files
 from jobspec.session.explaining import explained
 from jobspec.session.field_pages import place_of
 from jobspec.session.found import Found
@@ -173,24 +174,32 @@ class Tools:
         return {"diff": _diff(name, before, after), "left": self._judged(path, after, advice=True)["findings"]}
 
     def expand(self, path: str = "", text: str = "", overlays: Sequence[str] = (), kind: str = "") -> dict[str, Any]:
-        """The objects that operators will create for the jobs in a file or text: how many of each kind, and those of one kind in full."""
-        name, manifest = self._manifest(path, text)
-        made = api.expand(manifest, cluster=self._cluster(), overlays=self._overlays(overlays), name=name)
-        kinds = [each["kind"] for each in made.objects]
-        shown = made.of_kind(kind) if kind else []
+        """The objects that operators will create for the jobs in a file, folder or text.
+
+        It gives how many of each kind there are; with *kind*, those of one kind in full.
+        """
+        name = self._name(path or (_NEW if text else os.curdir))
+        if not text and not os.path.exists(name):
+            raise _error(f"{path}: no such file or folder")
+        disk = Disk(None, self._root)
+        given = Found(name, named=True, content=text.encode(errors="surrogatepass"), disk=disk) if text else None
+        layers = [self._name(each) if "/" in each or each.endswith((".yaml", ".yml")) else each for each in overlays]
+        made = _asked(lambda: expand_files(Options(paths=[name], overlay=layers, disk=disk), given))
+        objects = [each.data() for job in made.jobs for each in job.objects]
+        kinds = [each["kind"] for each in objects]
+        shown = [each for each in objects if each["kind"] == kind] if kind else []
         return {
             "objects": {each: kinds.count(each) for each in dict.fromkeys(kinds)},
-            "names": [f"{each['kind']} {each['metadata']['name']}" for each in made.objects][:_MOST],
+            "names": [f"{each['kind']} {each['metadata']['name']}" for each in objects][:_MOST],
             **({"shown": shown[:_FEW], "more": max(len(shown) - _FEW, 0)} if kind else {}),
-            "findings": _findings(made.diagnostics),
+            "findings": _findings([each for file in made.results for each in file.diagnostics]),
         }
 
     def queue(self, path: str = "", text: str = "", queues: Sequence[str] = (), cluster: str = "") -> dict[str, Any]:
         """Whether Kueue admits the jobs in a file, folder or text, or the variants of a project, with which flavors, and why not.
 
         *queues*: files or folders with ClusterQueues, LocalQueues and what they refer to; the whole folder by default. *cluster*: a pinned
-        cluster's file. Without a status of what runs, only `never` is certain; without *queues*,
-        there may be other queues, as for `lint`.
+        cluster's file. Without a status of what runs, only `never` is certain.
         """
         name = self._name(path or (_NEW if text else "jobspec.yaml"))
         if not text and not os.path.exists(name):
@@ -198,7 +207,7 @@ class Tools:
         given = Found(name, named=True, content=text.encode(errors="surrogatepass"), disk=Disk(None, self._root)) if text else None
         paths = [self._name(each) for each in queues or ([] if cluster else [os.curdir])]
         options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None, disk=Disk(None, self._root))
-        made = _asked(lambda: answers(options, given, closed=bool(queues)))
+        made = _asked(lambda: answers(options, given))
         if made.lacks:
             raise _error(LACKING[made.lacks])
         found = {"workloads": json.loads(workloads_report(made.asked))["workloads"], "together": list(beyond(made.asked, made.world))}

@@ -84,13 +84,11 @@ class Index:
         return bool(self._rivals)
 
     def alternatives(self, namespace: str) -> Iterator[tuple[Name, Index]]:
-        """Yield an index with each further object of one name that plugins see in a namespace."""
+        """Yield an index with each further quota, LimitRange or Namespace of one name that concerns a namespace."""
         for place, several in self._rivals.items():
             kind, own, name = place
-            reaches = (
-                own == namespace or (kind == kinds.NAMESPACE and name == namespace) or (_has_no_namespace(kind) and kind != kinds.NAMESPACE)
-            )
-            for each in several if kind in kinds.POLICY_KINDS and reaches else ():
+            concerned = (kind in _OF_NAMESPACES and own == namespace) or (kind == kinds.NAMESPACE and name == namespace)
+            for each in several if concerned else ():
                 yield place, Index([each], complete=self.complete, there=self, asked=self.asked)
 
     def _at(self, place: Name) -> Data | None:
@@ -206,6 +204,7 @@ class Index:
         return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
 
 
+_OF_NAMESPACES = (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA)
 #: The kinds of objects that put policies with rules in CEL in force.
 _IN_FORCE = (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING, kinds.KYVERNO_POLICY)
 POD_SECURITY_LABEL = "pod-security.kubernetes.io/"

@@ -119,7 +119,9 @@ def _unknown(answer: QueueAnswer, job: Document, index: Index) -> Finding:
     message = f"not known whether Kueue admits it: {answer.reason}"
     weight: Severity = "warning" if spelling else "info"
     others = ", ".join(map(str, answer.missing[1:]))
-    hint = spelling or (others and f"also missing: {others}")
+    hint = spelling or (
+        f"also missing: {others}" if others else "if the files have all queues, --closed-world decides, as `jobspec queue` does"
+    )
     return Finding(_place(answer, job), message, hint, rule="admission-not-known", severity=weight)
 
 

@@ -209,7 +209,7 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
         job.line,
         _verdict_of(job, queue),
         accepted,
-        row.runs if accepted else None,
+        (False if job.has_error and row.runs else row.runs) if accepted else None,
         name=clean(job.name),
         namespace=clean(job.namespace),
         variant=job.variant,

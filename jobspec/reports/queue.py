@@ -135,10 +135,7 @@ def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator
     counts = Counter(each.answer.verdict if each.answer else "resumed" if each.children else "bypasses Kueue" for each in asked)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage or not asked else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
-    is_open = counts["unknown"] and not world.others.complete.every
     yield f"{': '.join(filter(None, [counted(len(asked), 'job'), said]))} (Kueue {how.release}){empty}"
-    if is_open:
-        yield "unknown: other queues may exist; if the files have all of them, pass --closed-world, or their folder as --queues"
 
 
 def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
@@ -168,9 +165,8 @@ def _bars(asked: Sequence[Asked], world: World) -> Iterator[tuple[str, str, str,
         for cell in world.quotas.get(queue.place, {}) if queue else ():
             assert queue
             used, more = usage.get(queue.place, {}).get(cell, 0), wanted.get((name, cell), 0)
-            nominal, most = queue.quota(cell).nominal, 0 if world.in_cycle(queue.place) else world.most_given(queue.place, cell)
-            others = "" if world.closed or queue.place not in world.parents else " with the given queues"
-            words = f"{spelt(cell[1], nominal)} own, {spelt(cell[1], most)} at most{others}"
+            nominal, most = queue.quota(cell).nominal, 0 if world.in_cycle(queue.place) else world.most(queue.place, cell)
+            words = f"{spelt(cell[1], nominal)} own, {spelt(cell[1], most)} at most"
             words += f", {spelt(cell[1], used)} used" if used else ""
             words += f", {spelt(cell[1], more)} wanted" + (" together" if len(asked) > 1 else "") if more else ""
             words += ": more than there is at once" if more and used + more > most else ""

@@ -14,6 +14,7 @@ DOORS: tuple[str, ...] = (
     "crds",
     "delivery",
     "disk",
+    "expanding",
     "explaining",
     "extras",
     "field_pages",

@@ -30,7 +30,7 @@ from jobspec.session.comparing import compared, with_compared
 from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.judging import RunResults
 from jobspec.session.options import Options
-from jobspec.session.queues import QueuedFiles, are_closed, ask_queues, cluster_of, queue_documents
+from jobspec.session.queues import QueuedFiles, ask_queues, cluster_of, queue_documents
 from jobspec.session.reading import reader
 
 
@@ -64,8 +64,12 @@ def preflight(
         left.append(why)
     change, obstacle = _change(options) if options.stored_ref is not None else (None, "")
     left += [obstacle] if obstacle else []
+    verdict = gravest(jobs)
+    if judged.fails and verdict == "runs":
+        verdict = "unknown"
+        left.append("an error that belongs to no job: see the findings")
     return PreflightAnswer(
-        gravest(jobs),
+        verdict,
         not judged.fails,
         jobs,
         answers_of_findings(found, reader(results.read)),
@@ -81,7 +85,7 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
     accepted = [each for each in results.applied if not _is_refused(each)]
     try:
         cluster = cluster_of(accepted, results.context.cluster)
-        found = ask_queues(accepted, queue_documents(options.queues), cluster, closed=are_closed(options))
+        found = ask_queues(accepted, queue_documents(options.queues), cluster)
     except JobspecError as error:
         return None, f"queues: {error}"
     return (found if found.has_queues else None), ""
@@ -103,7 +107,7 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
         documents = list(file.checked.documents)
         asked = queued.of_file(numbers[id(file)]) if queued and id(file) in numbers else None
         for row in file.checked.result.documents:
-            if not is_workload(row):
+            if not is_workload(row) or row.status == "skipped":  # what a build drops is judged as it is built
                 continue
             number = next((at for at, each in enumerate(documents) if _is_of(row, each)), None)
             job = documents[number] if number is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS, CompleteKinds
+from jobspec.apis.kinds import CLUSTER, QUEUE_GROUP, WEBHOOK_LOOKUPS
 from jobspec.apis.releases import Target, choose
 from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
@@ -49,11 +49,11 @@ class Answers:
     """What is missing. If nothing is, None."""
 
 
-def answers(options: Options, given: Found | None = None, *, closed: bool | None = None) -> Answers:
-    """What becomes of the jobs of a command line, or of the *given* text. If there is no job or no queue, the answers say what is missing.
+def answers(options: Options, given: Found | None = None) -> Answers:
+    """What becomes of the jobs of a command line, or of the *given* text.
 
-    *closed*: there are no other queues; None if `--queues` and `--closed-world` say so. Else there may be others, as for `lint`. Raises
-    JobspecError for jobs that meet several clusters, each of which has its own queues.
+    If there is no job or no queue, the answers say what is missing. Raises JobspecError for jobs that meet several clusters, each of which
+    has its own queues.
     """
     run_context = load_run_context(options)
     queues = queue_documents(options.queues)
@@ -67,7 +67,7 @@ def answers(options: Options, given: Found | None = None, *, closed: bool | None
     cluster = cluster_of(found.applied, run_context.cluster)
     if not found.valid:
         return Answers(results, cluster, read)
-    asked = ask_queues(found.applied, queues, cluster, closed=are_closed(options) if closed is None else closed)
+    asked = ask_queues(found.applied, queues, cluster)
     if not any(makes_workloads_of(job) for job in asked.jobs):
         return Answers(results, cluster, read, world=asked.world, lacks="jobs")
     if not asked.has_queues:
@@ -104,20 +104,11 @@ class QueuedFiles:
         return [asked_of([(job, context)], self.target, self.world) for job in self.sent[number].documents]
 
 
-def are_closed(options: Options) -> bool:
-    """True if a command line says that there are no other queues: by `--queues` or `--closed-world`."""
-    return bool(options.queues or options.closed_world)
-
-
-def ask_queues(applied: Sequence[AppliedFile], queues: Collection[Document], cluster: Cluster, *, closed: bool) -> QueuedFiles:
-    """The accepted files with the queues of `--queues`, of their own objects and of a cluster.
-
-    *closed*: there are no other queues.
-    """
+def ask_queues(applied: Sequence[AppliedFile], queues: Collection[Document], cluster: Cluster) -> QueuedFiles:
+    """The accepted files with the queues of `--queues`, of their own objects and of a cluster. There are no others."""
     sent = as_policies_leave([each.checked for each in applied], cluster)
     objects = [each for file in applied for each in (*file.checked.objects, *file.checked.documents)]
-    world = world_for(queues, objects, cluster, complete=_ALL if closed else cluster.complete)
-    return QueuedFiles(applied, sent, cluster.target, world)
+    return QueuedFiles(applied, sent, cluster.target, world_for(queues, objects, cluster))
 
 
 def cluster_of(applied: Sequence[AppliedFile], otherwise: Cluster) -> Cluster:
@@ -175,11 +166,8 @@ def with_lookups(run_context: RunContext, given: Iterable[Document]) -> RunConte
     return run_context.with_cluster(run_context.cluster.with_objects(accepted)) if accepted else run_context
 
 
-_ALL = CompleteKinds(every=True)
-
-
-def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, complete: CompleteKinds = _ALL) -> World:
-    """The queues *given* by `--queues`, among documents and in a cluster. *complete*: the kinds of which there are no others.
+def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
+    """The queues *given* by `--queues`, among documents and in a cluster. *closed*: there are no others.
 
     Raises JobspecError where a server refuses a given one.
     """
@@ -187,7 +175,7 @@ def world_for(given: Collection[Document], documents: Iterable[Document], cluste
     if has_error(wrong):
         raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
     objects = [*cluster.objects, *(each for document in documents for each in items_of(document)), *given]
-    return world_of(data_of(objects), complete=complete)
+    return world_of(data_of(objects), closed=closed)
 
 
 def jobs_of(planned: Plan) -> list[tuple[Document, Sequence[Document]]]:

@@ -268,7 +268,7 @@ def test_what_the_server_refuses_is_reported_and_not_expanded(folder: Path) -> N
         done = run_here("expand", "job.yaml", "bad.yaml", "-o", form, cwd=folder)
         assert (done.returncode, done.stdout) == (1, printed)
         assert "bad.yaml:8:7: error: unknown field `replica` in `Master` [unknown-field]" in done.stderr
-        assert done.stderr.endswith("jobspec: nothing is expanded before these errors are fixed\n")
+        assert done.stderr.endswith("jobspec: fix these errors first, then run expand again\n")
 
 
 def test_what_the_operator_fails_on_is_an_error_and_the_rest_is_expanded(folder: Path) -> None:

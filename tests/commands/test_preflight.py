@@ -164,3 +164,16 @@ def test_a_ref_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
     commit(tmp_path)
     done = run_here("preflight", "job.yaml", "--from-ref", "none", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_job_of_a_kustomization_is_one_job_and_a_build_that_fails_is_no_good_verdict(tmp_path: Path) -> None:
+    kustomization = "namePrefix: prod-\nresources: [job.yaml]\n"
+    write(tmp_path, {"kustomization.yaml": kustomization, "job.yaml": JOB})
+    answer, code = preflight(tmp_path)
+    assert code == 0
+    assert [each["name"] for each in answer["jobs"]] == ["prod-llama"]
+    broken = "replacements: [{source: {kind: TrainJob}, targets: [{select: {kind: TrainJob}, fieldPaths: [spec.none.0.x]}]}]\n"
+    write(tmp_path, {"kustomization.yaml": kustomization + broken})
+    answer, code = preflight(tmp_path)
+    assert (code, answer["passes"]) == (1, False)
+    assert answer["verdict"] == "unknown"

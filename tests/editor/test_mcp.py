@@ -63,6 +63,16 @@ def test_all_tools_read_only(tmp_path: Path) -> None:
     assert all(each.annotations.read_only_hint and not each.annotations.open_world_hint for each in found)
 
 
+def test_expand_takes_folders_and_builds_their_kustomizations(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/kustomization.yaml": "namePrefix: prod-\nresources: [job.yaml]\n", "jobs/job.yaml": JOB, "more/job.yaml": JOB})
+    built, alone, missing = _calls(
+        tmp_path, ("expand", {"path": "jobs", "kind": "Pod"}), ("expand", {"path": "more"}), ("expand", {"path": "none"})
+    )
+    assert all(each["metadata"]["name"].startswith("prod-") for each in built["shown"])
+    assert built["objects"] == alone["objects"]
+    assert "none: no such file or folder" in str(missing)
+
+
 def test_tools(tmp_path: Path) -> None:
     project = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml, overlays: [gpu-nccl]}}]\n"
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project, "wrong.yaml": BROKEN})

@@ -173,7 +173,8 @@ def _value_from(variable: Data, path: Path) -> Problems:
     for name in given:
         yield from _value_source(name, source[name], (*path, name))
     if not given:
-        yield Problem("missing-field", path, f"`valueFrom` needs one of {', '.join(f'`{each}`' for each in _SOURCES)}")
+        hint = "if one is written, the kind's CRD drops it, as those of JobSet drop `fileKeyRef`: use `secretKeyRef` or `configMapKeyRef`"
+        yield Problem("missing-field", path, f"`valueFrom` needs one of {', '.join(f'`{each}`' for each in _SOURCES)}", hint=hint)
     elif variable.get("value"):
         yield excluded(path, "`value` and `valueFrom` are mutually exclusive", "remove one of the two")
     elif len(given) > 1:

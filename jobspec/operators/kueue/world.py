@@ -513,12 +513,9 @@ def _flavor(name: str, spec: Data) -> Flavor:
     return Flavor(name, string_map(spec, "nodeLabels"), structs(spec, "nodeTaints"), tolerations, text(spec, "topologyName"))
 
 
-_ALL = CompleteKinds(every=True)
-
-
-def world_of(objects: Iterable[Data], *, complete: CompleteKinds = _ALL) -> World:
-    """The queues and nodes among objects. *complete*: the kinds of which there are no others, all by default."""
-    return queues_in(Index(objects, complete=complete))
+def world_of(objects: Iterable[Data], *, closed: bool = True) -> World:
+    """The queues and nodes among objects. *closed*: there is nothing else."""
+    return queues_in(Index(objects, complete=CompleteKinds(every=closed)))
 
 
 def queues_in(index: Index) -> World:
