@@ -28,17 +28,19 @@ _OVER = (
     "'memory' in container.limits && container.mounts.exists(mount, mount.name == volume.name) &&\n"
     f"        !quantity({_SAID_LIMIT}).isLessThan(quantity('1')) && !quantity({_SAID_SIZE}).isLessThan(quantity({_SAID_LIMIT}))"
 )
+#: The volume that KubeRay adds to its pods, which has no limit if the container has no memory limit.
+_IS_OF_RAY = f"(volume.name == 'shared-mem' && {at(OBJECT, 'metadata', 'labels')}[?'ray.io/cluster'].hasValue())"
 
 POLICIES = (
     PolicyRule(
         "unlimited-memory-volume",
-        in_volumes(f"{_IS_MEMORY} && string({_SIZE}.orValue('')) == ''", "volume.name"),
+        in_volumes(f"{_IS_MEMORY} && string({_SIZE}.orValue('')) == '' && !{_IS_OF_RAY}", "volume.name"),
         EVERY,
     ),
     PolicyRule(
         "memory-volume-over-limit",
         in_volumes(
-            f"{_IS_MEMORY} && {_SIZE}.hasValue() && pod.containers.exists(container,\n        {_OVER})",
+            f"{_IS_MEMORY} && {_SIZE}.hasValue() && !{_IS_OF_RAY} && pod.containers.exists(container,\n        {_OVER})",
             f"volume.name + ' of ' + {_SAID_SIZE}",
         ),
         EVERY,

@@ -180,9 +180,7 @@ def test_queue(tmp_path: Path) -> None:
     assert (fits["verdict"], fits["podSets"][0]["flavor"]) == ("fits", {"cpu": "a100"})
     assert (large_job["verdict"], large_job["podSets"][0]["tried"][0]["verdict"]) == ("never", "never")
     reason = "no LocalQueue `none` in namespace `nlp`"
-    assert [(each["verdict"], each["reason"]) for each in of_project["workloads"]] == [("fits", ""), ("unknown", reason)], (
-        "others may have the queue"
-    )
+    assert [(each["verdict"], each["reason"]) for each in of_project["workloads"]] == [("fits", ""), ("never", reason)]
     assert (of_free["workloads"], of_free["bypassing"]) == ([], ["TrainJob llama"])
     assert (of_broken["workloads"], [each["rule"] for each in of_broken["findings"]]) == ([], ["unknown-field"])
     assert "no queues: give the folder" in without

@@ -82,7 +82,7 @@ def seen_in(files: Sequence[Checked], cluster: Cluster) -> Iterator[Seen]:
     documents = Documents([each for file in resolved for each in seen(file)], cluster)
     for file in resolved:
         by_document: dict[int, list[LintedDocument]] = {}
-        for each in linted_in(file, documents):
+        for each in (one for document in seen(file) for one in linted_in(document, documents)):
             if each.given.group_kind in TEMPLATES and not _has_none(each.given.data):
                 by_document.setdefault(id(each.given), []).append(each)
         whole = (
@@ -144,7 +144,11 @@ def _has_token_in_words(found: list[str]) -> bool:
 
 DIFFERS: dict[str, Callable[[Seen, list[str], list[str]], bool]] = {
     "small-shared-memory": lambda each, lint, _: _trains_otherwise(each) or all("DataLoader" in message for message in lint),
-    "unsized-container": lambda each, *_: _trains_otherwise(each) or not all(one.gpus for one in _training(each)),
+    "unsized-container": lambda each, lint, _: (
+        _trains_otherwise(each)
+        or not all(one.gpus for one in _training(each))
+        or (not lint and each.document.given.kind == "RayCluster")  # of which lint does not know that it trains
+    ),
     "pod-without-node": lambda *_: True,
     "image-without-digest": lambda each, *_: _is_image_unwritten(each),
     "unpinned-image": lambda each, *_: _is_image_unwritten(each),
