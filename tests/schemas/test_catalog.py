@@ -145,6 +145,7 @@ def test_kubeconform_comes_to_our_verdict_of_structure(tmp_path: Path) -> None:
     assert _disagreements(refusals) == []
 
 
+@pytest.mark.flux_schema
 @pytest.mark.slow
 def test_flux_schema_comes_to_our_verdict_of_structure_keys_and_rules(tmp_path: Path) -> None:
     flux = _found("flux-schema")
@@ -222,6 +223,7 @@ def test_schemastore_gets_an_entry_for_each_file_with_names_of_files() -> None:
     assert job["fileMatch"] == ["rayjob-*.yaml", "*.rayjob.yaml", "*.rayjob.yml"]
 
 
+@pytest.mark.flux_schema
 def test_the_field_index_of_flux_schema_is_what_its_own_program_extracts(tmp_path: Path) -> None:
     flux = _found("flux-schema")
     crds = run_here("schema", "crd", "PyTorchJob", "TrainJob", "JobSet", "ClusterTrainingRuntime")
