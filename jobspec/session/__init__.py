@@ -2,7 +2,6 @@
 
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
-    "applied",
     "builds",
     "built_blame",
     "capturing",
