@@ -152,12 +152,12 @@ def test_jobs_that_a_policy_changes_are_judged_by_a_runtime_of_another_process(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("room", ["lint", "outcome", "policies"])
 @pytest.mark.parametrize("command", ["lint", "validate"])
 def test_files_with_every_kind_of_finding_are_judged_the_same_in_several_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, room: str
 ) -> None:
-    cases = [path for room in ("lint", "outcome", "policies") for path in sorted((CASES / room).glob("*.yaml"))]
-    for number, path in enumerate(cases):
+    for number, path in enumerate(sorted((CASES / room).glob("*.yaml"))):
         (tmp_path / f"{number:03}.yaml").write_bytes(path.read_bytes())
     monkeypatch.chdir(tmp_path)
     _assert_same_in_several_processes(command, monkeypatch, capsys)
