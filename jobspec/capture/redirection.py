@@ -56,7 +56,7 @@ def redirected(port: int, kubeconfig: str) -> Iterator[None]:
 
 
 def _environment(port: int, kubeconfig: str) -> dict[str, str]:
-    """The variables by which programs find the server: as their cluster, and as the proxy to all other hosts."""
+    """Return the variables that make the server the cluster of programs, and their proxy to other hosts."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), f"http://{_LOOPBACK[0]}:{port}")
     named = {**proxies, "NO_PROXY": f"{_LOOPBACK[0]}:{port}"}
     return {"KUBECONFIG": kubeconfig, **named, **{name.lower(): value for name, value in named.items()}}
@@ -97,7 +97,7 @@ def _calling_line() -> str:
 
 
 def _guarded(send: Callable[..., Any], port: int) -> Callable[..., Any]:
-    """A function that sends, whose last argument is the address unless the socket is connected."""
+    """Guard a sending function. Its last argument is the address, unless the socket is connected."""
 
     def guarded(self: socket.socket, *arguments: Any) -> Any:
         address = arguments[-1]

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 _MOST = 3 << 20  # bytes of a request, as for an API server
 _AT_HOME = "jobspec capture keeps the program on this machine"
 _RUNS_IN = 10
-"""Of so many reads of a job, the first finds it running and the others complete: a program may wait for either."""
+"""The number of reads of a job in one round: the first finds it running, the others complete.
+
+A program may wait for either.
+"""
 _TRAINING_GROUPS = ("trainer.kubeflow.org", "kubeflow.org")
 
 
@@ -114,7 +117,10 @@ class CaptureServer:
         return 200, {"apiVersion": resource.api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
 
     def _seen(self, resource: Resource, found: Data) -> Data:
-        """Return an object as it is read: a TrainJob without a status while it runs, which clients tell by its pods."""
+        """Return the object that a client reads.
+
+        While a TrainJob runs, it has no status: clients tell by its pods.
+        """
         if (resource.group, resource.plural) != (_TRAINING_GROUPS[0], "trainjobs"):
             return found
         self._reads[self._key(resource)] = reads = self._reads.get(self._key(resource), 0) + 1

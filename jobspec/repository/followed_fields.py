@@ -28,7 +28,7 @@ class FollowedFields(Record):
     replaced: Sequence[Mapping[str, Any]]
     """The targets of their replacements."""
     is_complete: bool
-    """Whether nothing else tells kustomize of name references, such as a CRD."""
+    """True if no other file, such as a CRD, tells kustomize of name references."""
 
     def has(self, field: str, data: Mapping[str, Any], path: Path) -> bool:
         """Whether a configuration names a field of an object: `images`, `templateLabels`, `commonLabels`, `labels` or `replicas`."""

@@ -401,7 +401,7 @@ def _output(root: RootKustomization, work: str, cache: Cache | None, command: Se
         return failure
     is_kept = (
         cache
-        and _fingerprint(root, command, _digest) == fingerprint  # else somebody has written a file meanwhile
+        and _fingerprint(root, command, _digest) == fingerprint  # else a file was written meanwhile
         and cache.write(fingerprint, written(output).encode())
     )
     return (cache and is_kept and _kept_output(cache, fingerprint)) or output

@@ -15,7 +15,7 @@ from jobspec.diagnostics.record import Record
 _FORM = b"jobspec cache 1 "
 """The beginning of each entry; its checksum and the end of the line follow."""
 _LARGEST = 1 << 27  # bytes of a folder
-_UNUSED = 14 * 24 * 3600  # seconds after which an entry that nobody has read is removed
+_UNUSED = 14 * 24 * 3600  # seconds without a read after which an entry is removed
 _LEFT_OVER = 3600  # seconds after which a file that a killed run has begun is removed
 
 
@@ -74,7 +74,10 @@ class Cache(Record):
         return True
 
     def trim(self) -> None:
-        """Remove what nobody has read in a while, what killed runs have left, and the oldest entries of a folder that is too large."""
+        """Remove entries that no run read for long, and temporary files of killed runs.
+
+        If the folder is still too large, remove its oldest entries.
+        """
         import time
 
         now, size = time.time(), 0

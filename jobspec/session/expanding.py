@@ -96,7 +96,7 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
                 from jobspec.operators.api_defaults import with_api_defaults
 
                 objects = with_api_defaults(objects, context, target)
-            if not any(each.rule == "unresolved-reference" for each in expansion.diagnostics):  # without its runtime nobody knows
+            if not any(each.rule == "unresolved-reference" for each in expansion.diagnostics):  # of the runtime
                 found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
             reported.setdefault(file.checked.result.path, []).extend(expansion.diagnostics)
     return found, reported
