@@ -24,7 +24,7 @@ from jobspec.world.world import Cluster
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.apis.releases import Target
-    from jobspec.capture.server import CaptureServer
+    from jobspec.captures.server import CaptureServer
     from jobspec.documents.manifest import Manifest
     from jobspec.models.base import Model
     from jobspec.overlays.load import LoadedOverlay, OverlayFile
@@ -351,8 +351,8 @@ def capture(*, cluster: Cluster | None = None, namespace: str = "default") -> It
     A server on loopback serves the runtimes of *cluster*, refuses what that refuses, and answers reads as if jobs were created and
     complete. Until the end, connections to any other host or port raise ConnectionError. *namespace* is the clients' own.
     """
-    from jobspec.capture.redirection import redirected
-    from jobspec.capture.server import served
+    from jobspec.captures.redirection import redirected
+    from jobspec.captures.server import served
     from jobspec.session.capturing import server_for
 
     cluster = cluster or Cluster()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec.capture.program import run_program
-from jobspec.capture.server import served
+from jobspec.captures.program import run_program
+from jobspec.captures.server import served
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted

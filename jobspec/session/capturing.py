@@ -7,7 +7,7 @@ import re
 from functools import partial
 from itertools import count
 
-from jobspec.capture.server import CaptureServer
+from jobspec.captures.server import CaptureServer
 from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -29,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.capture.captured import CapturedObject
+    from jobspec.captures.captured import CapturedObject
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.diagnostics.places import Data, Mark
     from jobspec.project.project import LoadedProject

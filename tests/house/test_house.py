@@ -41,7 +41,7 @@ ORDER = [
     "jobspec.policies",
     "jobspec.project",
     "jobspec.run",
-    "jobspec.capture",
+    "jobspec.captures",
     "jobspec.migrate",
     "jobspec.reports",
     "jobspec.server",
@@ -165,7 +165,7 @@ def test_modules_are_imported_by_statements_that_tools_can_follow() -> None:
 
 
 def test_only_commands_print_read_the_environment_or_exit() -> None:
-    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.session", "jobspec.__main__", "jobspec.capture.redirection")
+    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.session", "jobspec.__main__", "jobspec.captures.redirection")
     touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
     found = [
         f"{module}: {_dotted(node)}"
@@ -204,7 +204,7 @@ _ASSIGNING = {
     "jobspec.documents.document": "parsed nodes, most of a run's memory, are dropped once a file is judged",
     "jobspec.lint.documents": "what is found for jobs that are alike depends on which questions rules have asked",
     "jobspec.reports.ci": "ElementTree takes the text of an element no other way",
-    "jobspec.capture.redirection": "a program's clients are redirected by replacing functions of theirs, for a time",
+    "jobspec.captures.redirection": "a program's clients are redirected by replacing functions of theirs, for a time",
     "jobspec.server.client": "the configuration belongs to the kubernetes package",
     "jobspec.schemas.shapes": "a shape takes its attributes from a row of its compiled file",
     "jobspec.kubernetes.admission.mutating": "an object goes through the policies one after the other",
@@ -410,9 +410,16 @@ def test_public_names_are_there_when_asked_for() -> None:
         _ = jobspec.nothing
 
 
+def test_no_public_name_is_a_module_of_the_package() -> None:
+    """The import of `jobspec.capture` would put the module in place of the function of that name."""
+    import jobspec
+
+    assert not [name for name in jobspec.__all__ if f"jobspec.{name}" in dict(_modules())]
+
+
 #: What each folder may import: what the package itself declares, and what these extras declare. The first that fits counts.
 _EXTRAS = {
-    "jobspec/capture": ("dry-run",),  # the client of the program that is captured
+    "jobspec/captures": ("dry-run",),  # the client of the program that is captured
     "jobspec/server": ("dry-run",),
     "jobspec/editor": ("lsp", "mcp"),
     "jobspec": (),

@@ -192,6 +192,14 @@ def test_jobs_of_this_process_are_models() -> None:
         socket.create_connection(free.getsockname(), timeout=1).close()
 
 
+def test_capture_stays_a_function_once_its_modules_are_imported() -> None:
+    import jobspec.captures.server  # as the first call of jobspec.capture imports it
+
+    for _ in range(2):
+        with jobspec.capture() as jobs:
+            assert len(jobs) == 0
+
+
 DATAGRAMS = """\
 import socket
 

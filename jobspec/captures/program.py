@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from jobspec.capture import redirection
+from jobspec.captures import redirection
 from jobspec.diagnostics.errors import JobspecError
 
 TYPE_CHECKING = False

@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, group_kind, plural_of
-from jobspec.capture.captured import CapturedObject, captured
-from jobspec.capture.redirection import PLACE
+from jobspec.captures.captured import CapturedObject, captured
+from jobspec.captures.redirection import PLACE
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 
