@@ -29,10 +29,12 @@ def names_to_fill_in(file: Checked) -> Iterator[tuple[GroupKind, re.Pattern[str]
         return
     import re
 
+    from jobspec.repository.placeholders import STAND_IN
+
     for document in file.documents:
         paths = document.marks.paths()
         if any(note.document == document.index and paths.get(span_of(note.mark)) == ("metadata", "name") for note in notes):
-            yield document.group_kind, re.compile(".+".join(map(re.escape, document.name.split("x"))))  # `x` stands in for each
+            yield document.group_kind, re.compile(".+".join(map(re.escape, STAND_IN.split(document.name))))
 
 
 def with_other_numbers(file: Checked) -> Checked | None:

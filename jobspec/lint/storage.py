@@ -103,9 +103,11 @@ def memory_volume_over_limit(job: LintedJob) -> Iterator[Finding]:
     for role, volume in _memory_volumes(job):
         size = volume.get("emptyDir", "sizeLimit")
         for container in job.containers if size else ():
-            limit = text(container.tree, "resources", "limits", "memory")
-            if size and container.role is role and _mounts_of(container, volume) and bytes_of(text(size)) >= bytes_of(limit) > 0:
-                message = f"a memory volume of {text(size)} counts towards the memory limit of {limit}"
+            limit = container.tree.get("resources", "limits", "memory")
+            if not limit or not limit.mark.line:  # no limit, or that of a container which the operator adds
+                continue
+            if size and container.role is role and _mounts_of(container, volume) and bytes_of(text(size)) >= bytes_of(text(limit)) > 0:
+                message = f"a memory volume of {text(size)} counts towards the memory limit of {text(limit)}"
                 yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Container, Sequence
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 from jobspec.apis.kinds import OVERLAY
 from jobspec.apis.releases import Target
@@ -127,28 +128,46 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None, given: Variables)
     if path == ("sops",) and isinstance(data, dict):
         return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
     before = value_at(data, path)
-    after = _stand_in(before, shape.at(path) if shape else None, given)
+    after = _stand_in(before, shape.at(path) if shape else None, given, has_default=path != _NAME)
     if path == _NAMESPACE and after is not before:  # may be any namespace, as where none is written
         return {**data, "metadata": {key: each for key, each in data["metadata"].items() if key != "namespace"}}
     return data if after is before else with_value_at(data, path, after)
 
 
+_NAME = ("metadata", "name")
 _NAMESPACE = ("metadata", "namespace")
 
 
-def _stand_in(value: Any, shape: Shape | None, given: Variables) -> Any:
-    is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
-    takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
-    is_one = isinstance(value, str) and (_PLACEHOLDER.search(given.unsettled(value)) or (not takes_text and _WORDS.fullmatch(value)))
-    if not is_in_braces and not is_one:
+def _stand_in(value: Any, shape: Shape | None, given: Variables, *, has_default: bool) -> Any:
+    """Return a value of the right type for a placeholder, its default where *has_default*; the same value if it is no placeholder."""
+    if isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any"):
+        text = f"{{{next(iter(value))}}}"
+    elif isinstance(value, str) and (_PLACEHOLDER.search(given.unsettled(value)) or (_is_word(value, shape))):
+        text = substituted(value, Variables(is_open=True)) if has_default else value
+    else:
         return value
-    return _of_type(_PLACEHOLDER.sub("x", substituted(value, Variables(is_open=True))) if isinstance(value, str) else "x", shape)
+    return _of_type(_with_names(text), shape)
+
+
+def _is_word(value: str, shape: Shape | None) -> bool:
+    return bool(shape and {shape.type, shape.format} & _STAND_INS.keys() and _WORDS.fullmatch(value))
+
+
+def _with_names(text: str) -> str:
+    """Put a short name in place of each placeholder of a text: the same for the same placeholder, so that names differ where theirs do."""
+    return _PLACEHOLDER.sub(lambda found: f"x{crc32(found[0].encode()) & 0xFFFF:04x}", text)
+
+
+#: A name that stands in for a placeholder.
+STAND_IN = re.compile("x[0-9a-f]{4}")
 
 
 def _of_type(text: str, shape: Shape | None) -> Any:
-    """The stand-in for a placeholder in a field; the text itself in a string field."""
+    """The stand-in for a placeholder in a field; the text itself in a string field, and where it is a choice or an integer."""
     if shape and shape.enum:
-        return next((each for each in shape.enum if each), shape.enum[0])
+        return text if text in shape.enum else next((each for each in shape.enum if each), shape.enum[0])
+    if shape and "integer" in (shape.type, shape.format) and text.isdecimal():
+        return int(text)
     for name in (shape.format, shape.type) if shape else ():
         if name in _STAND_INS:
             return max(_STAND_INS[name], shape.minimum or 1) if shape and name == "integer" else _STAND_INS[name]

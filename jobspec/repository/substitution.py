@@ -61,8 +61,11 @@ class Variables:
         return Variables({**self.values, **values}, self.is_open or not self.runs, self.differing - values.keys(), self.by, self.always)
 
     def unsettled(self, text: str) -> str:
-        """A text without what nobody fills in any more: it is what reaches the server, and no placeholder."""
-        if "$" not in text:
+        """Return a text without what nobody fills in any more, which reaches the server as it is written.
+
+        If nobody is known to substitute, each variable is a placeholder, those with a default such as `${NAME:-x}`, too.
+        """
+        if "$" not in text or (self.is_open and not self.runs):
             return text
         if self.is_open:
             return substituted(text, self)

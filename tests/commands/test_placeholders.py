@@ -67,3 +67,12 @@ def test_people_read_once_what_several_files_of_a_folder_have(tmp_path: Path) ->
     assert lines[0] == "a.yaml:8:17: info: placeholders: 1 value not checked (and 2 more places) [unjudged-template]"
     found = json.loads(run_here("lint", ".", "-o", "json", "--select", "unjudged-template", cwd=tmp_path).stdout)
     assert [len(each["diagnostics"]) for each in found["files"]] == [1, 1, 1]
+
+
+def test_a_default_of_a_variable_that_nobody_fills_in_is_a_placeholder(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicas: ${N:-3}").replace("name: train", "name: ${NAME:-train}")})
+    done = run_here("lint", ".", "-o", "concise", "--select", "unjudged-template", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "placeholders: 2 values not checked" in done.stdout
+    given = run_here("lint", ".", "-o", "concise", "--substitute", "N=two", cwd=tmp_path)  # Flux's rules then, and its defaults
+    assert "expected an integer" in given.stdout

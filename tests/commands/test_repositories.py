@@ -107,6 +107,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
         "overlay.yaml": (["invalid"], [(5, "invalid-overlay", "`${lr}` is not a parameter of this overlay")]),
         "secret.yaml": (["partly"], [(5, "unjudged-template", "encrypted by SOPS: 2 values not checked")]),
         "server.yaml": (["partly"] * 3 + ["invalid"], [(4, "unjudged-template", "placeholders: 9 values not checked"), immutable]),
+        "teams.yaml": (["partly"] * 3, [(4, "unjudged-template", "placeholders: 8 values not checked")]),
         "wrong.yaml": (["invalid"], [wrong]),
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
