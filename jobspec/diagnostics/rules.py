@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Literal, Protocol, TypeAlias
 
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.explanations import Stage
     from jobspec.diagnostics.places import Mark, Path
     from jobspec.diagnostics.problems import Change
 
@@ -74,6 +75,8 @@ class Finding(Record):
     """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
     severity: Severity | None = None
     """Where it is another one than the rule's."""
+    stage: Stage | None = None
+    """Who says it, where that is another one than of the rule."""
 
 
 class Rule:

@@ -219,6 +219,7 @@ class Document:
             document=self.index,
             severity=finding.severity or "error",
             hint=finding.hint,
+            stage=finding.stage,
             changes=[each.below(self.inside) for each in finding.changes],
         )
 

@@ -9,7 +9,7 @@ from jobspec.journey.references import kind_of
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
-from jobspec.operators.workloads import is_workload
+from jobspec.operators.workloads import is_workload, may_have_templates
 from jobspec.world.judging import can_be_looked_up
 from jobspec.world.policies import parameters_in
 
@@ -46,8 +46,12 @@ def kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> s
 
 
 def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
-    """Whether a file has jobs, or documents of the kinds that are concerned."""
-    return file.has_jobs or any(kind_of(row) in concerned for row in file.result.documents)
+    """True if a file has jobs, other objects that may make pods, or documents of the kinds that are concerned."""
+    return (
+        file.has_jobs
+        or any(kind_of(row) in concerned for row in file.result.documents)
+        or any(may_have_templates(each) for each in file.seen)
+    )
 
 
 def expected_policies(files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster) -> list[Document]:

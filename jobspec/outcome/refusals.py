@@ -170,7 +170,7 @@ def decided(decision: Decision, made: MarkedTree) -> Finding:
     what = "pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`"
     by_severity = REFUSED.get(kind, "pods-refused") if decision.severity == "error" else "refused-by-policy"
     rule = by_severity if decision.is_evaluated else "policy-not-evaluated"
-    return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
+    return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity, stage="outcome")
 
 
 def lost_objects(job: ExpandedJob) -> Iterator[Finding]:

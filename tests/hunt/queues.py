@@ -118,6 +118,16 @@ def _submitted(server: Server, job: Data, others: list[Data]) -> tuple[list[str]
     return made, server.get(made[-1])["metadata"]["uid"]
 
 
+def _has_looked_at(workloads: list[Data], queues: list[Data]) -> bool:
+    """Whether Kueue has tried each workload, ended each eviction, and counts those that have quota as we do."""
+    admitted = Counter(each["status"]["admission"]["clusterQueue"] for each in workloads if each.get("status", {}).get("admission"))
+    return (
+        all("QuotaReserved" in {it["type"] for it in each.get("status", {}).get("conditions", ())} for each in workloads)
+        and not any(_is(each, "Evicted") and each["status"].get("admission") for each in workloads)
+        and all(each.get("status", {}).get("reservingWorkloads", 0) == admitted[each["metadata"]["name"]] for each in queues)
+    )
+
+
 def _settled(server: Server, world: "World") -> list[Data] | None:
     """The queues, nodes and Workloads of a world with their status, once nothing changes any more; None where that takes too long."""
     end, quiet, last = time.monotonic() + _PATIENCE, time.monotonic(), ""
@@ -133,7 +143,7 @@ def _settled(server: Server, world: "World") -> list[Data] | None:
         found = [*queues, *nodes, *({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", **each} for each in workloads)]
         if (now := json.dumps(found)) != last:
             quiet, last = time.monotonic(), now
-        if time.monotonic() - quiet > _SETTLED and not any(_is(each, "Evicted") and each["status"].get("admission") for each in workloads):
+        if time.monotonic() - quiet > _SETTLED and _has_looked_at(workloads, queues):
             for each in found:
                 each["metadata"].pop("managedFields", None)
             return found
