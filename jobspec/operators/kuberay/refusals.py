@@ -16,7 +16,7 @@ from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding
 from jobspec.go.values import mapping, string_map, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name
-from jobspec.operators.kuberay import INTERACTIVE_MODE, JOB_SPECS, SIDECAR_MODE
+from jobspec.operators.kuberay import INTERACTIVE_MODE, JOB_MODE, JOB_SPECS, SIDECAR_MODE
 from jobspec.operators.kuberay.cluster_rules import ClusterSpec, cluster_refusals, upgrade_refusals
 
 TYPE_CHECKING = False
@@ -167,6 +167,10 @@ def _selector(job: RayJobSpec) -> Iterator[Finding]:
 
 def _submission(job: RayJobSpec) -> Iterator[Finding]:
     mode = job.data.get("submissionMode")
+    submitter = job.data.get("submitterPodTemplate")
+    if submitter is not None and mode in (None, "", JOB_MODE) and not mapping(submitter, "spec").get("containers"):
+        message = "KubeRay cannot submit the program: `submitterPodTemplate` has no container"
+        yield job.finding("submitterPodTemplate", message, "write its container, or remove it: KubeRay makes one then")
     if mode == INTERACTIVE_MODE and (job.number("backoffLimit") or 0) > 0:
         yield job.finding("backoffLimit", "`backoffLimit` cannot be combined with `InteractiveMode`", "remove it")
     if mode == SIDECAR_MODE:
