@@ -8,6 +8,7 @@ from jobspec.apis.kinds import SERVICE_ACCOUNT
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import items, text
 from jobspec.kubernetes.problems import closest, listed
+from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
 
 SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
@@ -130,7 +131,7 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
 
 
 def gated_model(job: LintedJob) -> Iterator[Finding]:
-    """An initializer downloads a gated model or data set of Hugging Face without a token.
+    """An initializer or a program downloads a gated model of Hugging Face without a token.
 
     Why: models of meta-llama and google/gemma need an account that accepted their licence. Without its token, the download gets 401, and
     the job never trains.
@@ -147,12 +148,30 @@ def gated_model(job: LintedJob) -> Iterator[Finding]:
         if not items(container.tree.get("envFrom")) and not any(container.variable(name) for name in _TOKENS_OF_HUB):
             name = text(value).removeprefix("hf://")
             yield Finding(value, f"`{name}` is gated: its download needs a token", "name a Secret with `HF_TOKEN` in `secretRef`")
+    for container in job.training_containers:
+        for flag, model, place in container.flags if _has_no_credentials(container) else ():
+            if "model" in flag and _is_gated(f"hf://{model}"):
+                message = f"`{model}` is gated: its download needs a token"
+                yield Finding(place, message, "set `HF_TOKEN` from a Secret, or mount a folder that has the model", severity="info")
 
 
 def _is_gated(uri: str) -> bool:
     import re
 
     return re.match(_GATED, uri) is not None
+
+
+def _has_no_credentials(container: LintedContainer) -> bool:
+    """True if nothing gives a container a token, or a folder that may hold what the token is for."""
+    names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
+    passing = {text(each, "name") for each in volumes_of(container.role) if each.get("emptyDir")}
+    kept = [each for each in items(container.tree.get("volumeMounts")) if text(each, "name") not in passing]
+    logs_in = any(word in ("login", "hf", "huggingface-cli") for word, _ in container.words)
+    return not (items(container.tree.get("envFrom")) or kept or logs_in or any(_gives_access(each) for each in names))
+
+
+def _gives_access(variable: str) -> bool:
+    return "TOKEN" in variable or variable in ("HF_ENDPOINT", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 def _is_token(value: str) -> bool:
@@ -171,7 +190,7 @@ def _is_real(value: str) -> bool:
 
 SECURITY_RULES = (
     Rule(homeless_user, "info", sees="any pods", reads=["runAsUser"]),
-    Rule(gated_model, "warning", sees="TrainJob", reads=["meta-llama", "gemma"]),
+    Rule(gated_model, "warning", sees="any pods", reads=["meta-llama", "gemma"]),
     Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS]),
     Rule(privileged_container, "warning", sees="any pods", reads=["privileged"]),
     Rule(unknown_service_account, "info", sees="any pods in a namespace", reads=["serviceAccount"]),
