@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 _LOCAL_QUEUE = QUEUE_KINDS[1]
 _TOPOLOGY: GroupKind = (QUEUE_GROUP, "Topology")
 _ADMISSION_CHECK: GroupKind = (QUEUE_GROUP, "AdmissionCheck")
+_COHORT: GroupKind = (QUEUE_GROUP, "Cohort")
+#: Kind -> where it names its cohort, in the versions of the API.
+_COHORTS: dict[GroupKind, tuple[Path, ...]] = {
+    CLUSTER_QUEUE: (("spec", "cohortName"), ("spec", "cohort")),
+    _COHORT: (("spec", "parentName"),),
+}
 
 
 def misplaced_queue_name(job: LintedDocument) -> Iterator[Finding]:
@@ -212,6 +218,28 @@ def _is_for_other_clusters(flavor: LintedDocument) -> bool:
     """Whether all queues with a flavor dispatch their jobs to other clusters, which have the topology."""
     queues = [each for each in flavor.documents.queues.queues.values() if flavor.given.name in each.flavors]
     return bool(queues) and all(each.checks_of("multikueue") for each in queues)
+
+
+def unknown_cohort(document: LintedDocument) -> Iterator[Finding]:
+    """A ClusterQueue or Cohort names a cohort that no other one names, and that is not among the files, though other Cohorts are.
+
+    Why: Kueue makes a cohort of every name. A misspelt one has no quota and no other member, so that there is nothing to borrow.
+    Instead: name one of the Cohorts, or pass its file, too.
+    Before: cohortName: reserch
+    After: cohortName: research
+    Evidence: kubernetes-sigs/kueue#2021; https://kueue.sigs.k8s.io/docs/concepts/cohort/
+    """
+    path = next((each for each in _COHORTS.get(document.given.group_kind, ()) if value_at(document.given.data, each)), None)
+    name = value_at(document.given.data, path) if path else None
+    documents = document.documents
+    if path is None or not isinstance(name, str) or documents.of_name(_COHORT, name) or documents.may_get_name(_COHORT, name):
+        return
+    known = sorted({each.name for each in documents.of_kind(_COHORT)})
+    named = [value_at(each.data, at) for kind, paths in _COHORTS.items() for each in documents.of_kind(kind) for at in paths]
+    if known and named.count(name) <= 1:
+        hint = closest(name, known)
+        message = f"no Cohort `{name}` among the files: it has no quota, and no other member to borrow from"
+        yield Finding(path, message, hint or f"known: {listed(known)}", severity="warning" if hint else "info")
 
 
 def unknown_check_parameters(document: LintedDocument) -> Iterator[Finding]:
@@ -474,6 +502,7 @@ RULES = (
     Rule(unknown_flavor, "warning", sees="document", kinds=[RESOURCE_FLAVOR]),
     Rule(unknown_admission_check, "warning", sees="document"),
     Rule(unknown_topology, "warning", sees="document"),
+    Rule(unknown_cohort, "warning", sees="document"),
     Rule(unknown_check_parameters, "warning", sees="document"),
     Rule(inactive_cluster_queue, "warning", sees="document"),
     Rule(no_namespace_selector, "warning", sees="document"),

@@ -59,7 +59,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     ),
     _RELEASE: ("old-trainer-in-queue", "gated-cron-job", "disabled-field", "long-replicated-job-name", "deprecated-kueue-api"),
     _OF_CONFIGURATION: (
-        *("uncounted-quota", "unknown-cluster-queue", "unknown-flavor", "unknown-admission-check", "unknown-topology"),
+        *("uncounted-quota", "unknown-cluster-queue", "unknown-flavor", "unknown-admission-check", "unknown-topology", "unknown-cohort"),
         *("unknown-check-parameters", "inactive-cluster-queue", "no-namespace-selector", "unreachable-cluster-queue"),
         *("flavor-without-nodes", "quota-without-nodes", "unfit-flavor-labels", "no-trainer-step", "no-framework-label"),
         *("unusable-runtime", "several-launchers", "no-processes", "both-gang-policies", "gang-with-initializers"),

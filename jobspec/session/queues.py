@@ -22,6 +22,7 @@ from jobspec.operators.kueue.children import children_in_queues
 from jobspec.operators.kueue.versions import KINDS, makes_workloads_of
 from jobspec.operators.kueue.workload import is_managed, workload_of, workloads_of
 from jobspec.operators.kueue.world import World, world_of
+from jobspec.operators.workloads import queued_object
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
 from jobspec.session.applied import AppliedFile
@@ -68,7 +69,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     if not found.valid:
         return Answers(results, cluster, read)
     asked = ask_queues(found.applied, queues, cluster)
-    if not any(makes_workloads_of(job) for job in asked.jobs):
+    if not any(map(_is_asked_for, asked.jobs)):
         return Answers(results, cluster, read, world=asked.world, lacks="jobs")
     if not asked.has_queues:
         return Answers(results, cluster, read, world=asked.world, lacks="queues")
@@ -116,7 +117,7 @@ def cluster_of(applied: Sequence[AppliedFile], otherwise: Cluster) -> Cluster:
 
     Raises JobspecError for jobs that meet several clusters, each of which has its own queues.
     """
-    with_jobs = [each.cluster for each in applied if any(map(makes_workloads_of, each.checked.documents))]
+    with_jobs = [each.cluster for each in applied if any(map(_is_asked_for, each.checked.documents))]
     cluster = max(with_jobs or [otherwise], key=lambda each: len(each.objects))
     if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
         raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
@@ -137,20 +138,27 @@ def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
     """What becomes of the jobs among documents, each with what it may refer to."""
-    return [asked for job, context in jobs if makes_workloads_of(job) for asked in _asked(job, context, target, world)]
+    return [asked for job, context in jobs if _is_asked_for(job) for asked in _asked(job, context, target, world)]
+
+
+def _is_asked_for(job: Document) -> bool:
+    """True if Kueue can make Workloads of a job, or of the Jobs of a CronJob."""
+    return makes_workloads_of(queued_object(job))
 
 
 def _asked(job: Document, context: Sequence[Document], target: Target, world: World) -> list[Asked]:
-    """What becomes of a job: one answer, or one for each group of a LeaderWorkerSet."""
-    if not is_managed(job, target, world):
-        return [Asked(job, None, children_in_queues(job, context, target, world))]
-    return [Asked(job, ask(each, world)) for each in workloads_of(job, context, target, world)]
+    """What becomes of a job: one answer, or one for each group of a LeaderWorkerSet. Of a CronJob, what becomes of its next Job."""
+    queued = queued_object(job)
+    if not is_managed(queued, target, world):
+        return [Asked(job, None, children_in_queues(queued, context, target, world))]
+    return [Asked(job, ask(each, world)) for each in workloads_of(queued, context, target, world)]
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
     """What becomes of a job; None where it names no queue, and Kueue leaves it alone."""
-    if is_managed(job, target, world):
-        return ask(workload_of(job, context, target, world), world)
+    queued = queued_object(job)
+    if is_managed(queued, target, world):
+        return ask(workload_of(queued, context, target, world), world)
     return None
 
 

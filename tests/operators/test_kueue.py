@@ -12,6 +12,7 @@ from jobspec.operators.kueue.admission import ask
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
+from jobspec.operators.workloads import queued_object
 from jobspec.reports.queue import Asked, TextOptions, text_report
 from tests.support.reference import ROOT
 
@@ -28,8 +29,8 @@ def test_each_job_is_said_what_is_expected(path: Path) -> None:
         number: (match[1], match[2] or "") for number, line in enumerate(text.splitlines(), 1) if (match := _EXPECTATION.search(line))
     }
     found = {}
-    for job in (each for each in documents if each.group_kind in KINDS):
-        answer = ask(workload_of(job, documents, choose(()), world), world)
+    for job in (each for each in documents if queued_object(each).group_kind in KINDS):
+        answer = ask(workload_of(queued_object(job), documents, choose(()), world), world)
         line = job.marks.nearest(("metadata", "name" if job.name else "generateName")).place().line
         found[line] = answer.verdict
         words = re.sub(r"\s+", " ", text_report([Asked(job, answer)], world, TextOptions(100, "0.19.2", colour=False)))
