@@ -51,7 +51,7 @@ class _Result:
 
 @dataclass(frozen=True, slots=True)
 class Rendered(_Result):
-    """What a base and its overlays render to."""
+    """The result of rendering a base with overlays."""
 
     text: str
     """YAML, with the same meaning under YAML 1.1 and 1.2; empty where there is a diagnostic of severity error."""
@@ -71,7 +71,9 @@ def check(
     outcome: bool = True,
     name: str = _NAME,
 ) -> FileResult:
-    """Check a manifest as `jobspec validate` does: text of any number of documents, data, models, or a list of those.
+    """Check a manifest as `jobspec validate` does.
+
+    A manifest is text of any number of documents, data, models, or a list of those.
 
     *overlays* are applied first: the name of a shipped one, or an Overlay as text, data or model; *parameters* are their values, by
     overlay and parameter. *cluster* is what the manifest meets, by default the newest releases with their webhooks. *outcome*: what
@@ -211,7 +213,7 @@ class Migrated:
 
 
 def migrate(text: str, *, cluster: Cluster | None = None, gang_scheduler: str = "", name: str = _NAME) -> Migrated:
-    """A manifest's text with its jobs as TrainJobs of the cluster's trainer, as `jobspec migrate --to TrainJob` writes it.
+    """Write a manifest with its jobs as TrainJobs, as `jobspec migrate --to TrainJob` does.
 
     A manifest with an error is left unchanged.
     """
@@ -238,7 +240,7 @@ class RenderedTree(_Result):
 
 
 def render_project(path: str = "jobspec.yaml") -> RenderedTree:
-    """What `jobspec render` would write for a project; nothing is written.
+    """Render a project as `jobspec render` does, without writing a file.
 
     Raises:
         JobspecError: the file cannot be read, or holds anything but a project.
@@ -286,7 +288,10 @@ def render(
     cluster: Cluster | None = None,
     name: str = _NAME,
 ) -> Rendered:
-    """Apply overlays to a base, check the result, and write it, as `jobspec render` does. Arguments and errors are those of `check`."""
+    """Apply overlays to a base, check the result, and write it, as `jobspec render` does.
+
+    Arguments and errors are those of `check`.
+    """
     from jobspec.journey import rendering
 
     cluster = cluster or Cluster()
@@ -346,7 +351,9 @@ class CapturedJobs(Sequence["Model | dict[str, Any]"]):
 
 @contextmanager
 def capture(*, cluster: Cluster | None = None, namespace: str = "default") -> Iterator[CapturedJobs]:
-    """Capture what Kubernetes clients of this process post, as `jobspec capture` does, in place of sending it to a cluster.
+    """Capture what Kubernetes clients of this process post, as `jobspec capture` does.
+
+    Nothing is sent to a cluster.
 
     A server on loopback serves the runtimes of *cluster*, refuses what that refuses, and answers reads as if jobs were created and
     complete. Until the end, connections to any other host or port raise ConnectionError. *namespace* is the clients' own.

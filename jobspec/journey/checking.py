@@ -57,7 +57,7 @@ def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) ->
 
 
 def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> tuple[Manifests, Checked]:
-    """The manifests with values in place of the placeholders that a server refuses, and what a check of these says.
+    """Put values in place of the placeholders that a server refuses, and check again.
 
     Each place has a note without a message. Those of overlays and projects are parameters, which nobody else fills in.
     """

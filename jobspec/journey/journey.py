@@ -59,7 +59,7 @@ class Journey(Record):
 
 
 def travel(journey: Journey) -> list[Checked]:
-    """Check files one by one, then foresee what becomes of jobs, and relate the files to each other.
+    """Check files one by one, foresee the outcomes of jobs, and relate the files.
 
     If objects of other files decide on the documents of a file, the file is checked once more in a world that has these objects.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> list[Document]:
-    """What the jobs of a file may refer to: all in their own file, and the runtimes and classes of others and of the cluster.
+    """Return the objects that jobs of a file may refer to: its own, others' runtimes, classes.
 
     Of several in other files that have one name, nobody knows which is meant.
     """
@@ -43,7 +43,10 @@ def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> lis
 
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:
-    """A file with what becomes of its jobs, as far as its own documents and the cluster say; to be done before `resolve`."""
+    """Add the outcomes of the jobs of a file, as far as its own documents and the cluster say.
+
+    This comes before `resolve`.
+    """
     result = file.result
     if any(map(_is_undecoded, result.documents)):
         rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]

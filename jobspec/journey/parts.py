@@ -16,7 +16,7 @@ PART = "\0"
 
 
 def whole(results: Sequence[FileResult]) -> list[FileResult]:
-    """The results of files, those of the parts of a file together, with the documents counted from its beginning."""
+    """Join the results of the parts of each file, with documents counted from its beginning."""
     if not any(PART in each.path for each in results):
         return list(results)
     parts = grouped(results, lambda each: each.path.partition(PART)[0])

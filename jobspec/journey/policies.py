@@ -101,7 +101,7 @@ def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], re
 
 
 def as_policies_leave(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
-    """The files with the jobs that MutatingAdmissionPolicies among them, or in the cluster, change on their way to the operators."""
+    """Return the files with their jobs as MutatingAdmissionPolicies change them."""
     given = [each for file in files for each in file.objects]
     if not cluster.index.change_objects and all(each.group_kind != kinds.MUTATING_POLICY_BINDING for each in given):
         return list(files)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read(source: Source, target: Target) -> Manifests:
-    """The documents of a file, with the items of a `v1` List in its place, and the mistakes in its YAML."""
+    """Read the documents of a file, the items of a `v1` List too, and the mistakes in its YAML."""
     build = source.in_build
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
     if build and (build.role or build.documents):

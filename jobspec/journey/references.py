@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] = ()) -> list[Checked]:
-    """The files with references between them resolved: documents can refer to accepted objects of other files, too.
+    """Resolve references between files: to accepted objects of other files, too.
 
     Only documents with such a reference are reviewed again. *folders*: as in `check_files`.
     """

@@ -33,7 +33,7 @@ class RenderedDocuments(Record):
 
 
 def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool) -> RenderedDocuments:
-    """All objects of checked files that a server has; an object that stands twice is an error in the result of its file.
+    """Return the objects of checked files. An object that is given twice is an error.
 
     *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.
     """
@@ -46,7 +46,9 @@ def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool)
 
 
 def as_stored(document: Document, target: Target) -> Document:
-    """A TrainJob with its quantities as the trainer's webhook writes them: to the server, another form changes an immutable field.
+    """Write the quantities of a TrainJob as the trainer's webhook does.
+
+    To the server, another form changes an immutable field.
 
     The webhook does so where the job has a patch of its runtime, and Kueue gives one to every TrainJob.
     """
@@ -66,7 +68,9 @@ def text_of(documents: Iterable[Document], target: Target) -> str:
 
 
 def files_of(documents: Sequence[Document]) -> dict[str, Document]:
-    """Each document by the name of its file: `<kind>-<name>.yaml`, with the namespace before the name where that is not enough.
+    """Name the file of each document: `<kind>-<name>.yaml`.
+
+    If that is not enough, the namespace comes before the name.
 
     Raises JobspecError for documents that even then would be the same file.
     """

@@ -98,7 +98,7 @@ class Manifests(Record):
 
 
 class LoadedFile(Record):
-    """Manifests that are read already, as a file that a journey starts from."""
+    """Manifests that are read already, given as a file to a journey."""
 
     manifests: Manifests
     folder: str = ""

@@ -40,7 +40,7 @@ def runtime_reference(job: ExpandedJob) -> Mark:
 
 
 def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
-    """A job that fails starts again without end: the trainer makes its JobSet again, which is deleted when it has ended."""
+    """Yield that a failed job starts again without end, since its JobSet is deleted at its end."""
     again = makes_again(job.target["trainer"])
     for jobset in job.of_kind("JobSet"):
         ttl = jobset.get("spec", "ttlSecondsAfterFinished")

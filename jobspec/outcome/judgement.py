@@ -99,7 +99,7 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Conta
 
 
 def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
-    """The mistakes for which the server refuses objects. Pods of a refused Job or StatefulSet never come."""
+    """Yield why the server refuses objects. Pods of a refused Job or StatefulSet never come."""
     of_makers = {(kind, text(each, "metadata", "name")): _problems(each, job) for kind in _MAKE_PODS for each in job.of_kind(kind)}
     refused_sets = any(found for (kind, _), found in of_makers.items() if kind == "StatefulSet")
     for kind in (*_MAKE_PODS, "Service", *([] if refused_sets else ["PersistentVolumeClaim"])):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Foresight(Record):
-    """What is foreseen of a job."""
+    """The foreseen outcome of a job."""
 
     diagnostics: Sequence[Diagnostic]
     runs: bool | None
@@ -50,7 +50,9 @@ class Foresight(Record):
 def foresee(
     job: Document, context: Sequence[Document], cluster: Cluster, policies: Index | None = None, *, is_reviewed: bool = True
 ) -> Foresight | None:
-    """The outcome of an accepted job, of a suspended one after it is resumed; None where its runtime is not at hand.
+    """Foresee the outcome of an accepted job. If its runtime is not given, return None.
+
+    A suspended job is judged as resumed.
 
     *context*: the documents that it may refer to; *policies*: the objects that decide on pods; *is_reviewed*: whether webhooks, where the
     cluster has them, have seen the job.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def is_queued(job: Document, target: Target, index: Index) -> bool:
-    """Whether Kueue manages a job: by the queue of its label, the default one of its namespace, or because it names none."""
+    """True if Kueue manages a job, by its label, its namespace or because it names no queue."""
     queued = queued_object(job)
     if not makes_workloads_of(queued):
         return False
@@ -39,7 +39,7 @@ def is_queued(job: Document, target: Target, index: Index) -> bool:
 
 
 def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Finding]:
-    """What becomes of a job in its queue, as far as the given objects decide it.
+    """Yield the outcome of a job in its queue, as far as the given objects decide it.
 
     *context*: what the job may refer to, such as runtimes.
     """

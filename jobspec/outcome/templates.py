@@ -35,7 +35,10 @@ _ADDED_TO = ("volumes", "volumeMounts", "serviceAccountName", "restartPolicy")
 def template_outcomes(
     document: Document, templates: Sequence[PodTemplate], context: Sequence[Document], cluster: Cluster, policies: Index
 ) -> list[Diagnostic]:
-    """The outcomes of an object with pod templates that a server accepts. *context*: what its pods may refer to."""
+    """Return the outcomes of an accepted object with pod templates.
+
+    *context*: what its pods may refer to.
+    """
     whole = [each for each in templates if each.metadata]
     expanded = expanded_templates(document, templates, cluster.target)
     begun = started(expanded)

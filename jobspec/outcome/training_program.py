@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TrainingProgram:
-    """What a container runs."""
+    """The program of a container."""
 
     __slots__ = ("_started", "container", "script", "texts", "variables", "words")
 
@@ -144,7 +144,7 @@ def _of_script(script: Script, place: MarkedTree) -> Words:
 
 
 def started(job: ExpandedJob) -> list[Started]:
-    """The training roles, each with its program; without roles that run the default program of their image."""
+    """Return the training roles with their programs, without those of the image alone."""
     found = [(role, role.training_container()) for role in job.roles]
     programs = [(role, TrainingProgram(container)) for role, container in found if container]
     return [(role, program) for role, program in programs if program.words]

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def update_outcomes(job: Document, context: Sequence[Document], stored: StoredObjects, target: Target) -> Iterator[Finding]:
-    """Yield what becomes of an accepted update of a job. *context*: the runtimes that a TrainJob may refer to."""
+    """Yield the outcome of an accepted update of a job.
+
+    *context*: the runtimes that a TrainJob may refer to.
+    """
     if job.group_kind == LEADER_WORKER_SET and (earlier := stored.of(job)):
         yield from _of_leaders(job, earlier, target)
     old = stored.of(job) if job.group_kind == TRAINJOB else None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def judge(
     documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = (), skip_unknown: bool = False
 ) -> list[Judged]:
-    """The judgement of each document of a file; documents with a *broken* index are invalid, since decoding them found an error.
+    """Judge each document of a file. Decoding has found an error in those with a *broken* index.
 
     *skip_unknown*: the problem of an unknown kind is not wanted, unless one of ours was probably meant.
     What refers to others is reviewed last, since only accepted objects can be referred to.
@@ -66,7 +66,7 @@ def _refers(judged: Judged) -> bool:
 
 
 def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
-    """The objects that webhooks and plugins can look up: those in the file of the judged documents, and the cluster's."""
+    """Return the objects that webhooks and plugins can look up: the file's and the cluster's."""
     accepted = [each.seen for each in judged if each.can_be_looked_up]
     refused = [each.document for each in judged if not each.can_be_looked_up]
     elsewhere = cluster.lookups if cluster.objects else ()
@@ -74,7 +74,7 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 
 
 def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
-    """The index of a cluster with the objects that documents of a file can look up; None without any object."""
+    """Index a cluster and the objects of a file. If there is no object, return None."""
     others = (*objects.elsewhere[len(cluster.lookups) :], *objects.in_file)
     if not (others or cluster.objects or cluster.around):
         return None
@@ -106,7 +106,7 @@ def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip
 
 
 def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
-    """Whether the server's own checks accept a document of a kind that webhooks, plugins or policies look up."""
+    """True if the server's own checks accept a document that webhooks or policies look up."""
     return _by_server(document, cluster).can_be_looked_up
 
 
@@ -149,7 +149,7 @@ def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
 
 
 def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Index | None = None) -> Judged:
-    """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts.
+    """Add what the server's plugins or the webhooks say of a document that the server accepts.
 
     *policies*: those among the objects.
     """

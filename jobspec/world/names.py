@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def names_of(document: Document) -> list[Name]:
-    """The names by which webhooks and plugins look up an object; the namespace is empty for kinds without one.
+    """Return the names by which webhooks and plugins look up an object.
+
+    The namespace is empty for kinds without one.
 
     What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
     """

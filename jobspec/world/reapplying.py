@@ -63,13 +63,13 @@ class LostInApply(Record):
 
 
 def may_be_changed(document: Document, policies: Index | None) -> bool:
-    """True if something may be added to an object at its creation that a later apply would take away."""
+    """True if a webhook or policy may add a value that a later apply would remove."""
     is_object = document.api_version and document.kind and document.name
     return bool(is_object) and (document.group_kind == kinds.JOBSET or bool(policies and policies.change_objects))
 
 
 def as_applied(document: Document, before: Document, cluster: Cluster, side: Side) -> tuple[Document, Document]:
-    """Return the object that an apply of a document makes of the one that the server made of *before*, and that one.
+    """Return the object made of *before*, after an apply of a document and as it was.
 
     Both have the defaults of JobSet's webhook, which it fills in at the creation alone. Other kinds have none of that sort.
     """
@@ -80,7 +80,10 @@ def as_applied(document: Document, before: Document, cluster: Cluster, side: Sid
 
 
 def lost_in_apply(document: Document, before: Document, cluster: Cluster, policies: Index | None, side: Side) -> LostInApply | None:
-    """Return what an apply of a document takes away from the object that was made of *before*; None if the server accepts it."""
+    """Return the values that an apply removes from the object made of *before*.
+
+    If the server accepts the apply, return None.
+    """
     if not may_be_changed(document, policies):
         return None
     cluster = cluster.updating(StoredObjects((), is_live=True))  # policies have added to what is updated

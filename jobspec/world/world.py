@@ -66,7 +66,7 @@ class StoredObjects:
 
 
 class Cluster:
-    """What a manifest meets when it is sent."""
+    """The world of a manifest: releases, kinds, objects and policies that decide on it."""
 
     __slots__ = (
         *("_found", "around", "complete", "contracts", "custom_kinds", "installed", "later", "objects"),
@@ -222,7 +222,7 @@ class Cluster:
 
 
 def releases_of(clusters: Collection[Cluster]) -> dict[str, str]:
-    """The releases that a report about several clusters names: of a component, the different ones."""
+    """Return the releases of several clusters: for each component, those that differ."""
     releases = [{**each.target, **each.later} for each in clusters]
     named = {component for each in clusters for component in each.releases}
     return {one: " and ".join(dict.fromkeys(each[one] for each in releases if one in each)) for one in CHOSEN if one in named}
