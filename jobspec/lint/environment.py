@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import TRAINJOB
-from jobspec.diagnostics.problems import remove
+from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.kubernetes.problems import listed
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.workloads import REPLICATED_JOBS
-from jobspec.programs.command_lines import JAX, OF_LAUNCHERS, RANKS, TORCH, references
+from jobspec.programs.command_lines import JAX, OF_LAUNCHERS, RANKS, TORCH, is_shell, references
 from jobspec.programs.shells import Script, is_name
 
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
@@ -122,7 +122,43 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
             if place and missing and place.mark.line:
                 has = [each for each in (*TORCH, *RANKS, "MASTER_ADDR", "WORLD_SIZE") if each in known]
                 hint = f"the pod has {listed(has)}" if has else "set the variable, or remove it"
+                hint = closest(missing[0], sorted(known)) or hint
                 yield Finding(place, f"undefined: nothing sets {listed(missing)} in `{container.role.name}`", hint)
+
+
+def unexpanded_variable(job: LintedJob) -> Iterator[Finding]:
+    """A command line without a shell has `$NAME`, which nothing expands.
+
+    Why: Kubernetes expands `$(NAME)` alone, and `$NAME` is for shells. The program gets the name and not the value: it writes to a folder
+    named `$OUT`, or cannot read a number.
+    Instead: write `$(NAME)`, or run the program in a shell.
+    Fix: writes `$(NAME)`.
+    Before: 'command: [python, train.py, "--out=$OUT"]'
+    After: 'command: [python, train.py, "--out=$(OUT)"]'
+    Evidence: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/
+    """
+    for container in job.containers:
+        words = [each for field in ("command", "args") for each in items(container.tree.get(field))]
+        line = [str(each.value) for each in words]
+        is_expanded = any(is_shell(each) or each.endswith((".sh", ".bash")) for each in line)
+        known = {name for name, _ in container.variables} if items(container.tree.get("command")) and not is_expanded else ()
+        for place, said in zip(words, line, strict=True) if known else ():
+            names = [each for each in _of_shells(said) if each in known]
+            if names and place.mark.line:
+                wanted = said
+                for name in names:
+                    wanted = wanted.replace(f"${{{name}}}", f"$({name})").replace(f"${name}", f"$({name})")
+                message = f"no shell expands `${names[0]}`: the program gets this text"
+                yield Finding(place, message, f"write `$({names[0]})`, which Kubernetes expands", edits=[(place, set_to((), wanted))])
+
+
+def _of_shells(word: str) -> list[str]:
+    """The variables in a word that a shell would expand; none in a text with blanks, which may be a script for a program."""
+    if "$" not in word or "$$" in word or any(each.isspace() for each in word):
+        return []
+    import re
+
+    return [braced or plain for braced, plain in re.findall(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", word)]
 
 
 def expanded_here_document(job: LintedJob) -> Iterator[Finding]:
@@ -186,7 +222,12 @@ def _used(word: MarkedTree, script: Script | None) -> list[str]:
     said = str(word.value)
     if script is None or said != script.text:
         return [each for each in references(said) if each.isupper() and is_name(each)]
-    return [] if script.reads_files else sorted((script.used & OF_LAUNCHERS) - script.assigned)
+    of_operators = {each for each in script.used if each in OF_LAUNCHERS or each.startswith(_OF_OPERATORS)}
+    return [] if script.reads_files else sorted(of_operators - script.assigned)
+
+
+#: How names begin that operators give their variables.
+_OF_OPERATORS = ("LWS_", "PET_", "JOB_COMPLETION_")
 
 
 def _is_of_service(name: str) -> bool:
@@ -206,6 +247,7 @@ ENVIRONMENT_RULES = (
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),
     Rule(undefined_variable, "warning", sees="any pods", reads=["$"]),
+    Rule(unexpanded_variable, "warning", sees="any pods", reads=["$"], has_unsafe_fix=True),
     Rule(variable_before_definition, "warning", sees="any pods", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),
     Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),

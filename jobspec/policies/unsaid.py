@@ -33,7 +33,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("no-rendezvous", "trains-alone", "ranks-missing", "wrong-process-count", "unknown-address", "unknown-flag", "wrong-flag-value"),
         *("complete-without-training", "more-processes-than-gpus", "idle-gpus", "process-per-host-cpu", "backend-without-gpus"),
         *("slow-backend", "wrong-address", "overriding-flags", "ignored-by-static", "shared-run-id", "dead-address"),
-        *("download-in-every-pod", "shared-output", "undefined-variable", "variable-before-definition", "expanded-here-document"),
+        *("download-in-every-pod", "shared-output", "undefined-variable", "unexpanded-variable", "variable-before-definition", "expanded-here-document"),
         *("hardcoded-rank", "read-only-temporary", "output-in-container", "pinned-interface", "interface-pattern"),
         *("no-interface-left", "rdma-without-network", "fabric-without-device", "hidden-exit-code", "homeless-user", "gated-model"),
         *("more-processes-than-slots", "idle-hosts", "slots-beside-gpus", "mpi-container-not-first", "worker-without-ssh-server"),
