@@ -77,7 +77,7 @@ def test_a_page_prints_what_it_shows(tmp_path: Path, name: str) -> None:
         elif language == "console":
             consoles += 1
             actual = _run(content, place, surroundings)
-            if os.environ.get("JOBSPEC_WRITE_CASES"):
+            if os.environ.get("JOBSPEC_WRITE_CASES") and actual != content:  # another test may be reading the page
                 page.write_text(page.read_text().replace(f"```console\n{content}```", f"```console\n{actual}```"))
             else:
                 assert content == actual
