@@ -180,7 +180,7 @@ def _details(group: Sequence[VariantChange], room: int) -> str:
         if len(text) + len(end) > room:
             return ""
         found = rows(changes[0], width=_WIDEST)
-        text += "\n" + _line(["field", "before", "after", "changed in"]) + _line(["---"] * 4) if found else ""
+        text += "\n" + _line(["field", "before", "after", "file and line"]) + _line(["---"] * 4) if found else ""
         for row in found:
             line = _markdown_row(row, changes[0])
             if len(text) + len(line) + len(end) + _RESERVE > room:

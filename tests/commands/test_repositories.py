@@ -408,7 +408,7 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
         "unbuilt kustomization: reads outside of the repository": 1,
         "unbuilt kustomization: has a plugin": 1,
         "unbuilt kustomization: a file is missing": 1,
-        "unbuilt kustomization: fails": 1,
+        "unbuilt kustomization: its build fails": 1,
         "unbuilt kustomization: lists no manifests": 1,
         "PyTorchJob invalid": 1,
         "ServiceAccount invalid": 1,
@@ -697,7 +697,7 @@ def test_a_manifest_whose_build_is_not_made_is_not_valid(tmp_path: Path, monkeyp
         write(tmp_path, {"prod/kustomization.yaml": f"resources: [../base]\nnamePrefix: prod-\n{field}"})
         monkeypatch.setenv("PATH", "")
         line = _last_line(tmp_path)
-        assert f": 1 partly checked (1 PyTorchJob: unbuilt kustomization: {why}), 4 skipped (" in line
+        assert f": 1 partly checked (1 PyTorchJob: as written, without the kustomization: {why}), 4 skipped (" in line
         assert (
             "2 Helm chart files: not rendered, use --helm CHART" in line
             and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
