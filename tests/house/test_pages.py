@@ -48,7 +48,7 @@ def _shell(folder: Path) -> dict[str, str]:
         for what, value in (("NAME", "a"), ("EMAIL", "a@b"), ("DATE", _WHEN))
     }
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    return environment(**git, GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_SYSTEM=os.devnull, PATH=path, COLUMNS="110", HOME=str(folder))
+    return environment(**git, GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_SYSTEM=os.devnull, PATH=path, COLUMNS="100", HOME=str(folder))
 
 
 def _run(shown: str, place: Path, surroundings: dict[str, str]) -> str:
