@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from jobspec.session.processes import how_to_run
+from jobspec.session.progress import with_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,4 +35,5 @@ def with_advice(
     from jobspec.lint.linting import lint
 
     asked = files if about is None else [each for each in files if each.result.path in about]
-    return lint(files, world, rules, run=run or how_to_run(asked), only=about)
+    shown = partial(with_progress, run=how_to_run(asked), done_to_each=("linted", "file"))
+    return lint(files, world, rules, run=run or shown, only=about)
