@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from jobspec.apis import kinds
 from jobspec.apis.kinds import UNKNOWN
@@ -18,20 +17,26 @@ Question = tuple[object, ...]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from jobspec.apis.kinds import CompleteKinds, GroupKind, Name
     from jobspec.documents.document import Document
 
     T = TypeVar("T")
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
+    _Data = dict[str, Any]
+else:
+    _Data = dict
 
 
-class GivenObject(dict[str, Any]):
+class GivenObject(_Data):
     """The data of an object that messages name, with its origin: a file's name, or `pinned in FILE`."""
 
     __slots__ = ("origin",)
-    origin: str
+
+    def __init__(self, data: Data, origin: str = "") -> None:
+        super().__init__(data)
+        self.origin = origin
 
 
 class Index:
@@ -277,10 +282,8 @@ def data_of(documents: Iterable[Document]) -> list[Data]:
 
 def _with_origin(document: Document, pins: Collection[str]) -> GivenObject:
     """Return the data of a document with its origin. *pins*: the files of pinned clusters. An object of a Python program has no origin."""
-    given = GivenObject(document.data)
     source = document.source
-    given.origin = f"pinned in {source}" if document.file in pins else "" if source.startswith("<") else source
-    return given
+    return GivenObject(document.data, f"pinned in {source}" if document.file in pins else "" if source.startswith("<") else source)
 
 
 def index_of(documents: Iterable[Document], *, complete: CompleteKinds = UNKNOWN) -> Index:

@@ -291,7 +291,7 @@ def headline(view: ComparisonView) -> str:
     changed, total = len(meanings), len(meanings) + comparison.unchanged
     against = f"{visible(view.ref)} ({view.commit[:8]})"
     if not changed:
-        return f"no {noun} of {total} changes against {against}"
+        return f"no {noun} of {total} changes against {against}" if total else f"no {noun} changes against {against}"
     counts = [meanings.count(meaning) for meaning in MEANINGS]
     parts = [
         f"{count} {WORDS[meaning]}{'s' * (meaning == 'new-run' and count > 1)}"
