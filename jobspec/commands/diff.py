@@ -15,7 +15,7 @@ from jobspec.session.comparing import of_queues, prices_in, queues_in, sides, tr
 from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
-from jobspec.session.options import Option, Options, cluster_option, declare, kind_options, target_option
+from jobspec.session.options import Option, Options, cluster_option, declare, kind_options, target_option, with_output_file
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
 from jobspec.session.writing import write_whole
@@ -37,7 +37,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         target_option("releases that a repository without a project is judged by; a project names its own"),
         *kind_options(),
         cluster_option(),
-        Option("--output", "-o", dest="report_format", choices=DIFF_FORMATS, what="output format"),
+        Option(
+            "--output",
+            "-o",
+            dest="report_format",
+            choices=DIFF_FORMATS,
+            into_files=True,
+            what="output format; FORMAT=FILE writes it to a file",
+        ),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(parser, options)
@@ -48,7 +55,7 @@ def run(options: Options) -> int:
 
     With `--exit-code`, 1 also where they differ.
     """
-    options = with_compared(options)
+    options = with_compared(with_output_file(options, options.report_format))
     return _of_repository(options) if options.paths or options.helm else _of_project(options)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.session.explaining import explained
 from jobspec.session.options import Options, declare, target_option
+from jobspec.session.terminal import is_terminal, width_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,6 +30,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--markdown", action="store_true", help="print the pages of all rules as Markdown, which is docs/rules.md")
 
 
+def _listed(rules: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each rule. On a terminal, what the rule finds is broken to its width."""
+    from jobspec.reports.text import wrapped
+
+    for name, text in rules.items():
+        said = text.partition(". ")[0].rstrip(".")
+        width = max(width_of(sys.stdout), 60) if is_terminal(sys.stdout) else sys.maxsize
+        yield "".join(f"{line}\n" for line in wrapped(said, width, " " * 34, first=f"{name:32}"))
+
+
 def run(options: Options) -> int:
     """Print the explanation of a rule or an overlay by its name, or of a field by `KIND.PATH`; without a name, a line for each rule."""
     if options.name and options.markdown:
@@ -36,8 +48,7 @@ def run(options: Options) -> int:
         from jobspec.lint.catalogue import rules
         from jobspec.lint.rule_pages import page
 
-        listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
-        sys.stdout.writelines([page()] if options.markdown else listed)
+        sys.stdout.writelines([page()] if options.markdown else _listed(rules()))
     elif options.paths or (os.path.isfile(options.name) and options.name.endswith(MANIFEST_ENDINGS)):
         from jobspec.session import policies
 

@@ -39,12 +39,14 @@ _STDIN = "standard input"
 
 #: Of kustomize, which starts a program without arguments.
 _EXAMPLE = """\
+# the script ./jobspec-krm runs `exec jobspec krm`
 apiVersion: jobspec.dev/v1alpha1
 kind: Function
 metadata:
   name: gpu
-  annotations:  # jobspec-krm is a script that runs `exec jobspec krm`
-    config.kubernetes.io/function: "exec: {path: ./jobspec-krm}"
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: ./jobspec-krm}
 spec:
   overlays:
   - gpu-nccl: {gpus: 2}
@@ -53,9 +55,9 @@ spec:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options: it has none, since the `functionConfig` says what is to be done."""
-    what = f"of the ResourceList on standard input: a ConfigMap, or any kind with a `spec`,\nthat sets {', '.join(FIELDS)}; or an Overlay"
+    what = f"of the ResourceList on standard input: a ConfigMap, or any kind with a `spec`, that sets {', '.join(FIELDS)}; or an Overlay"
     parser.add_argument_group("functionConfig", what)
-    parser.add_argument_group("example, a file that a kustomization names under `transformers`", _EXAMPLE)
+    parser.add_argument_group("example, a file that a kustomization lists as transformer", _EXAMPLE)
 
 
 def run(_: Options) -> int:

@@ -16,9 +16,10 @@ from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
 from jobspec.session.inputs import overlay_file
 from jobspec.session.options import Option, Options, declare
-from jobspec.session.overlay_pages import described, parameter
+from jobspec.session.overlay_pages import described, parameter_lines
+from jobspec.session.terminal import width_of
 
-_WIDTH = 100  # columns
+_NARROW = 40  # columns
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -86,6 +87,8 @@ def _table_lines(rows: list[dict[str, Any]]) -> list[str]:
             text = row["description"]
         else:
             text = ", ".join([str(row["base"] or "no base"), *row["overlays"]])
-        lines += wrapped(text, _WIDTH, " " * (wide + 4), first=f"  {row['name']:{wide}}  ")
-        lines += [f"{' ' * (wide + 2)}{parameter(name, about)}" for name, about in row.get("parameters", {}).items()]
+        width = max(width_of(sys.stdout), _NARROW)
+        lines += wrapped(text, width, " " * (wide + 4), first=f"  {row['name']:{wide}}  ")
+        for name, about in row.get("parameters", {}).items():
+            lines += parameter_lines(name, about, width, " " * (wide + 4))
     return lines

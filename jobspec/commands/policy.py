@@ -11,7 +11,9 @@ from jobspec.kubernetes.problems import closest
 from jobspec.policies.catalogue import POLICIES, unsaid
 from jobspec.policies.objects import ACTIONS, PLACES, Choices, written
 from jobspec.policies.templates import EVERY
+from jobspec.reports.text import wrapped
 from jobspec.session.options import Option, Options, declare
+from jobspec.session.terminal import is_terminal, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Print policies, or list them."""
     if options.listed:
-        sys.stdout.writelines(f"{line}\n" for line in _listed(options.rules))
+        sys.stdout.writelines(f"{line}\n" for line in _listed(options.rules, width_of(sys.stdout) if is_terminal(sys.stdout) else None))
         return 0
     objects = written(_wanted(options.rules), _choices(options))
     if not objects:
@@ -109,15 +111,31 @@ def _kind(name: str) -> GroupKind:
     return by_lower[name.lower()]
 
 
-def _listed(names: Iterable[str]) -> Iterator[str]:
-    """The lines of `--list`: rules that policies say, and for each of the others the reason."""
+def _listed(names: Iterable[str], width: int | None) -> Iterator[str]:
+    """The lines of `--list`, broken to *width* columns: rules that policies say, and for each of the others the reason."""
+    for name, texts in _texts_of(names):
+        if width is None:
+            yield f"{name:28}{texts[0]}"
+            yield from (f"{'':28}{each}" for each in texts[1:])
+        elif width >= _WIDE:
+            yield from wrapped(texts[0], width, " " * 30, first=f"{name:28}")
+            yield from (line for each in texts[1:] for line in wrapped(each, width, " " * 30, first=" " * 28))
+        else:
+            yield name
+            yield from (line for each in texts for line in wrapped(each, max(width, _NARROW), "    ", first="  "))
+
+
+_WIDE, _NARROW = 90, 40  # columns
+
+
+def _texts_of(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each rule with its kinds and what its policy says otherwise, or with the reason why there is none."""
     chosen = {RENAMED.get(each, each) for each in names}
     for name, rule in _chosen(POLICIES, chosen).items():
         parameters = f" (parameters: {', '.join(each.name for each in rule.parameters)})" if rule.parameters else ""
-        yield f"{name:28}{', '.join(dict.fromkeys(each[1] for each in rule.kinds))}{parameters}"
-        yield from (f"{'':28}- {each}" for each in rule.differs)
+        yield name, [f"{', '.join(dict.fromkeys(each[1] for each in rule.kinds))}{parameters}", *(f"- {each}" for each in rule.differs)]
     for name, reason in _chosen(unsaid(), chosen).items():
-        yield f"{name:28}no policy: {reason}"
+        yield name, [f"no policy: {reason}"]
 
 
 def _chosen(found: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:

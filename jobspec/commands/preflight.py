@@ -27,6 +27,7 @@ from jobspec.session.options import (
     journey_options,
     kind_options,
     repository_options,
+    with_output_file,
 )
 from jobspec.session.preflight import ReportedRun, preflight
 from jobspec.session.queues import queue_documents, with_lookups
@@ -46,7 +47,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         *repository_options(),
         *kind_options(),
         *(each for each in choice_options() if each.dest != "write_baseline"),
-        Option("--output", "-o", dest="form", choices=tuple(REPORTS), what="text for people, or one line of JSON of at most 2,000 tokens"),
+        Option(
+            "--output",
+            "-o",
+            dest="form",
+            choices=tuple(REPORTS),
+            into_files=True,
+            what="text for people, or one line of JSON of at most 2,000 tokens; FORMAT=FILE writes it to a file",
+        ),
         Option("--output-file", metavar="FILE", what="write the answer to this file"),
     ]
     shown = Help(
@@ -62,6 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Answer what is asked of jobs; 1 if `lint` fails, or a job is never admitted to its queue."""
+    options = with_output_file(options, options.form)
     listed = prices_in(options.prices) if options.prices is not None else None
     if isinstance(listed, FileResult):
         deliver([listed], {}, Options(), sys.stderr, read=reader([Found(listed.path, named=True)]))

@@ -11,7 +11,7 @@ from typing import Any
 
 from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.wording import counted
+from jobspec.diagnostics.wording import counted, shortened
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
@@ -67,7 +67,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 def run(options: Options) -> int:
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
-    options = options.changed(skip_unknown=True)
+    options = options.changed(skip_unknown=True, variants_of_bases=False)
     context = load_run_context(options)
     given = results_of(options, context, settings_of(options), Depth(options.outcome, documents=True), encrypted=False)
     results = [*context.remarks, *given.files]
@@ -106,8 +106,9 @@ def run(options: Options) -> int:
 def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Document:
     jobs = [each for each in documents if each.group_kind in (PYTORCHJOB, TRAINJOB)]
     if len(jobs) != 1:
-        names = ", ".join(f"{each.kind} {each.name}" for each in jobs) or "none" + unbuilt(found, "run")
-        raise JobspecError(f"run takes one training job, and the files hold {names}")
+        names = shortened([f"{each.kind} {each.name}" for each in jobs]) if jobs else "none" + unbuilt(found, "run")
+        more = "; pass a file with one" if jobs else ""
+        raise JobspecError(f"run takes one training job, and the files hold {names}{more}")
     return jobs[0]
 
 

@@ -119,6 +119,11 @@ class Document:
             self._made, self._likeness = None, False
 
     @property
+    def source(self) -> str:
+        """Return the file that the object was written in. For a built object, this is not the kustomization or chart."""
+        return getattr(self._marks, "source", "") or self.file
+
+    @property
     def inside(self) -> Path:
         """Return the path of a `v1` List's item in the List's document; empty for other documents."""
         return self._marks.path if isinstance(self._marks, _MarksInside) else ()

@@ -24,7 +24,7 @@ from jobspec.apis import shipped
 from jobspec.apis.shipped import package_path
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.results import FileResult, by_cause_of_all
 from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
@@ -267,7 +267,8 @@ class Tools:
             found = self._files.by_file(results)
         here = {each: diagnostics for each, diagnostics in found.items() if _is_below(each, name)}
         rows = [row for each in results if _is_below(os.path.normpath(each.path), name) for row in each.documents]
-        findings = [each for diagnostics in here.values() for each in diagnostics]
+        files = [FileResult(each, (), diagnostics) for each, diagnostics in here.items()]
+        findings = [each for file in by_cause_of_all(files, for_people=True) for each in file.diagnostics]
         return {
             "valid": not any(each.severity == "error" for each in findings),
             "documents": [{"kind": each.kind, "name": each.name, "status": each.status, "runs": each.runs} for each in rows][:_MOST],
@@ -319,7 +320,7 @@ def _is_below(name: str, folder: str) -> bool:
 
 
 def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
-    """Findings with their places, the errors first, as many as anybody reads."""
+    """Findings with their places and the number of further places, the errors first, as many as anybody reads."""
     order = sorted(diagnostics, key=lambda each: SEVERITIES.index(each.severity))
     found = [
         {
@@ -332,6 +333,7 @@ def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
             "line": each.mark.line,
             "column": each.mark.column,
             "fixable": each.has_safe_fix,
+            **({"places": len(each.further_places)} if each.further_places else {}),
         }
         for each in order[:_MOST]
     ]

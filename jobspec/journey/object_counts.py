@@ -79,7 +79,7 @@ def _refused(accepted: Sequence[tuple[int, Document]], policies: Index, cluster:
         named = list(_first_of_each_name(several).values()) if limits else ()
         for limit in limits:
             for at, each in named[limit.allowed :]:
-                message = f"exceeds ResourceQuota `{limit.quota}`: {_counted(named, kind[1])}, {limit.sentence()}"
+                message = f"exceeds {limit.quota}: {_counted(named, kind[1])}, {limit.sentence()}"
                 yield at, each.problem(_RULE, message, ("metadata", "name"), hint="raise the quota, or create fewer")
 
 

@@ -85,13 +85,14 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     old = set(map(id, before.by_webhooks))
     kept = [each for each in result.diagnostics if id(each) not in old]
     status: Status = after.status if after.status in ("valid", "partly") else "invalid"
-    runs = None if status == "valid" else False
     identity = document_key(before.document)
     reason = after.by_server.reason if status == "partly" else ""
-    new = {"status": status, "runs": runs, "reason": reason, "diff": None}
 
     def answered(row: DocumentResult) -> DocumentResult:
-        return row.as_corrected(status) if row.corrected else row.changed(**new)
+        if row.corrected:
+            return row.as_corrected(status)
+        foreseen = row.runs if row.status == "valid" else None
+        return row.changed(status=status, runs=foreseen if status == "valid" else False, reason=reason, diff=None)
 
     rows = [answered(row) if document_key(row) == identity else row for row in result.documents]
     is_corrected = any(row.corrected and document_key(row) == identity for row in rows)

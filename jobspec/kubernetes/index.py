@@ -16,7 +16,7 @@ Question = tuple[object, ...]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any, TypeVar
 
     from jobspec.apis.kinds import CompleteKinds, GroupKind, Name
@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
+    _Data = dict[str, Any]
+else:
+    _Data = dict
+
+
+class GivenObject(_Data):
+    """The data of an object that messages name, with its origin: a file's name, or `pinned in FILE`."""
+
+    __slots__ = ("origin",)
+
+    def __init__(self, data: Data, origin: str = "") -> None:
+        super().__init__(data)
+        self.origin = origin
 
 
 class Index:
@@ -115,6 +128,12 @@ class Index:
         """All objects of a kind in a namespace with their names, by name."""
         self._record("in_namespace", kind, namespace)
         return sorted(self._by_place.get((kind, namespace), {}).items())
+
+    def named(self, kind: GroupKind, namespace: str, name: str) -> str:
+        """Return an object's kind, name and origin for a message: ResourceQuota `gpus` (platform/quota.yaml)."""
+        self._record("named", kind, namespace, name)
+        origin = getattr(self._at((kind, namespace, name)), "origin", "")
+        return f"{kind[1]} `{name}`{f' ({origin})' if origin else ''}"
 
     def of_group(self, group: str) -> list[Data]:
         """All objects of an API group, of several that have one name the last behind the others."""
@@ -253,10 +272,18 @@ _DECIDING = [
 def data_of(documents: Iterable[Document]) -> list[Data]:
     """Return the data of the documents that are mappings.
 
-    If controllers generate objects of a document, these stand in its place.
+    If controllers generate objects of a document, these stand in its place. Objects that messages name have their origin.
     """
-    data = [each.data for each in documents if isinstance(each.data, dict)]
+    given = list(documents)
+    pins = {each.file for each in given if each.group_kind == kinds.CLUSTER}
+    data = [_with_origin(each, pins) if each.group_kind in _OF_NAMESPACES else each.data for each in given if isinstance(each.data, dict)]
     return [made for each in data for made in (list(generated_by(each)) or [each])]
+
+
+def _with_origin(document: Document, pins: Collection[str]) -> GivenObject:
+    """Return the data of a document with its origin. *pins*: the files of pinned clusters. An object of a Python program has no origin."""
+    source = document.source
+    return GivenObject(document.data, f"pinned in {source}" if document.file in pins else "" if source.startswith("<") else source)
 
 
 def index_of(documents: Iterable[Document], *, complete: CompleteKinds = UNKNOWN) -> Index:

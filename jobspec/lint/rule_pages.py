@@ -90,8 +90,8 @@ def as_text(name: str, width: int) -> str:
         elif said and heading in _CODE:
             lines += [f"\n{heading}:", *(f"    {line}".rstrip() for line in said.split("\n"))]
         elif said and heading == "Look at":
-            steps = (fill(each, width, initial_indent="  ", subsequent_indent="      ") for each in said.split("; ("))
-            lines += ["\nLook at, in this order:", *(each if each.startswith("  (") else f"  ({each[2:]}" for each in steps)]
+            steps = said.removeprefix("(").split("; (")
+            lines += ["\nLook at, in this order:", *(fill(f"  ({each}", width, subsequent_indent="      ") for each in steps)]
         elif said:
             lines += ["", fill(f"{heading}: {said}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)]
     return "\n".join(lines) + "\n"

@@ -132,7 +132,7 @@ def _undercounted(answer: QueueAnswer, job: Document, world: World) -> Iterator[
         for name, (counted, requested, owner) in undercounted(pods, workload.namespace, world).items():
             if queue and queue.group_of(name):
                 amounts = f"{spelt(name, counted)} {name} of each pod of `{pods.name}`, which requests {spelt(name, requested)}"
-                message = f"Kueue counts {amounts}: the default request of LimitRange `{owner}`"
+                message = f"Kueue counts {amounts}: the default request of {owner}"
                 hint = "write requests beside the limits"
                 yield Finding(_place(answer, job), message, hint, rule="undercounted-requests", severity="info")
 

@@ -108,7 +108,7 @@ def too_many(made: Mapping[GroupKind, int], namespace: str, policies: Index) -> 
         limits = count_limits(kind[0], plural_of(kind[1]), namespace, policies) if kind != POD else ()
         for limit in [each for each in limits if number > each.allowed][:1]:
             what = f"the job has {counted(number, kind[1])}, {limit.sentence()}"
-            message = f"exceeds ResourceQuota `{limit.quota}`: {what}: some are never created"
+            message = f"exceeds {limit.quota}: {what}: some are never created"
             yield Finding(None, message, "raise the quota", rule="never-fits")
 
 

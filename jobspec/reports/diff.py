@@ -41,10 +41,10 @@ _COLOURS: dict[Meaning, str] = {
 def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100) -> str:
     """Write the whole report as text."""
     painted: Paint = partial(paint, colour=colour)
-    lines = [painted(headline(view), BOLD)]
+    lines = [painted(each, BOLD) for each in wrapped(headline(view), max(width, 40))]
     changed = view.comparison.variants
     if found := table(view):
-        lines += ["", *_text_table([header(view), *([shortened(names), *cells] for names, cells in found), totals(view)], painted)]
+        lines += ["", *_text_table([header(view), *([shortened(names), *cells] for names, cells in found), totals(view)], painted, width)]
     for note in notes(view):
         lines += wrapped(note, max(width, 40), "      ", first="note: ")
     above = ""
@@ -57,10 +57,19 @@ def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100)
     return "\n".join([*lines, "", painted(by_rules_of(view.releases), DIM), ""])
 
 
-def _text_table(lines: Sequence[list[str]], painted: Paint) -> Iterator[str]:
-    """Rows in columns, the first one their heads; an empty row is left out."""
+def _text_table(lines: Sequence[list[str]], painted: Paint, width: int) -> Iterator[str]:
+    """Rows in columns, the first one their heads; an empty row is left out.
+
+    If the columns are wider than *width*, each row is its first cell with the others below, each behind its head.
+    """
     filled = [row for row in lines if row]
     widths = [max(len(row[number]) for row in filled) for number in range(len(filled[0]))]
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        for first, effect, *numbers in filled[1:]:
+            said = [effect, *(f"{head} {cell}" for head, cell in zip(filled[0][2:], numbers, strict=True) if cell)]
+            yield from wrapped(first, max(width, 40))
+            yield from wrapped(", ".join(filter(None, said)), max(width, 40), "    ", first="  ")
+        return
     for number, row in enumerate(filled):
         line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         yield painted(line, DIM) if number == 0 else line
@@ -180,7 +189,7 @@ def _details(group: Sequence[VariantChange], room: int) -> str:
         if len(text) + len(end) > room:
             return ""
         found = rows(changes[0], width=_WIDEST)
-        text += "\n" + _line(["field", "before", "after", "changed in"]) + _line(["---"] * 4) if found else ""
+        text += "\n" + _line(["field", "before", "after", "file and line"]) + _line(["---"] * 4) if found else ""
         for row in found:
             line = _markdown_row(row, changes[0])
             if len(text) + len(line) + len(end) + _RESERVE > room:
@@ -282,7 +291,7 @@ def headline(view: ComparisonView) -> str:
     changed, total = len(meanings), len(meanings) + comparison.unchanged
     against = f"{visible(view.ref)} ({view.commit[:8]})"
     if not changed:
-        return f"no {noun} of {total} changes against {against}"
+        return f"no {noun} of {total} changes against {against}" if total else f"no {noun} changes against {against}"
     counts = [meanings.count(meaning) for meaning in MEANINGS]
     parts = [
         f"{count} {WORDS[meaning]}{'s' * (meaning == 'new-run' and count > 1)}"

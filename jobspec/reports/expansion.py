@@ -14,7 +14,7 @@ from jobspec.documents.writer import write
 from jobspec.journey.rendering import order_of
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
 from jobspec.programs.command_lines import expand_references
-from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible
+from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible, wrapped
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -48,7 +48,12 @@ def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
 def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]:
     job = expanded.job
     name = job.name or f"{job.data['metadata']['generateName']}<random>"
-    yield paint(visible(f"{job.kind} {name}"), BOLD, colour=colour) + visible(f": what {expanded.operator} creates for it ({job.file})")
+    heading = visible(f"{job.kind} {name}")
+    first, *more = wrapped(
+        f"{heading}: what {expanded.operator} creates for it ({visible(job.file)})", max(width, _LEAST), _INDENT, first=""
+    )
+    yield paint(heading, BOLD, colour=colour) + first.removeprefix(heading) if first.startswith(heading) else first
+    yield from more
     pods = pods_among(expanded.objects)
     cells, sizes = _cells(pods)
     fitting = max((count for count in (2, 3, 4) if len(_INDENT) + sum(sizes[:count]) + len(_GAP) * (count - 1) <= width), default=2)

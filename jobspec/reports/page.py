@@ -244,13 +244,13 @@ def _changes(view: ComparisonView, groups: Sequence[_Group], *, heading: str = "
     if diff.table(view):
         names = diff.header(view)
         cells = "".join(f'<th scope="col"{_class_of_number(at)}>{_html(each)}</th>' for at, each in enumerate(names))
-        rows = "".join(_change_row(variants, cells) for variants, cells in diff.table(view))
+        rows = "".join(_change_row(variants, cells, names[2:]) for variants, cells in diff.table(view))
         last = diff.totals(view)
-        foot = "".join(f"<td{_class_of_number(at)}>{_html(each)}</td>" for at, each in enumerate(last) if at)
+        foot = "".join(f'<td{_class_of_number(at)} data-of="{_html(names[at])}">{_html(each)}</td>' for at, each in enumerate(last) if at)
         foot = f'<tfoot><tr><th scope="row">{_html(last[0])}</th>{foot}</tr></tfoot>' if last else ""
         head += _scroll(
             "Variants that change" if view.comparison.noun == "variant" else "Jobs that change",
-            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>",
+            f'<table class="effects"><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>',
         )
     notes = "".join(f"<li>{_prose(each)}</li>" for each in diff.notes(view))
     head += f'<ul class="notes">{notes}</ul>' if notes else ""
@@ -270,12 +270,13 @@ def _class_of_number(column: int) -> str:
     return ' class="number"' if column > 1 else ""
 
 
-def _change_row(variants: Sequence[str], cells: Sequence[str]) -> str:
+def _change_row(variants: Sequence[str], cells: Sequence[str], numbers: Sequence[str]) -> str:
+    """Write a row of the table of changes. *numbers*: the names of the columns with numbers."""
     first, *others = cells
     meaning = next(each for each, words in WORDS.items() if first.startswith(words))
     return (
         f'<tr><th scope="row">{_html(shortened(variants))}</th><td><span class="tag {meaning}">{_html(first)}</span></td>'
-        + "".join(f'<td class="number">{_arrow(each)}</td>' for each in others)
+        + "".join(f'<td class="number" data-of="{_html(name)}">{_arrow(each)}</td>' for name, each in zip(numbers, others, strict=True))
         + "</tr>"
     )
 
@@ -309,7 +310,7 @@ def _object_html(changes: Sequence[ObjectChange], shown_above: Meaning) -> str:
     found = diff.rows(first)
     notes = "".join(f'<p class="note">{_prose(_sentence(each))}</p>' for each in first.notes)
     body = "".join(_field_html(each, first.meaning) for each in found)
-    heads = "".join(f'<th scope="col">{each}</th>' for each in ("field", "before", "after", "changed in"))
+    heads = "".join(f'<th scope="col">{each}</th>' for each in ("field", "before", "after", "file and line"))
     table = f'<table class="fields"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
     table = _scroll("Changed fields", table) if body else ""
     return f"<p>{tag}{_html(diff.names_of(changes))}</p>{notes}{table}"

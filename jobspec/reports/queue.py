@@ -49,13 +49,29 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
     lines: list[str] = []
     for each in asked:
         lines += [*([""] if lines else []), *_of_job(each, world, how)]
-    bars = list(_bars(asked, world))
-    wide = [max(len(row[at]) for row in bars) for at in range(3)] if bars else []
-    lines += ["", paint("quotas", BOLD, colour=how.colour)] if bars else []
-    for queue, flavor, resource, bar, words in bars:
-        lines.append(f"  {queue:{wide[0]}}  {flavor:{wide[1]}}  {resource:{wide[2]}}  {bar}  {words}")
-    lines += [*([""] if lines else []), *_remarks(asked, world, how)]
+    if bars := list(_bars(asked, world)):
+        lines += ["", paint("quotas", BOLD, colour=how.colour), *_quota_lines(bars, how.width)]
+    lines += [""] if lines else []
+    for remark in _remarks(asked, world, how):
+        lines += wrapped(visible(remark), max(how.width, _NARROW), "  ", first="")
     return "\n".join([*lines, ""])
+
+
+def _quota_lines(bars: Sequence[tuple[str, str, str, str, str]], width: int) -> Iterator[str]:
+    """Write quotas in columns. If these are wider than *width*, write a line for each queue and flavor, and its resources below."""
+    wide = [max(len(row[at]) for row in bars) for at in range(3)]
+    lines = [f"  {row[0]:{wide[0]}}  {row[1]:{wide[1]}}  {row[2]:{wide[2]}}  {row[3]}  {row[4]}" for row in bars]
+    if max(map(len, lines)) <= width:
+        yield from lines
+        return
+    before = ("", "")
+    for queue, flavor, resource, bar, words in bars:
+        if (queue, flavor) != before:
+            before = (queue, flavor)
+            yield from wrapped(f"{queue}, flavor {flavor}", max(width, _NARROW), "    ", first="  ")
+        start = f"    {resource:{wide[2]}}  {bar}"
+        beside = f"{start}  {words}"
+        yield from [beside] if len(beside) <= width else [start, *wrapped(words, max(width, _NARROW), "      ")]
 
 
 def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
@@ -71,7 +87,11 @@ def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
         return
     queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
     where = f"in queue {queue}" if queue else "in no queue"
-    yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} {where} ({job.file})"
+    verdict = verdict_text(answer)
+    is_wide = len(f"{visible(job.kind)} {_name(each)}: {verdict} {where} ({job.file})") > how.width
+    yield f"{name}: {_coloured(answer.verdict, verdict, how)} {where}" + ("" if is_wide else f" ({visible(job.file)})")
+    if is_wide:
+        yield f"  ({visible(job.file)})"
     for said in filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]):
         yield from _indented(said, "  ", how)
     for pods in answer.pod_sets:

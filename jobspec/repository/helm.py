@@ -116,7 +116,8 @@ class _ChartMarks:
     """Makes the marks of an object that helm rendered."""
 
     data: Any
-    template: str
+    source: str
+    """The template."""
     values: Sequence[str]
     files: SourceFiles
 
@@ -124,7 +125,7 @@ class _ChartMarks:
         trees = (with_marks(each.data, each.marks) for path in self.values for each in self.files.documents(path))
         scalars = (each for tree in trees for _, each in walk(tree) if not isinstance(each.value, (dict, list)))
         values = gathered(((type(each.value), each.value), each) for each in scalars)
-        return self._marks(self.data, (), values, _lines_of(self.template, self.files))
+        return self._marks(self.data, (), values, _lines_of(self.source, self.files))
 
     def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[MarkedTree]], lines: Sequence[str]) -> Marks:
         if not isinstance(data, (dict, list)):
@@ -140,5 +141,5 @@ class _ChartMarks:
             found = [number for number, line in enumerate(lines, 1) if field.match(line)] if isinstance(step, str) else []
             if len(found) == 1:
                 line = lines[found[0] - 1]
-                return Mark(self.template, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
-        return Mark(self.template, 1, 1)
+                return Mark(self.source, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
+        return Mark(self.source, 1, 1)

@@ -271,10 +271,12 @@ def without_placeholders(
     broken = {each.document for each in kept if each.severity == "error"}
     in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
-    why = "encrypted by SOPS" if is_encrypted else "placeholders" if first else "a template"
+    why = "required fields that a template may set"
+    if first:
+        why = "values that are encrypted by SOPS" if is_encrypted else "values of placeholders"
     left = [row.index in in_part and row.status in ("invalid", "valid") for row in result.documents]
     rows = [
-        row.changed(status="partly", diff=None, runs=None, reason=why) if is_left else row
+        row.changed(status="partly", diff=None, runs=None, reason=f"without {why}") if is_left else row
         for row, is_left in zip(result.documents, left, strict=True)
     ]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)

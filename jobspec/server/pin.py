@@ -124,7 +124,7 @@ def _read(reader: _Objects, kubernetes: str | None, name: str, crds_in: str) -> 
         "unread": dict(sorted(reader.unread.items())),
     }
     data = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Cluster", "metadata": {"name": name}}
-    return Pinned({**data, "spec": {key: value for key, value in spec.items() if value}}, foreign)
+    return Pinned({**data, "spec": {key: value for key, value in spec.items() if value or key == "releases"}}, foreign)
 
 
 class _Objects(Protocol):

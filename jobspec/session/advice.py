@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from jobspec.session.processes import how_to_run
+from jobspec.session.progress import with_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from jobspec.diagnostics.results import FileResult
     from jobspec.diagnostics.rules import Rule
     from jobspec.journey.steps import Checked
-    from jobspec.session.processes import Run
+    from jobspec.session.processes import R, Run, T
     from jobspec.world.world import Cluster
 
 
@@ -32,4 +33,8 @@ def with_advice(
     from jobspec.lint.linting import lint
 
     asked = files if about is None else [each for each in files if each.result.path in about]
-    return lint(files, world, rules, run=run or how_to_run(asked), only=about)
+
+    def shown(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+        return with_progress(items, work, run=how_to_run(asked), done_to_each=("linted", "file"))
+
+    return lint(files, world, rules, run=run or shown, only=about)

@@ -229,7 +229,7 @@ def _built(
             continue
         if output:
             broken = _file_of(output.failure.folder, references) or root.path
-            found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: fails"))
+            found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: its build fails"))
             note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, read)
             found[shown[broken]] = InBuild(found[path].role, notes=(note,))
         elif root.missing or root.unknown_field:

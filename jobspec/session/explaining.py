@@ -16,7 +16,9 @@ def explained(name: str, targets: Iterable[str], *, recursive: bool = False) -> 
     if text := _explained_rule(name):
         return text
     if name in shipped():
-        return overlay_page(overlay_file(name))
+        import shutil
+
+        return overlay_page(overlay_file(name), max(shutil.get_terminal_size().columns, 40))
     return "".join(f"{line}\n" for line in print_field(name, targets, recursive=recursive))
 
 

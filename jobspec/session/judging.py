@@ -121,7 +121,7 @@ def plans_among(found: Sequence[Found], options: Options, run_context: RunContex
 
     The bases come last: their files, but for those that the user named, and not a hook.
     """
-    by_hook = options.skip_unknown
+    by_hook = options.skip_unknown and options.variants_of_bases
     candidates = [*found, *projects_around(found)] if by_hook else [each for each in found if not each.named]
     if run_context.wrong or run_context.overlays or not any(os.path.basename(each.path) == PROJECT_FILE for each in candidates):
         return found, {}, set()

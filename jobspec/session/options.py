@@ -6,12 +6,12 @@ long to load as a verdict.
 
 from __future__ import annotations
 
-import os
 import sys
 
 from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.diagnostics.record import Record
 from jobspec.session.disk import DISK
+from jobspec.session.terminal import width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class InputOptions:
     overlay: Sequence[str] = ()
     set: Sequence[str] = ()
     skip_unknown: bool = False
+    variants_of_bases: bool = True
+    """Whether a project's base that a hook names, with `skip_unknown`, stands for the variants of it."""
     build: bool = True
     cache: bool = True
     """Whether results of earlier runs are taken from the user's cache, and results are kept there."""
@@ -310,6 +312,13 @@ def variable_of(name: str) -> str:
     return f"JOBSPEC_{name.upper().replace('-', '_')}"
 
 
+def with_output_file(options: Options, given: str | None) -> Options:
+    """Return the options with the format and the file of a value such as `html=page.html` of `--output`."""
+    form, _, file = (given or "text").partition("=")
+    changed = {name: form for name in ("form", "report_format") if options.declares(name)}
+    return options.changed(**changed, output_file=file or options.output_file)
+
+
 def of_environment(
     arguments: Sequence[str], repeatable: Mapping[str, bool], formats: Container[str], environment: Mapping[str, str]
 ) -> list[str]:
@@ -332,7 +341,7 @@ def of_environment(
     return found
 
 
-_FEW = 4  # choices
+_FEW = 3  # choices
 
 
 #: The headings of a help text of many options, and the names of those below each; others have none.
@@ -404,7 +413,7 @@ def _examples(examples: Sequence[tuple[str, str]]) -> str:
     """Return the lines of examples. If they fit the width, each has what it does beside the command, and below it otherwise."""
     wide = max(len(line) for line, _ in examples)
     beside = [f"  {line:{wide}}  {does}" for line, does in examples]
-    return "\n".join(beside if max(map(len, beside)) <= _columns() else [f"  {line}\n      {does}" for line, does in examples])
+    return "\n".join(beside if max(map(len, beside)) <= width_of(sys.stdout) else [f"  {line}\n      {does}" for line, does in examples])
 
 
 def _help_of(option: Option, *, is_long: bool) -> str:
@@ -473,24 +482,35 @@ def _unknown_value(message: str) -> str:
     from jobspec.kubernetes.problems import closest
 
     choices = [each.strip(" ')") for each in known.split(",")]
-    name = value.strip("'").partition("=")[0]
+    said = value.strip("'")
+    name = said.partition("=")[0]
     listed = ", ".join(choices)
+    if name in choices:
+        return f"{option}: `{said}`: this command takes a format without a file; write `-o {name} > FILE`"
     return f"{option}: unknown value `{name}`; {closest(name, choices) or f'the values are {listed}'}"
 
 
 def formatter(prog: str) -> HelpFormatter:
     """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
-    from argparse import RawDescriptionHelpFormatter
+    from argparse import HelpFormatter
 
-    return RawDescriptionHelpFormatter(prog, width=_columns() - 2)
+    class Formatter(HelpFormatter):
+        def _fill_text(self, text: str, width: int, indent: str) -> str:
+            return "\n".join(broken for line in text.splitlines() for broken in _broken(indent + line, width))
+
+    return Formatter(prog, width=width_of(sys.stdout) - 2)
 
 
-def _columns() -> int:
-    columns = os.environ.get("COLUMNS", "")
-    try:
-        return int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size().columns
-    except OSError:
-        return 100
+def _broken(line: str, width: int) -> list[str]:
+    """Break a line of a help text between words. A line such as `name   what it does` is continued below what it does."""
+    if len(line) <= width:
+        return [line]
+    import re
+    from textwrap import wrap
+
+    start = re.match(r" *(?:\S+ {2,})?", line)
+    indent = " " * len(start[0] if start else "")
+    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 # Options that several commands have, and the values of them.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from json import dumps
 from typing import Any
 
 from jobspec.documents.decoding import MAX_FILE
 from jobspec.documents.reader import read
 from jobspec.overlays.load import OverlayFile
+from jobspec.reports.text import wrapped
 
 
 def described(overlay: OverlayFile) -> dict[str, Any]:
@@ -23,22 +25,30 @@ def described(overlay: OverlayFile) -> dict[str, Any]:
     }
 
 
-def overlay_page(overlay: OverlayFile) -> str:
+def overlay_page(overlay: OverlayFile, width: int) -> str:
     """What `jobspec explain NAME` says of an overlay: what it does, its parameters, and the file itself."""
     found = described(overlay)
     assert isinstance(overlay.content, bytes)
-    parameters = [parameter(name, each) for name, each in found["parameters"].items()]
+    parameters = [line for name, each in found["parameters"].items() for line in parameter_lines(name, each, width, "  ")]
     name = found["name"]
     use = f"jobspec render job.yaml --overlay {name}" + "".join(f" --set {name}.{each}=..." for each in list(found["parameters"])[:1])
-    lines = [f"overlay {name}: {found['description']}", *(["", "parameters:", *parameters] if parameters else [])]
+    lines = [
+        *wrapped(f"overlay {name}: {found['description']}", width, "  ", first=""),
+        *(["", "parameters:", *parameters] if parameters else []),
+    ]
     lines += ["", f"conflicts with: {', '.join(found['conflicts'])}"] if found["conflicts"] else []
     lines += ["", f"use: {use}", "", *overlay.content.decode().splitlines()]
     return "\n".join(lines) + "\n"
 
 
-def parameter(name: str, about: Mapping[str, Any]) -> str:
-    """Return the line that describes a parameter of an overlay."""
-    limits = [f"{key} {about[key]}" for key in ("default", "minimum", "maximum") if key in about]
+def parameter_lines(name: str, about: Mapping[str, Any], width: int, indent: str) -> list[str]:
+    """Return the lines that describe a parameter of an overlay."""
+    limits = [
+        f"{key} {dumps(about[key]) if isinstance(about[key], bool) else about[key]}"
+        for key in ("default", "minimum", "maximum")
+        if key in about
+    ]
     limits += [f"one of {', '.join(map(str, about['enum']))}"] if "enum" in about else []
     limits += ["optional"] if about.get("optional") else []
-    return f"  {name} <{about['type']}>  {'; '.join([about.get('description', ''), *limits]).strip('; ')}"
+    text = f"{name} <{about['type']}>  {'; '.join([about.get('description', ''), *limits]).strip('; ')}"
+    return wrapped(text, width, f"{indent}    ", first=indent)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobspec.apis.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, UNKNOWN, CompleteKinds, named
-from jobspec.apis.releases import CHOSEN, nearest_known
+from jobspec.apis.releases import CHOSEN, OPERATORS, nearest_known
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.journey.steps import Source
@@ -29,7 +29,7 @@ class PinnedCluster:
     complete: CompleteKinds = UNKNOWN
     """The kinds of which it lists all objects."""
     installed: Mapping[str, str | None] | None = None
-    """What it has of Kubernetes and of operators, each with its release where that is known; None where the operators could not be read."""
+    """What it has of Kubernetes and of operators, each with its release where that is known; all operators where they could not be read."""
     crds: Sequence[str] = ()
     """The paths of the CRDs beside the file."""
     wrong: Sequence[FileResult] = ()
@@ -51,5 +51,7 @@ def read_cluster(source: Source) -> PinnedCluster:
     parts = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
     crds = [os.path.normpath(os.path.join(os.path.dirname(source.name), each)) for each in spec.get("crds") or ()]
     complete = CompleteKinds(map(named, spec.get("complete") or ()))
-    installed = None if CUSTOM_RESOURCE_DEFINITION[1] in (spec.get("unread") or ()) else releases
+    # a pin of a server names Kubernetes, one of files does not: there may be operators that no file shows
+    has_all_operators = "kubernetes" in releases and CUSTOM_RESOURCE_DEFINITION[1] not in (spec.get("unread") or ())
+    installed = releases if has_all_operators else {**dict.fromkeys(OPERATORS), **releases}
     return PinnedCluster(found, [document, *parts], complete, installed, crds)

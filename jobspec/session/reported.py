@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.apis.kinds import group_kind
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.results import UNBUILT, FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
@@ -74,8 +74,9 @@ def _with_seeming_roles(results: list[FileResult], found: Sequence[Found]) -> li
 
 def _without_build(result: FileResult, why: str) -> FileResult:
     """Return the result of manifests as partly checked, if the build that changes them was not made."""
+    alone = f"as written, without the {why.removeprefix(UNBUILT)}"
     rows = [
-        row if row.status != "valid" or row.will_not_run else row.changed(status="partly", runs=None, reason=why)
+        row if row.status != "valid" or row.will_not_run else row.changed(status="partly", runs=None, reason=alone)
         for row in result.documents
     ]
     return FileResult(result.path, rows, result.diagnostics, ignored=result.ignored)

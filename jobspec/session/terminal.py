@@ -30,7 +30,10 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def width_of(stream: TextIO) -> int:
-    """The columns of a stream's terminal, or as many as a text without one is written for."""
+    """The columns of a stream's terminal, or as many as a text without one is written for; `COLUMNS` of the environment overrides both."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or _WIDTH
     except (OSError, ValueError):  # no terminal; no file at all

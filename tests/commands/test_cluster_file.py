@@ -57,7 +57,7 @@ spec:
   trainer: {numNodes: 2, command: [torchrun, train.py], resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}
 """
 _FILES = {"clusters/prod.yaml": _CLUSTER, "clusters/prod-crds/apps.example.com.yaml": _CRD, "job.yaml": _JOB}
-_NEVER_FITS = "job.yaml:3:18: error: exceeds ResourceQuota `gpus`: the job's pods request 16 of `requests.nvidia.com/gpu`, the quota is 8"
+_NEVER_FITS = "job.yaml:3:18: error: exceeds ResourceQuota `gpus` (pinned in clusters/prod.yaml): the job's pods request 16"
 
 
 def test_releases_objects_and_kinds_count(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_variant_meets_a_cluster_of_its_own(tmp_path: Path) -> None:
     write(tmp_path, {**_FILES, "jobspec.yaml": _TWO, "clusters/test.yaml": roomy})
     done = run_here("lint", "jobspec.yaml", "-o", "json", cwd=tmp_path)
     found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"] if each["rule"] == "never-fits"]
-    assert [each["message"].partition(":")[0] for each in found] == ["exceeds ResourceQuota `gpus`"]
+    assert [each["message"].partition(":")[0] for each in found] == ["exceeds ResourceQuota `gpus` (pinned in clusters/prod.yaml)"]
     assert "small" not in found[0]["message"]
     done = run_here("lint", "jobspec.yaml", "--cluster", "clusters/test.yaml", "-o", "json", cwd=tmp_path)
     assert "never-fits" not in done.stdout

@@ -69,6 +69,16 @@ def test_a_change_is_reported_with_the_line_that_made_it_and_ends_with_0_unless_
     assert run("diff", "--exit-code", cwd=tmp_path).returncode == 1
 
 
+def test_a_format_may_name_the_file_of_the_report(tmp_path: Path) -> None:
+    place = _place(tmp_path)
+    done = run_here("diff", "HEAD", "-o", "markdown=report.md", cwd=place)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (place / "report.md").read_text() == run_here("diff", "HEAD", "-o", "markdown", cwd=place).stdout
+    done = run_here("queue", ".", "-o", "json=report.json", cwd=place)
+    wanted = "`json=report.json`: this command takes a format without a file; write `-o json > FILE`"
+    assert (done.returncode, done.stderr) == (2, f"jobspec queue: -o/--output: {wanted}\n")
+
+
 @pytest.mark.parametrize("ref", ["HEAD", "main", "v1.0", "HEAD^1", "@{0}"])
 def test_any_name_of_a_commit_will_do(tmp_path: Path, ref: str) -> None:
     git(_place(tmp_path), "tag", "v1.0")

@@ -166,6 +166,21 @@ def test_it_fits_a_telephone_and_is_printed_with_all_about_few_rows(browser: Bro
     browser.call("Emulation.setDeviceMetricsOverride", **size)
     browser.run("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert browser.run("document.documentElement.scrollWidth") == 390
+    assert browser.run("[...document.querySelectorAll('.scroll:has(> table)')].filter(it => it.scrollWidth > it.clientWidth).length") == 0
     browser.call("Emulation.clearDeviceMetricsOverride")
     browser.open(page)
     assert browser.pdf().count(b"/Type /Page\n") > 3
+
+
+def test_paper_shows_no_heading_alone_and_nothing_that_only_opens_on_a_screen(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        kept = "[...document.querySelectorAll('h2, h3, .facts')].every(it => getComputedStyle(it).breakAfter === 'avoid')"
+        whole = "[...document.querySelectorAll('.pods, .links, .body')].every(it => getComputedStyle(it).breakInside === 'avoid')"
+        closed = "[...document.querySelectorAll('.file:not([open])')].every(it => getComputedStyle(it).display === 'none')"
+        headings = "[...document.querySelectorAll('h3')].filter(it => it.checkVisibility()).map(it => it.textContent)"
+        assert [browser.run(each) for each in (kept, whole, closed)] == [True, True, True]
+        assert "Values" not in browser.run(headings)
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")

@@ -408,7 +408,7 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
         "unbuilt kustomization: reads outside of the repository": 1,
         "unbuilt kustomization: has a plugin": 1,
         "unbuilt kustomization: a file is missing": 1,
-        "unbuilt kustomization: fails": 1,
+        "unbuilt kustomization: its build fails": 1,
         "unbuilt kustomization: lists no manifests": 1,
         "PyTorchJob invalid": 1,
         "ServiceAccount invalid": 1,
@@ -697,7 +697,7 @@ def test_a_manifest_whose_build_is_not_made_is_not_valid(tmp_path: Path, monkeyp
         write(tmp_path, {"prod/kustomization.yaml": f"resources: [../base]\nnamePrefix: prod-\n{field}"})
         monkeypatch.setenv("PATH", "")
         line = _last_line(tmp_path)
-        assert f": 1 partly checked (1 PyTorchJob: unbuilt kustomization: {why}), 4 skipped (" in line
+        assert f": 1 partly checked (1 PyTorchJob: as written, without the kustomization: {why}), 4 skipped (" in line
         assert (
             "2 Helm chart files: not rendered, use --helm CHART" in line
             and f"1 unbuilt kustomization: {why}" in line.partition("skipped")[2]
@@ -1084,10 +1084,26 @@ def test_queues_of_one_name_that_differ_decide_only_what_all_of_them_do() -> Non
     assert [each["verdict"] for each in json.loads(asked)["workloads"]] == ["unknown", "never"]
 
 
+@pytest.mark.parametrize("command", [["lint", "."], ["lint", ".", "--no-build"], ["lint", "--within", ".", "team/jobs/job.yaml"]])
+def test_limits_are_named_with_the_file_that_they_are_written_in(command: list[str]) -> None:
+    *said, last = run_here(*command, "-o", "concise", "--select", "admission,outcome", cwd=REPOSITORIES / "limits").stdout.splitlines()
+    limits, quota = "LimitRange `defaults` (team/platform/limits.yaml)", "ResourceQuota `gpus` (team/platform/quota.yaml)"
+    assert said == [
+        f"team/jobs/job.yaml:4:9: error: exceeds {quota}: the job's pods request 9 of `requests.nvidia.com/gpu`, "
+        "the quota is 8: some pods are never created [never-fits]",
+        f"team/jobs/job.yaml:14:29: error: pods refused: {limits} sets limit cpu=1; the container requests 8 [pods-refused]",
+        f"team/jobs/job.yaml:20:1: error: {limits} requires the pod to be limited to 8Gi of `memory` at most, and it has no limit "
+        "[outside-limit-range]",
+    ]
+    assert "2 valid, 1 invalid (1 not checked for lint), " in last
+    assert "1 accepted but will not run, 3 errors" in last
+
+
 def test_quotas_of_one_name_that_differ_refuse_only_what_all_of_them_do() -> None:
     done = run_here("lint", ".", "-o", "json", "--select", "never-fits,pods-refused", cwd=REPOSITORIES / "quotas-of-two-clusters")
     found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
-    exceeds, lost = "exceeds ResourceQuota `gpus`: the job's pods request 64 of", "some pods are never created"
+    exceeds = "exceeds ResourceQuota `gpus` (prod/quota.yaml): the job's pods request 64 of"
+    lost = "some pods are never created"
     assert {(each["rule"], each["severity"], each["line"], each["message"].partition(";")[0]) for each in found} == {
         ("never-fits", "error", 14, f"{exceeds} `requests.nvidia.com/gpu`, the quota is 32: {lost}"),
         ("never-fits", "info", 3, "not known which ResourceQuota `gpus` is there, and they differ"),

@@ -73,6 +73,13 @@ def test_expand_takes_folders_and_builds_their_kustomizations(tmp_path: Path) ->
     assert "none: no such file or folder" in str(missing)
 
 
+def test_what_several_files_have_alike_is_one_finding_with_the_number_of_places(tmp_path: Path) -> None:
+    write(tmp_path, {f"{name}/job.yaml": JOB for name in "abc"})
+    (linted,) = _calls(tmp_path, ("lint", {}))
+    legacy = [each for each in linted["findings"] if each["rule"] == "legacy-operator"]
+    assert [(each["file"], each["places"]) for each in legacy] == [("a/job.yaml", 2)]
+
+
 def test_tools(tmp_path: Path) -> None:
     project = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml, overlays: [gpu-nccl]}}]\n"
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project, "wrong.yaml": BROKEN})

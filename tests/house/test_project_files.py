@@ -1,8 +1,11 @@
-"""What stands around the code: security, templates, citation, krew's manifest, the entry for SchemaStore; each names what is there."""
+"""What stands around the code: security, templates, citation, files of a release; each names what is there."""
 
+import hashlib
 import json
 import re
 import shutil
+import sys
+import tarfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -23,10 +26,7 @@ def _yaml(path: str) -> Any:
 
 
 def test_every_file_that_names_a_version_names_this_one() -> None:
-    plugin = _yaml("krew/jobspec.yaml")["spec"]
     assert _yaml("CITATION.cff")["version"] == __version__
-    assert plugin["version"] == f"v{__version__}"
-    assert all(each["uri"].endswith(f"/v{__version__}.tar.gz") for each in plugin["platforms"])
     assert f"\nversion={__version__}\n" in (ROOT / "krew" / "kubectl-jobspec").read_text()
 
 
@@ -43,11 +43,27 @@ def test_kubectl_finds_the_program_by_its_second_name(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"kubectl jobspec needs jobspec, uv or pipx: pip install jobspec-k8s=={__version__}\n")
 
 
-def test_the_krew_plugin_holds_its_files() -> None:
-    for platform in _yaml("krew/jobspec.yaml")["spec"]["platforms"]:
-        named = {each["from"].removeprefix("jobspec-*/") for each in platform["files"]}
-        assert {name for name in named if not (ROOT / name).is_file()} == set()
-        assert f"krew/{platform['bin']}" in named
+def test_a_release_writes_the_krew_plugin_with_its_checksum_and_the_entry_for_schemastore(tmp_path: Path) -> None:
+    program(sys.executable, ROOT / "krew" / "release.py", "example/jobspec", tmp_path / "one", check=True)
+    program(sys.executable, ROOT / "krew" / "release.py", "example/jobspec", tmp_path / "two", check=True)
+    archive = f"kubectl-jobspec-v{__version__}.tar.gz"
+    content = (tmp_path / "one" / archive).read_bytes()
+    assert content == (tmp_path / "two" / archive).read_bytes()
+    spec = yaml.safe_load((tmp_path / "one" / "jobspec.yaml").read_text())["spec"]
+    assert spec["version"] == f"v{__version__}"
+    assert [(each["uri"], each["sha256"], each["bin"]) for each in spec["platforms"]] == [
+        (
+            f"https://github.com/example/jobspec/releases/download/v{__version__}/{archive}",
+            hashlib.sha256(content).hexdigest(),
+            "kubectl-jobspec",
+        )
+    ]
+    with tarfile.open(tmp_path / "one" / archive) as packed:
+        assert {each.name: each.mode & 0o111 != 0 for each in packed} == {"kubectl-jobspec": True, "LICENSE": False}
+    entry = json.loads((tmp_path / "one" / "schemastore.json").read_text())
+    assert entry["fileMatch"] == [PROJECT_FILE]
+    schema = json.loads((ROOT / entry["url"].partition("/main/")[2]).read_text())
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
@@ -57,13 +73,6 @@ def test_issue_forms_have_what_github_requires(path: Path) -> None:
     assert all(each["type"] in ("textarea", "input") and each["attributes"]["label"] for each in form["body"])
     ids = [each["id"] for each in form["body"]]
     assert len(ids) == len(set(ids))
-
-
-def test_the_entry_for_schemastore_names_a_schema_that_is_there() -> None:
-    entry = json.loads((ROOT / "editors" / "schemastore.json").read_text())
-    assert entry["fileMatch"] == [PROJECT_FILE]
-    schema = json.loads((ROOT / entry["url"].partition("/main/")[2]).read_text())
-    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
 
 
 def test_dependabot_looks_into_folders_that_are_there() -> None:

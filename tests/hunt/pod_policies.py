@@ -202,7 +202,7 @@ def _same_limits(_: World, review: PodReview, match: re.Match[str]) -> bool:
 
 def _same_excess(_: World, review: PodReview, match: re.Match[str]) -> bool:
     theirs = {each.partition("=")[0] for each in match[2].split(",")}
-    exceeded = f"exceeds ResourceQuota `{match[1]}`:"
+    exceeded = f"exceeds ResourceQuota `{match[1]}`"
     ours = {each.message.split("`")[3] for each in review.refusals if each.rule == "over-quota" and each.message.startswith(exceeded)}
     return theirs == ours
 
@@ -211,7 +211,7 @@ def _same_demands(_: World, review: PodReview, match: re.Match[str]) -> bool:
     theirs = {(name, each) for part in match[2].split("; ") for name, _, names in [part.partition(" for: ")] for each in names.split(",")}
     ours = set()
     for each in review.refusals:
-        if each.rule == "over-quota" and f"the ResourceQuota `{match[1]}` limits" in each.message:
+        if each.rule == "over-quota" and f"ResourceQuota `{match[1]}`" in each.message:
             container, *names = each.message.split("`")[1:-2:2]
             ours |= {(name, container) for name in names}
     return theirs == ours

@@ -150,4 +150,7 @@ def test_drift_is_reported_by_its_effect(namespace: str, tmp_path: Path) -> None
     done = run_here("pin", "--context", _context(), "--check", "live.yaml", "job.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert '\n+        requests.nvidia.com/gpu: "2"\n' in done.stdout  # other tests have quotas meanwhile
-    assert "exceeds ResourceQuota `gpus`: the job's pods request 4 of `requests.nvidia.com/gpu`, the quota is 2" in done.stdout
+    assert (
+        "exceeds ResourceQuota `gpus` (pinned in live.yaml): the job's pods request 4 of `requests.nvidia.com/gpu`, the quota is 2"
+        in done.stdout
+    )

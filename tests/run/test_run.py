@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support import quick_yaml
-from tests.support.processes import command, environment, program
+from tests.support.manifests import PROJECT_HEAD, write
+from tests.support.processes import command, environment, program, run_here
 
 #: So that `python3` in a pod is this interpreter; where a version manager chooses one, it takes longer than most pods.
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -343,6 +344,17 @@ def test_a_jobset_starts_all_of_a_trainjob_again_after_its_job_has_failed(tmp_pa
     done = _run(tmp_path, _trainjob(code))
     assert (done.returncode, len((tmp_path / "count").read_text())) == (1, 4)  # two rounds of one start and one more
     assert done.stderr.count("the whole job restarts (restart 1 of 1)") == 1
+
+
+def test_a_base_of_a_project_is_run_as_it_is_written(tmp_path: Path) -> None:
+    variants = "  variants: [{name: a, base: job.yaml}, {name: b, base: job.yaml}]\n"
+    write(tmp_path, {"job.yaml": _job(), "jobspec.yaml": f"{PROJECT_HEAD}{variants}"})
+    done = run_here("run", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "jobspec: the job has succeeded")
+    done = run_here("run", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("jobspec: run takes one training job, and the files hold PyTorchJob ")
+    assert done.stderr.endswith("; pass a file with one\n")
 
 
 def test_placeholders_that_are_not_filled_in_stop_a_run(tmp_path: Path) -> None:

@@ -34,6 +34,12 @@ spec:
   runtimeRef: {name: torch-distributed}
   trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}
 """
+JOB_OF_TRAINING_OPERATOR = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: nlp}
+spec: {pytorchReplicaSpecs: {Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: "bert:1"}]}}}}}
+"""
 
 
 def test_a_cluster_is_pinned_from_files(tmp_path: Path) -> None:
@@ -53,7 +59,7 @@ def test_a_cluster_is_pinned_from_files(tmp_path: Path) -> None:
         "nodes": [{"count": 1, "allocatable": {"cpu": "8", "memory": "31Gi", "nvidia.com/gpu": "8"}, "labels": {"pool": "gpu"}}],
     }
     said = run_here("validate", "job.yaml", "--cluster", "prod.yaml", "-o", "concise", cwd=tmp_path).stdout
-    assert "exceeds ResourceQuota `gpus`" in said
+    assert "exceeds ResourceQuota `gpus` (pinned in prod.yaml)" in said
 
 
 def test_what_changed_in_the_files_is_shown(tmp_path: Path) -> None:
@@ -66,6 +72,17 @@ def test_what_changed_in_the_files_is_shown(tmp_path: Path) -> None:
     )
     done = run_here("pin", "--from-files", "objects.yaml", "--check", "prod.yaml", cwd=tmp_path)
     assert (done.returncode, '+        requests.nvidia.com/gpu: "4"' in done.stdout) == (1, True)
+
+
+def test_files_that_show_no_operator_are_a_cluster_that_may_have_any(tmp_path: Path) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "pods", "namespace": "nlp"}, "spec": {"hard": {"pods": "9"}}}
+    write(tmp_path, {"quota.yaml": quick_yaml.dump(quota), "old.yaml": JOB_OF_TRAINING_OPERATOR})
+    assert run_here("pin", "--from-files", "quota.yaml", "-o", "prod.yaml", cwd=tmp_path).returncode == 0
+    assert quick_yaml.load((tmp_path / "prod.yaml").read_text())["spec"] == {"releases": {}, "objects": [quota]}
+    done = run_here("lint", "old.yaml", "--cluster", "prod.yaml", "-o", "concise", "--select", "legacy-operator", cwd=tmp_path)
+    first, last = done.stdout.splitlines()
+    assert first == "old.yaml:2:7: info: PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it [legacy-operator]"
+    assert last.startswith("1 document: 1 valid")
 
 
 def test_pin_says_at_once_what_it_reads(tmp_path: Path) -> None:

@@ -52,48 +52,51 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target, namespace: str
     before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)} if found else set()
     hint = "a LimitRange of the namespace sets defaults for what is missing: set it here"
     new = [each for each in found if (each.rule, each.path) not in before]
-    return [Problem(each.rule, each.path, f"{_setter(each.path, pod, namespace, objects)}{each.message}", hint) for each in new]
+    return [Problem(each.rule, each.path, _with_setter(each, pod, namespace, objects), hint) for each in new]
 
 
 #: The fields of a LimitRange's item that fill in a limit or a request, the first that there is.
 _FILLING = {"limits": ("default", "max"), "requests": ("defaultRequest", "default", "max", "min")}
 
 
-def _setter(path: Path, pod: Data, namespace: str, objects: Index) -> str:
-    """Say which LimitRange fills in the amount that a problem is about, as the beginning of the problem's message."""
-    resource, own = str(path[-1]), value_at(pod, path[:-2])
+def _with_setter(problem: Problem, pod: Data, namespace: str, objects: Index) -> str:
+    """Return a problem's message with the LimitRange that fills in the amount."""
+    resource, own = str(problem.path[-1]), value_at(pod, problem.path[:-2])
     side = next((each for each in _FILLING if resource not in _given(own, each)), "limits")
-    for name, item in _items(objects, namespace, "Container"):
+    for limit_range, item in _items(objects, namespace, "Container"):
         for field in _FILLING[side]:
             if (amount := _given(item, field).get(resource)) is not None:
-                return f"LimitRange `{name}` sets the {side.removesuffix('s')} {resource}={amount}: "
-    return ""
+                sets = f"{limit_range} sets {side.removesuffix('s')} {resource}={amount}"
+                requested, limit = amounts(_given(own, "requests")).get(resource), amounts({resource: amount}).get(resource)
+                is_above = side == "limits" and requested and limit and requested.nanos > limit.nanos
+                return f"{sets}; the container requests {requested}" if is_above else f"{sets}: {problem.message}"
+    return problem.message
 
 
 def limit_problems(pod: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a pod by LimitRanges, once its containers have their defaults."""
     spec = mapping(pod, "spec")
-    for name, item in _items(objects, namespace, "Container"):
+    for limit_range, item in _items(objects, namespace, "Container"):
         for path, container in containers(spec, ("containers", "initContainers")):
             own = mapping(container, "resources")
             given = {field: amounts(own.get(field)) for field in ("requests", "limits")}
-            yield from _outside_bounds(f"the container `{container.get('name')}`", (*path, "resources"), given, name, item)
-    for name, item in _items(objects, namespace, "Pod"):
+            yield from _outside_bounds(f"the container `{container.get('name')}`", (*path, "resources"), given, limit_range, item)
+    for limit_range, item in _items(objects, namespace, "Pod"):
         given = {field: amounts_of_pod(spec, field, OF_PODS.__contains__) for field in ("requests", "limits")}
-        yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
+        yield from _outside_bounds("the pod", ("spec", "resources"), given, limit_range, item)
 
 
 def claim_limit_problems(claim: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a claim by LimitRanges."""
     given = {"requests": amounts(mapping(claim, "spec", "resources").get("requests")), "limits": dict[str, Quantity]()}
-    for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
-        yield from _outside_bounds("the claim", ("spec", "resources"), given, name, item, requests_only=True)
+    for limit_range, item in _items(objects, namespace, "PersistentVolumeClaim"):
+        yield from _outside_bounds("the claim", ("spec", "resources"), given, limit_range, item, requests_only=True)
 
 
 def _items(objects: Index, namespace: str, kind: str) -> list[tuple[str, Data]]:
-    """The limits of one type in all LimitRanges of a namespace, each with the name of its range."""
-    ranges = objects.in_namespace(LIMIT_RANGE, namespace)
-    return [(name, each) for name, data in ranges for each in sequence(mapping(data, "spec"), "limits") if each.get("type") == kind]
+    """Return the limits of one type in all LimitRanges of a namespace, each with its LimitRange in words."""
+    ranges = [(objects.named(LIMIT_RANGE, namespace, name), data) for name, data in objects.in_namespace(LIMIT_RANGE, namespace)]
+    return [(named, each) for named, data in ranges for each in sequence(mapping(data, "spec"), "limits") if each.get("type") == kind]
 
 
 def _given(data: Any, field: str) -> Data:
@@ -125,20 +128,19 @@ def _outside_bounds(
 ) -> Problems:
     """Yield the problems of the requests and limits *given* to *what*, by a LimitRange's item.
 
-    *limit_range*: the name of the LimitRange. *requests_only*: `max` bounds requests, as it does for claims.
+    *limit_range*: the LimitRange in words. *requests_only*: `max` bounds requests, as it does for claims.
     """
-    says = f"the LimitRange `{limit_range}`"
     for name, bound in amounts(item.get("min")).items():
-        wanted = f"{says} requires {what} to request at least {bound} of `{name}`"
+        wanted = f"{limit_range} requires {what} to request at least {bound} of `{name}`"
         yield from _beyond(wanted, path, name, bound, [(field, given[field].get(name)) for field in ("requests", "limits")], lt)
     for name, bound in amounts(item.get("max")).items():
-        limited = f"{says} requires {what} to be limited to {bound} of `{name}` at most"
-        requested = f"{says} lets {what} request at most {bound} of `{name}`"
+        limited = f"{limit_range} requires {what} to be limited to {bound} of `{name}` at most"
+        requested = f"{limit_range} lets {what} request at most {bound} of `{name}`"
         fields = ("requests", "limits") if requests_only else ("limits", "requests")
         sides = [(field, given[field].get(name)) for field in fields]
         yield from _beyond(requested if requests_only else limited, path, name, bound, sides, gt)
     for name, bound in amounts(item.get("maxLimitRequestRatio")).items() if not requests_only else ():
-        factor = f"{says} lets {what} have a limit of at most {bound} times what it requests of `{name}`"
+        factor = f"{limit_range} lets {what} have a limit of at most {bound} times what it requests of `{name}`"
         yield from _ratio(factor, path, given, name, bound)
 
 

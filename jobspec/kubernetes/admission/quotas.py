@@ -34,8 +34,9 @@ _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "
 class NamespaceQuota:
     """A ResourceQuota, with the amounts that it allows and the amounts in use."""
 
-    def __init__(self, name: str, data: Data) -> None:
-        self.name = name
+    def __init__(self, named: str, data: Data) -> None:
+        self.named = named
+        """Its kind, name and origin, for messages."""
         self.data = data
         status = mapping(data, "status")
         self.hard = amounts(status.get("hard") or mapping(data, "spec").get("hard"))
@@ -78,7 +79,8 @@ def exceeds(problem: Problem) -> bool:
 
 
 def _quotas(namespace: str, objects: Index) -> list[NamespaceQuota]:
-    return [NamespaceQuota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
+    found = objects.in_namespace(RESOURCE_QUOTA, namespace)
+    return [NamespaceQuota(objects.named(RESOURCE_QUOTA, namespace, name), data) for name, data in found]
 
 
 def _counts(quota: NamespaceQuota, pod: Data) -> bool:
@@ -98,7 +100,7 @@ def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
         unsaid = [f"`{name}`" for name in demanded if name not in said]
         if unsaid:
             who = f"the container `{container.get('name')}`"
-            message = f"{who} must set {', '.join(unsaid)}: the ResourceQuota `{quota.name}` limits it"
+            message = f"{who} must set {', '.join(unsaid)}: {quota.named} limits it"
             yield Problem(_RULE, (*path, "resources"), message, "set them, or add a LimitRange with defaults")
 
 
@@ -107,7 +109,7 @@ def _exceeded(quota: NamespaceQuota, asked: Amounts, used: Amounts, who: str, pa
         hard, taken = quota.hard.get(name), used.get(name, NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
             used_part = f", of which {taken} is used" if taken.nanos else ""
-            message = f"exceeds ResourceQuota `{quota.name}`: {who} {each} of `{name}`, the quota is {hard}{used_part}"
+            message = f"exceeds {quota.named}: {who} {each} of `{name}`, the quota is {hard}{used_part}"
             yield Problem(_RULE, path, message, "request less, or raise the quota")
 
 
@@ -127,6 +129,7 @@ class CountLimit(Record):
     """How many objects of a kind a quota allows, beside those that each namespace has."""
 
     quota: str
+    """Its kind, name and origin, for messages."""
     name: str
     """The name by which the quota counts them, such as `count/jobs.batch`."""
     hard: Quantity
@@ -143,7 +146,7 @@ def count_limits(group: str, plural: str, namespace: str, objects: Index) -> lis
     names = [f"count/{plural}.{group}" if group else f"count/{plural}", *([plural] if not group and plural in _WITHOUT_PREFIX else [])]
     there = 0 if group else _ALWAYS_THERE.get(plural, 0)
     quotas = [each for each in _quotas(namespace, objects) if not _selectors(each.data)]
-    found = [(each.name, name, each.hard[name]) for each in quotas for name in names if name in each.hard]
+    found = [(each.named, name, each.hard[name]) for each in quotas for name in names if name in each.hard]
     return [CountLimit(quota, name, hard, max(hard.nanos // _ONE.nanos - there, 0)) for quota, name, hard in found]
 
 

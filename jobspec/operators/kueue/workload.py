@@ -7,8 +7,9 @@ pkg/controller/jobs, and `AdjustResources`, pkg/workload, 0.19.2.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from jobspec.apis import kinds
@@ -549,21 +550,24 @@ def undercounted(pods: QueuedPodSet, namespace: str, world: World) -> dict[str, 
     """
     found: dict[str, tuple[int, int, str]] = {}
     containers = [mapping(each, "resources") for each in structs(pods.written, "containers")]
-    ranges = world.others.in_namespace(kinds.LIMIT_RANGE, namespace)
     for name, default in bounds_of(namespace, world)["Container"]["defaultRequest"].items():
         limits = [own["limits"][name] for own in containers if name in mapping(own, "limits") and name not in mapping(own, "requests")]
         missed = sum(max(0, amount(name, limit) - amount(name, default)) for limit in limits)
         if missed:
             counted = pods.requests.get(name, 0)
-            owner = next((each for each, data in ranges if _defaults_to(data, name)), "")
-            found[name] = counted, counted + missed, owner
+            sides = ("defaultRequest", "default", "max", "min")
+            found[name] = counted, counted + missed, _limit_range(namespace, world, "Container", sides, name)
     return found
 
 
-def _defaults_to(limit_range: Data, resource: str) -> bool:
-    """Whether a LimitRange gives containers a request of a resource."""
-    items = [each for each in structs(limit_range, "spec", "limits") if text(each, "type") == "Container"]
-    return any(resource in mapping(each, field) for each in items for field in ("defaultRequest", "default", "max", "min"))
+def _limit_range(namespace: str, world: World, of: str, sides: Sequence[str], resource: str, bound: Any = None) -> str:
+    """Return the LimitRange in words that says the amount of a resource, or any amount, in one of some fields for the type *of*."""
+    for name, data in world.others.in_namespace(kinds.LIMIT_RANGE, namespace):
+        items = [each for each in structs(data, "spec", "limits") if text(each, "type") == of]
+        said = [mapping(each, side)[resource] for each in items for side in sides if resource in mapping(each, side)]
+        if said if bound is None else bound in said:
+            return world.others.named(kinds.LIMIT_RANGE, namespace, name)
+    return "a LimitRange"
 
 
 def _chosen(choose: Any, one: Data, other: Data) -> Data:
@@ -581,19 +585,21 @@ def inadmissible(workload: QueuedWorkload, world: World) -> str:
             if over := sorted(name for name in requests.keys() & limits.keys() if requests[name] > limits[name]):
                 return f"requests of {', '.join(over)} are above the limits"
             what = f"container `{text(each, 'name')}`"
-            if why := _beyond({**requests, **limits}, {**limits, **requests}, bounds["Container"], what):  # limits are no less
+            says = partial(_limit_range, workload.namespace, world, "Container")
+            if why := _beyond({**requests, **limits}, {**limits, **requests}, bounds["Container"], what, says):  # limits are no less
                 return why
-        if why := _beyond(pods.requests, pods.requests, bounds["Pod"], f"pod of `{pods.name}`"):
+        says = partial(_limit_range, workload.namespace, world, "Pod")
+        if why := _beyond(pods.requests, pods.requests, bounds["Pod"], f"pod of `{pods.name}`", says):
             return why
     return ""
 
 
-def _beyond(most: Mapping[str, int], least: Mapping[str, int], bounds: dict[str, Data], what: str) -> str:
-    """Which bound of a LimitRange is broken, in words; empty where none is."""
+def _beyond(most: Mapping[str, int], least: Mapping[str, int], bounds: dict[str, Data], what: str, says: Callable[..., str]) -> str:
+    """Return which bound of a LimitRange is broken, in words; empty if none is. *says* finds the LimitRange with a bound."""
     for name, each in bounds["max"].items():
         if most.get(name, 0) > amount(name, each):
-            return f"a LimitRange allows the {what} {each} {name} at most"
+            return f"{says(['max'], name, each)} allows the {what} {each} {name} at most"
     for name, each in bounds["min"].items():
         if name in least and least[name] < amount(name, each):
-            return f"a LimitRange wants the {what} to have {each} {name} at least"
+            return f"{says(['min'], name, each)} requires the {what} to have {each} {name} at least"
     return ""
