@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from jobspec.apis.kinds import every
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.problems import Change, set_to
+from jobspec.diagnostics.record import Record
 from jobspec.documents.atomic_writes import Replacement
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.go.values import mapping
 from jobspec.journey.reading import read as read_file
 from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.operators.workloads import written_pod_specs
 from jobspec.schemas import shapes
-from jobspec.schemas.merge_schema import MergedKind, merge_document
+from jobspec.schemas.merge_additions import additions
+from jobspec.schemas.merge_schema import TITLE, MergedKind, merge_document
 from jobspec.session.finding import find
 from jobspec.session.fixes import with_remedies
 from jobspec.session.folders import repository_root
@@ -30,10 +33,25 @@ SCHEMA_FILE = "kustomize-schema.json"
 """The name of the schema beside a kustomization, since kustomize reads none from outside of its folder."""
 
 
+Kind: TypeAlias = tuple[str, str]
+"""An `apiVersion` and a `kind`."""
+
+
 def schema_text(paths: Sequence[str], target: Target, custom: CustomKinds | None = None) -> str:
     """Return the schema of the kinds in some files and folders; without any, of all kinds that jobspec has structures of."""
+    return _as_json(schema_document(paths, target, custom))
+
+
+def schema_document(
+    paths: Sequence[str], target: Target, custom: CustomKinds | None = None, only: Collection[Kind] | None = None
+) -> dict[str, Any]:
+    """Return the schema as data; with *only*, that of these kinds."""
     kinds = _kinds_of(documents_in(paths, target), target, custom) if paths else _every_kind(target)
-    return json.dumps(merge_document(kinds, target), indent=1) + "\n"
+    return merge_document((each for each in kinds if only is None or (each.api_version, each.kind) in only), target)
+
+
+def _as_json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=1) + "\n"
 
 
 def documents_in(paths: Iterable[str], target: Target) -> list[Document]:
@@ -59,20 +77,75 @@ def _kinds_of(documents: Iterable[Document], target: Target, custom: CustomKinds
         yield MergedKind(version, kind, shape, pods, common.namespaced if common else None)
 
 
-def with_schema(folder: str) -> tuple[str, Replacement]:
-    """Return the path of a folder's kustomization, and its text with an entry of the schema beside it.
+class NamedSchema(Record):
+    """The schema of a kustomization."""
 
-    Raises JobspecError if it names another one, or cannot be edited.
+    kustomization: str
+    entry: Replacement
+    """The text of the kustomization without and with the name of the schema."""
+    path: str
+    own: str | None
+    """The text of a schema that the user wrote; None if jobspec writes all of it."""
+
+    def contents(self, document: Mapping[str, Any]) -> dict[str, bytes]:
+        """Return the new contents of the files, by path. Raises JobspecError if the user's schema cannot be edited."""
+        text = _as_json(document) if self.own is None else self._extended(self.own, additions(_data_of(self.own, self.path), document))
+        return {self.path: text.encode(), self.kustomization: self.entry.after}
+
+    def _extended(self, text: str, changes: Sequence[Change]) -> str:
+        new, made = with_remedies(text, [(0, changes)], file=self.path) if changes else (text, [])
+        if changes and not made:
+            raise JobspecError(f"{self.path}: cannot be edited; {_TO_ADD}")
+        return new
+
+
+_TO_ADD = "add the definitions that `jobspec schema kustomize PATH` prints for the manifests at PATH"
+
+
+def schema_of(folder: str) -> NamedSchema:
+    """Return the schema that the kustomization of a folder names, or the one that it is to name.
+
+    Raises JobspecError if its schema is no file of the repository, or it cannot be edited.
     """
     path = kustomization_of(folder)
+    names: list[str] = []
 
     def entry(data: Mapping[str, Any]) -> Change | None:
-        named = data.get("openapi")
-        if named and named != {"path": SCHEMA_FILE}:
-            raise JobspecError(f"{path}: it has an `openapi` of its own; add the kinds by `jobspec schema kustomize --base FILE`")
-        return None if named else set_to(("openapi",), {"path": SCHEMA_FILE})
+        openapi = data.get("openapi")
+        names.append(str(mapping(data, "openapi").get("path") or ""))
+        if openapi and not names[0]:
+            raise JobspecError(f"{path}: its `openapi` has no `path`; write `openapi: {{path: {SCHEMA_FILE}}}`, then run this again")
+        return None if openapi else set_to(("openapi",), {"path": SCHEMA_FILE})
 
-    return path, edited_kustomization(path, entry)
+    edited = edited_kustomization(path, entry)
+    around = os.path.dirname(path)
+    return NamedSchema(path, edited, os.path.normpath(os.path.join(around, names[0] or SCHEMA_FILE)), _own_schema(path, names[0]))
+
+
+def _own_schema(kustomization: str, name: str) -> str | None:
+    """Return the text of the schema that a kustomization names; None for one that jobspec wrote, or is to write."""
+    place = os.path.join(os.path.dirname(kustomization), name)
+    is_file = bool(name) and os.path.isfile(place)
+    if not is_file and name in ("", SCHEMA_FILE):
+        return None
+    top = os.path.realpath(repository_of(os.path.dirname(kustomization) or os.curdir))
+    if not is_file or os.path.commonpath([top, os.path.realpath(place)]) != top:
+        raise JobspecError(f"{kustomization}: its `openapi` names {name}, which is not a file of this repository; {_TO_ADD}")
+    with open(place, "rb") as file:
+        text = decode(file.read(), place)
+    if not isinstance(text, str):
+        raise JobspecError(f"{place}: {text.message}")
+    return None if mapping(_data_of(text, place), "info").get("title") == TITLE else text
+
+
+def _data_of(text: str, path: str) -> dict[str, Any]:
+    """Return an OpenAPI document as data. Raises JobspecError for anything else."""
+    from jobspec.documents.reader import read
+
+    documents, problems = read(text, file=path)
+    if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise JobspecError(f"{path}: not an OpenAPI document that can be edited; {_TO_ADD}")
+    return documents[0].data
 
 
 def edited_kustomization(path: str, change: Callable[[Mapping[str, Any]], Change | None]) -> Replacement:
