@@ -460,3 +460,29 @@ def test_a_chart_that_cannot_be_rendered_is_said_to_be_at_fault(tmp_path: Path) 
     committed(tmp_path, CHART)
     write(tmp_path, {"chart/templates/job.yaml": "{{ .Values.image\n"})
     assert "--helm chart: " in _refused(tmp_path, "--helm", "chart", "HEAD")
+
+
+#: Kinds that are in namespaces, that are not, and of which that is unknown.
+SCOPES = [("v1 ConfigMap", "ml"), ("monitoring.coreos.com/v1 PodMonitor", "ml"), ("cert-manager.io/v1 ClusterIssuer", "")]
+SCOPES += [("trainer.kubeflow.org/v1alpha1 ClusterTrainingRuntime", ""), ("example.com/v1 Widget", "")]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\n"
+        "spec: {project: default, destination: {namespace: ml}, source: {repoURL: 'https://example.com/a.git', path: app}}\n",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, namespace: flux-system}\n"
+        "spec: {interval: 5m, prune: true, targetNamespace: ml, path: ./app, sourceRef: {kind: GitRepository, name: a}}\n",
+    ],
+    ids=["Argo CD", "Flux"],
+)
+def test_only_kinds_that_are_known_to_have_one_get_the_namespace_of_an_engine(engine: str, tmp_path: Path) -> None:
+    def objects(value: str) -> dict[str, str]:
+        kinds = [each.split() for each, _ in SCOPES]
+        text = "apiVersion: {}\nkind: {}\nmetadata: {{name: a, labels: {{is: {}}}}}\n"
+        return {f"app/{kind}.yaml": text.format(version, kind, value) for version, kind in kinds}
+
+    write(committed(tmp_path, {"engines.yaml": engine, **objects("old")}), objects("new"))
+    report = _report(tmp_path)
+    assert {each["kind"]: each["namespace"] for each in report["objects"]} == {each.split()[1]: namespace for each, namespace in SCOPES}
