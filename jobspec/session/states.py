@@ -16,7 +16,7 @@ from jobspec.project.edited_lines import EditedFile, edited_lines
 from jobspec.project.object_changes import AppliedObject, State
 from jobspec.repository.helm import RenderedChart
 from jobspec.repository.in_build import AppliedFolder
-from jobspec.session.builds import UNBUILT_KUSTOMIZATION
+from jobspec.session.builds import why_unbuilt
 from jobspec.session.finding import find_among
 from jobspec.session.found import Found
 from jobspec.session.processes import spread_if_many
@@ -110,11 +110,8 @@ class _Side(Record):
 
     def _why_unbuilt(self, found: Found) -> str:
         """Say why a kustomization that the change reaches is not built on this side."""
-        within = found.in_build
-        if not within or within.build or not within.role.startswith(UNBUILT_KUSTOMIZATION):
-            return ""
-        why = next((each.message for each in within.notes), within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
-        return f"{self._unit(found)} is not compared, since it cannot be built{f' at {self.change.ref}' * self.is_before}: {why}"
+        why = why_unbuilt(found.in_build)
+        return why and f"{self._unit(found)} is not compared, since it cannot be built{f' at {self.change.ref}' * self.is_before}: {why}"
 
     def _is_compared(self, found: Found, edited: Collection[str], places: tuple[str, ...]) -> bool:
         """True if a file or build is below the compared places, or is built of an edited file there."""
