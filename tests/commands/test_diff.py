@@ -93,6 +93,14 @@ def test_a_shallow_clone_is_reported_with_what_fetches_more(tmp_path: Path) -> N
     assert len(_fields(_report(tmp_path / "shallow", "HEAD^1"))) == 1
 
 
+def test_a_blob_that_a_clone_does_not_have_is_left_out(tmp_path: Path) -> None:
+    committed(tmp_path, {"job.yaml": JOB, "data.bin": "large\n"})
+    blob = git(tmp_path, "rev-parse", "HEAD:data.bin")
+    (tmp_path / ".git" / "objects" / blob[:2] / blob[2:].strip()).unlink()
+    write(tmp_path, {"job.yaml": NEWER})
+    assert [each["meaning"] for each in _report(tmp_path)["objects"]] == ["ignored"]
+
+
 def test_outside_of_a_working_tree_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
     write(tmp_path / "plain", {"base/job.yaml": JOB, "jobspec.yaml": PROJECT})
     assert "is in no Git repository" in _refused(tmp_path / "plain")
