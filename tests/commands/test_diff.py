@@ -94,9 +94,10 @@ def test_a_shallow_clone_is_reported_with_what_fetches_more(tmp_path: Path) -> N
 
 
 def test_a_blob_that_a_clone_does_not_have_is_left_out(tmp_path: Path) -> None:
-    committed(tmp_path, {"job.yaml": JOB, "data.bin": "large\n"})
-    blob = git(tmp_path, "rev-parse", "HEAD:data.bin")
-    (tmp_path / ".git" / "objects" / blob[:2] / blob[2:].strip()).unlink()
+    committed(tmp_path, {"job.yaml": JOB, "data.bin": "large\n", "data.yaml": "large: true\n"})
+    for name in ("data.bin", "data.yaml"):
+        blob = git(tmp_path, "rev-parse", f"HEAD:{name}")
+        (tmp_path / ".git" / "objects" / blob[:2] / blob[2:].strip()).unlink()
     write(tmp_path, {"job.yaml": NEWER})
     assert [each["meaning"] for each in _report(tmp_path)["objects"]] == ["ignored"]
 
