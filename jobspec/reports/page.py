@@ -244,13 +244,15 @@ def _changes(view: ComparisonView, groups: Sequence[_Group], *, heading: str = "
     if diff.table(view):
         names = diff.header(view)
         cells = "".join(f'<th scope="col"{_class_of_number(at)}>{_html(each)}</th>' for at, each in enumerate(names))
-        rows = "".join(_change_row(variants, cells) for variants, cells in diff.table(view))
+        rows = "".join(_change_row(variants, cells, names[1:]) for variants, cells in diff.table(view))
         last = diff.totals(view)
-        foot = "".join(f"<td{_class_of_number(at)}>{_html(each)}</td>" for at, each in enumerate(last) if at)
+        foot = "".join(
+            f"<td{_of_column(name, at)}>{_html(each)}</td>" for at, (name, each) in enumerate(zip(names, last, strict=False)) if at
+        )
         foot = f'<tfoot><tr><th scope="row">{_html(last[0])}</th>{foot}</tr></tfoot>' if last else ""
         head += _scroll(
             "Variants that change" if view.comparison.noun == "variant" else "Jobs that change",
-            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>",
+            f'<table class="effects"><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>',
         )
     notes = "".join(f"<li>{_prose(each)}</li>" for each in diff.notes(view))
     head += f'<ul class="notes">{notes}</ul>' if notes else ""
@@ -270,12 +272,17 @@ def _class_of_number(column: int) -> str:
     return ' class="number"' if column > 1 else ""
 
 
-def _change_row(variants: Sequence[str], cells: Sequence[str]) -> str:
+def _of_column(name: str, column: int) -> str:
+    """The class of a column, and its name, which stands in each row of a narrow page."""
+    return f'{_class_of_number(column)} data-of="{_html(name)}"'
+
+
+def _change_row(variants: Sequence[str], cells: Sequence[str], names: Sequence[str]) -> str:
     first, *others = cells
     meaning = next(each for each, words in WORDS.items() if first.startswith(words))
     return (
         f'<tr><th scope="row">{_html(shortened(variants))}</th><td><span class="tag {meaning}">{_html(first)}</span></td>'
-        + "".join(f'<td class="number">{_arrow(each)}</td>' for each in others)
+        + "".join(f"<td{_of_column(name, 2)}>{_arrow(each)}</td>" for name, each in zip(names[1:], others, strict=True))
         + "</tr>"
     )
 

@@ -169,3 +169,14 @@ def test_it_fits_a_telephone_and_is_printed_with_all_about_few_rows(browser: Bro
     browser.call("Emulation.clearDeviceMetricsOverride")
     browser.open(page)
     assert browser.pdf().count(b"/Type /Page\n") > 3
+
+
+def test_a_narrow_page_shows_all_of_what_a_change_does(browser: Browser, page: Path) -> None:
+    changes = page.parent / "changes.html"
+    assert run_here("diff", "HEAD", "-o", "html", "--output-file", changes.name, cwd=page.parent).returncode == 0
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+    browser.open(changes)
+    cells = "[...document.querySelectorAll('.effects tbody td')]"
+    assert browser.run(f"{cells}.every(each => each.getBoundingClientRect().right <= innerWidth)") is True
+    assert browser.run(f"{cells}.map(each => each.dataset.of || '').join(' ').trim()") == "pods GPUs deadline"
+    browser.call("Emulation.clearDeviceMetricsOverride")
