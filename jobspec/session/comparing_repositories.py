@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
-from jobspec.apis.kinds import PROJECT_FILE
+from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
 from jobspec.diagnostics.diagnostic import lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.wording import shortened
+from jobspec.documents.document import CHART
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, compare, joined, of_objects
 from jobspec.project.object_changes import compare_objects
@@ -38,7 +40,34 @@ def compared_objects(options: Options, prices: PriceList | None) -> ComparisonVi
     with states_of(change, context.cluster, options.helm, options.values, of_projects=own) as states:
         found = compare_objects(states.before, states.after, states.edits, queues)
     found = joined([found, *(each.comparison for each in projects)])
+    if charts := list(unrendered_charts(change, options.helm)):
+        hint = " ".join(f"--helm {each}" for each in charts[:3])
+        they_are = "it is a chart" if len(charts) == 1 else "they are charts"
+        note = f"{shortened(charts)} {'is' if len(charts) == 1 else 'are'} not compared, since {they_are} of Helm: pass `{hint}`"
+        found = replace(found, notes=[*found.notes, note])
     return ComparisonView(found, ref=options.ref, commit=change.commit, releases=context.cluster.releases, prices=prices)
+
+
+# Charts.
+
+
+_OF_CHART = (*MANIFEST_ENDINGS, ".tpl")
+
+
+def unrendered_charts(change: RepositoryChange, given: Sequence[str]) -> Iterator[str]:
+    """Yield the charts below the compared places of which a file has changed, besides those that are given."""
+    known = {os.path.realpath(each) for each in given}
+    places = tuple(os.path.join(os.path.realpath(each), "") for each in change.paths)
+    charts = {_chart_around(change.top, each) for each in change.edited if each.lower().endswith(_OF_CHART)}
+    for folder in sorted(each for each in charts if each):
+        if folder not in known and f"{folder}/".startswith(places):
+            yield os.path.relpath(folder)
+
+
+def _chart_around(top: str, name: str) -> str:
+    """Return the outermost chart around a file; empty if there is none."""
+    folders = [top, *(os.path.join(top, each) for each in reversed(list(_above(name))))]
+    return next((each for each in folders if os.path.isfile(os.path.join(each, CHART))), "")
 
 
 # Projects.

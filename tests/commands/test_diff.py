@@ -465,6 +465,18 @@ def test_a_chart_is_rendered_on_both_sides(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_a_chart_that_is_not_given_is_told_of(tmp_path: Path) -> None:
+    chart = {
+        "Chart.yaml": "apiVersion: v2\nname: a\nversion: 0.1.0\n",
+        "values.yaml": "n: 1\n",
+        "templates/a.yaml": "kind: {{ .Values.n }}\n",
+    }
+    committed(tmp_path, {f"charts/a/{name}": text for name, text in chart.items()} | {"b/values.yaml": "n: 1\n"})
+    write(tmp_path, {"charts/a/values.yaml": "n: 2\n", "b/values.yaml": "n: 2\n"})
+    assert _report(tmp_path)["notes"] == ["charts/a is not compared, since it is a chart of Helm: pass `--helm charts/a`"]
+    assert _report(tmp_path, "HEAD", "b")["notes"] == []
+
+
 def test_a_chart_that_cannot_be_rendered_is_said_to_be_at_fault(tmp_path: Path) -> None:
     committed(tmp_path, CHART)
     write(tmp_path, {"chart/templates/job.yaml": "{{ .Values.image\n"})
