@@ -375,6 +375,20 @@ def test_markdown_fits_a_comment_and_counts_what_is_left_out(tmp_path: Path, cha
     assert (unreported == "0") == (changed < 100)
 
 
+def test_markdown_leaves_out_the_least_grave_changes(tmp_path: Path) -> None:
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: job-{}}}\nspec:\n  backoffLimit: {}\n"
+    job += "  template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: 'example.com/a:v{}'}}]}}}}\n"
+    names = [f"{number:03}" for number in range(250)]
+    committed(tmp_path, {f"{each}.yaml": job.format(each, 1, 1) for each in names})
+    refused = names[3::5]
+    write(tmp_path, {f"{each}.yaml": job.format(each, 2 + int(each), 2 if each in refused else 1) for each in names})
+    text = run_here("diff", "-o", "markdown", cwd=tmp_path).stdout
+    assert len(text) <= 65_536
+    told = re.findall(r"<summary><b>(\d+)\.yaml</b>: refused", text)
+    assert told == refused
+    assert "groups are left out here" in text
+
+
 def test_markdown_holds_whatever_values_hold(tmp_path: Path) -> None:
     text = _sweep(tmp_path, 1, value="a|b`c``<img> @team \\\\ |")
     (row,) = re.findall(r"^\| `spec.*$", text, re.MULTILINE)
