@@ -16,11 +16,13 @@ from jobspec.diagnostics.record import Record
 from jobspec.documents.atomic_writes import Replacement
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import KUSTOMIZATIONS, Document
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, texts
 from jobspec.journey.reading import read as read_file
 from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.operators.workloads import written_pod_specs
+from jobspec.repository.kustomizations import LISTS
+from jobspec.repository.roles import joined
 from jobspec.schemas import shapes
 from jobspec.schemas.merge_additions import additions
 from jobspec.schemas.merge_schema import TITLE, MergedKind, merge_document
@@ -28,6 +30,7 @@ from jobspec.session.finding import find
 from jobspec.session.fixes import with_remedies
 from jobspec.session.folders import repository_root
 from jobspec.session.reading import source_of
+from jobspec.session.source_files import DiskFiles
 
 SCHEMA_FILE = "kustomize-schema.json"
 """The name of the schema beside a kustomization, since kustomize reads none from outside of its folder."""
@@ -103,23 +106,41 @@ _TO_ADD = "add the definitions that `jobspec schema kustomize PATH` prints for t
 
 
 def schema_of(folder: str) -> NamedSchema:
-    """Return the schema that the kustomization of a folder names, or the one that it is to name.
+    """Return the schema by which the kustomization of a folder is built, or the one that it is to name.
 
     Raises JobspecError if its schema is no file of the repository, or it cannot be edited.
     """
     path = kustomization_of(folder)
-    names: list[str] = []
+    naming = next(_naming_schemas(path), "")
 
     def entry(data: Mapping[str, Any]) -> Change | None:
-        openapi = data.get("openapi")
-        names.append(str(mapping(data, "openapi").get("path") or ""))
-        if openapi and not names[0]:
+        if naming == path and not mapping(data, "openapi").get("path"):
             raise JobspecError(f"{path}: its `openapi` has no `path`; write `openapi: {{path: {SCHEMA_FILE}}}`, then run this again")
-        return None if openapi else set_to(("openapi",), {"path": SCHEMA_FILE})
+        return None if naming else set_to(("openapi",), {"path": SCHEMA_FILE})
 
     edited = edited_kustomization(path, entry)
-    around = os.path.dirname(path)
-    return NamedSchema(path, edited, os.path.normpath(os.path.join(around, names[0] or SCHEMA_FILE)), _own_schema(path, names[0]))
+    name = str(mapping(_kustomization_in(naming), "openapi").get("path") or "") if naming else ""
+    place = os.path.normpath(os.path.join(os.path.dirname(naming or path), name or SCHEMA_FILE))
+    return NamedSchema(path, edited, place, _own_schema(naming or path, name))
+
+
+def _naming_schemas(path: str, seen: Collection[str] = ()) -> Iterator[str]:
+    """Yield the kustomizations of a build that have an `openapi` entry, in the order in which kustomize looks: the first one counts.
+
+    Follows `accumulateDirectory`, sigs.k8s.io/kustomize/api internal/target, and `SetSchema`, kyaml openapi, 0.21.
+    """
+    data = _kustomization_in(path)
+    if data.get("openapi"):
+        yield path
+    for entry in (each for field in LISTS for each in texts(data, field)):
+        folder = joined(os.path.dirname(path), entry)
+        inside = next((each for each in _kustomizations_of(folder) if os.path.realpath(each) not in seen), "")
+        if inside:
+            yield from _naming_schemas(inside, {*seen, os.path.realpath(inside)})
+
+
+def _kustomization_in(path: str) -> dict[str, Any]:
+    return mapping({"": next((each.data for each in DiskFiles().documents(path)), None)}, "")
 
 
 def _own_schema(kustomization: str, name: str) -> str | None:
@@ -171,11 +192,14 @@ def kustomization_of(folder: str) -> str:
     """Return the kustomization in a folder. Raises JobspecError if there is none."""
     if os.path.basename(folder) in KUSTOMIZATIONS and os.path.isfile(folder):
         return folder
-    for name in KUSTOMIZATIONS:
-        path = os.path.normpath(os.path.join(folder, name))
-        if os.path.isfile(path):
-            return path
+    if found := next(_kustomizations_of(folder), ""):
+        return found
     raise JobspecError(f"{folder}: no kustomization in this folder")
+
+
+def _kustomizations_of(folder: str) -> Iterator[str]:
+    paths = (os.path.normpath(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    return (each for each in paths if os.path.isfile(each))
 
 
 def repository_of(folder: str) -> str:

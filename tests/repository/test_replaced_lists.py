@@ -260,6 +260,29 @@ def test_a_schema_of_the_users_own_gets_the_kinds_that_it_lacks(own: str, tmp_pa
         assert [each for each in KEPT[:-1] if each not in built] == []
 
 
+@pytest.mark.parametrize("named_in", ["base", "component"])
+def test_a_schema_of_a_base_or_component_gets_the_kinds_that_it_lacks(named_in: str, tmp_path: Path) -> None:
+    _overlays(tmp_path, "components: [../../component]\n")
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncommonAnnotations: {a: b}\n"
+    naming = "openapi: {path: own.json}\n"
+    own = {"definitions": {"a": {"type": "object"}}}
+    write(
+        tmp_path,
+        {
+            "component/kustomization.yaml": component + naming * (named_in == "component"),
+            "base/kustomization.yaml": "resources: [jobs.yaml]\n" + naming * (named_in == "base"),
+            f"{named_in}/own.json": json.dumps(own),
+        },
+    )
+    done = run_here("validate", ".", "--fix", cwd=tmp_path)
+    assert "list-replaced-by-patch" not in done.stdout
+    assert f"overlays/dev/kustomization.yaml: 1 problem fixed by {named_in}/own.json\n" in done.stderr
+    for name in ("dev", "prod"):
+        assert "openapi" not in (tmp_path / "overlays" / name / "kustomization.yaml").read_text()
+        built = _built(tmp_path / "overlays" / name)
+        assert [each for each in KEPT[:-1] if each not in built] == []
+
+
 @pytest.mark.parametrize(
     ("openapi", "expected"),
     [
