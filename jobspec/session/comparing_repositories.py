@@ -78,7 +78,7 @@ class ComparedProject(Record):
 
     comparison: Comparison
     own: Sequence[str]
-    """Its sources, and the folders that it renders to, by their paths from the top of the repository; none if it has an error."""
+    """Its sources, and the folders that it renders to, by their paths from the top. If it has an error, only the sources."""
 
 
 def compared_projects(options: Options, change: RepositoryChange) -> Iterator[ComparedProject]:
