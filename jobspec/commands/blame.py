@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.journey import rendering
 from jobspec.journey.steps import Checked
@@ -65,9 +66,9 @@ def run(options: Options) -> int:
         file, field = find(options.path, options.project), options.field
     except JobspecError:
         is_missing = options.path.endswith(MANIFEST_ENDINGS) and not os.path.lexists(options.path)
-        if options.project is None and not is_missing and _blame_built(options):
-            return 0
-        raise
+        if options.project is not None or is_missing or (code := _blame_built(options)) is None:
+            raise
+        return code
     if isinstance(file, FileResult):
         return _refuse([file], options, Cluster(), [Found(file.path, named=True)])
     planned = plan(options, ProjectFiles(file.project_path)).with_variants()
@@ -88,19 +89,30 @@ def run(options: Options) -> int:
     return 0
 
 
-def _blame_built(options: Options) -> bool:
-    """Show where the values of objects come from that kustomize builds, or files have; False if there is no such object.
+def _blame_built(options: Options) -> int | None:
+    """Show where the values of objects come from that kustomize builds, or files have; None if no object is meant.
 
-    Raises JobspecError if several are meant where one report is wanted, and for a field that none has.
+    Builds that fail are told of; 1 if only those may have the object. Raises JobspecError if several objects are meant where one report is
+    wanted, for an object that is nowhere, and for a field that none has.
     """
     from jobspec.session.built_blame import blamed_fields, fields_at, objects_named
     from jobspec.session.inputs import load_run_context
 
     target = load_run_context(options).cluster.target
-    objects = objects_named(options.path, options.folder, target)
+    named = objects_named(options.path, options.folder, target)
+    objects = named.objects
+    sys.stderr.writelines(f"jobspec: {each} is left out, since it cannot be built: {why}\n" for each, why in named.unbuilt.items())
+    if not objects and not os.path.lexists(options.path) and "/" in options.path and named.others:
+        hint = closest(options.path, named.others) or f"it has {shortened(named.others, 12)}"
+        missing = f"{options.path}: no such object below {options.folder}: {hint}"
+        if not named.unbuilt:
+            raise JobspecError(missing)
+        sys.stderr.write(f"jobspec: {missing}\n")
+    if not objects and named.unbuilt:
+        return 1
     names = list(dict.fromkeys(each.name for each in objects))
     if len(names) > 1:
-        raise JobspecError(f"{options.path}: name one of its objects: {', '.join(names)}")
+        raise JobspecError(f"{options.path}: name one of its objects: {shortened(names, 12)}")
     if len(objects) > 1 and options.output == "json":
         units = ", ".join(f"--in {each.unit}" for each in objects)
         raise JobspecError(f"{options.path}: {len(objects)} builds have it; choose one: {units}")
@@ -119,7 +131,7 @@ def _blame_built(options: Options) -> bool:
         whole = options.field is None
         lines = file_lines(blamed, text, colour=colour, width=width) if whole else field_lines(blamed, colour=colour)
         sys.stdout.writelines(f"{line}\n" for line in (*head, *lines))
-    return bool(objects)
+    return 0 if objects else None
 
 
 def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, read: Sequence[Found]) -> int:

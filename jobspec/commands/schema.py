@@ -14,7 +14,7 @@ from jobspec.apis import shipped
 from jobspec.apis.kinds import with_model
 from jobspec.apis.releases import MODELLED, NEWEST, Target, choose, release_of
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.documents.atomic_writes import replace_files
+from jobspec.documents.atomic_writes import Replacement, replace_files
 from jobspec.documents.writer import write
 from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.problems import closest
@@ -27,7 +27,7 @@ from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
 from jobspec.session.crds import read_crds
 from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas, load_run_context
-from jobspec.session.kustomize_schema import SCHEMA_FILE, repository_of, schema_text, with_schema
+from jobspec.session.kustomize_schema import repository_of, schema_document, schema_of, schema_text
 from jobspec.session.options import Options, declare, formatter, target_option
 from jobspec.session.schema_files import (
     crds_of_operators,
@@ -151,12 +151,17 @@ def kustomize(options: Options) -> int:
 
 
 def _write_into(options: Options, target: Target) -> int:
-    """Write the schema beside kustomizations, and name it in them. Its kinds are those of the paths, or of the repository around."""
-    changed = dict(map(with_schema, options.into))
-    for path in changed:
-        text = schema_text(options.paths or [repository_of(os.path.dirname(path) or os.curdir)], target)
-        write_whole(os.path.join(os.path.dirname(path), SCHEMA_FILE), text)
-        sys.stdout.write(f"{os.path.join(os.path.dirname(path), SCHEMA_FILE)}\n")
+    """Write the schema beside kustomizations, and name it in them. Its kinds are those of the paths, or of the repository around.
+
+    A schema of the user's own gets what it lacks.
+    """
+    changed: dict[str, Replacement] = {}
+    for schema in list(map(schema_of, options.into)):
+        around = options.paths or [repository_of(os.path.dirname(schema.kustomization) or os.curdir)]
+        text = schema.contents(schema_document(around, target))[schema.path]
+        write_whole(schema.path, text.decode())
+        sys.stdout.write(f"{schema.path}\n")
+        changed[schema.kustomization] = schema.entry
     replace_files(changed)
     sys.stdout.writelines(f"{path}\n" for path, each in changed.items() if each.before != each.after)
     return 0

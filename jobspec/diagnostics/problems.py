@@ -45,6 +45,8 @@ class Problem(Record):
 class ReplacedList(Record):
     """The loss of a list that a merge patch replaces, and the JSON patch in its place."""
 
+    api_version: str
+    kind: str
     lost: Sequence[str]
     """The keys of the items, and the fields, that are lost."""
     operations: Sequence[Mapping[str, Any]]

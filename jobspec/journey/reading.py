@@ -123,7 +123,7 @@ def _completed(documents: list[Document], source: Source, target: Target) -> tup
     if build and (build.by_engine.namespace or build.by_engine.default_namespace):
         from jobspec.repository.engines import in_namespace
 
-        documents = [in_namespace(each, build) for each in documents]
+        documents = [in_namespace(each, build, target) for each in documents]
     if source.substitution is None:
         return documents, []
     from jobspec.repository.substitution import filled_in

@@ -1,6 +1,7 @@
 """How jobs live and end: which pods are restarted, when a job has succeeded or failed, what stays, and what a changed field does.
 
-First what holds for the jobs of several operators, then those of training-operator, MPIJobs of mpi-operator, TrainJobs, LeaderWorkerSets.
+First what holds for the jobs of several operators, then those of training-operator, MPIJobs of mpi-operator, TrainJobs, LeaderWorkerSets,
+Jobs, CronJobs and JobSets.
 """
 
 from __future__ import annotations
@@ -300,3 +301,20 @@ def effect_on_leader_worker_set(path: Path, old: Document, new: Document) -> Eff
     if isinstance(first, int) and first >= (1 if replicas is None else replicas):
         return Effect(f"no group gets the change: `partition` is {first}", heeded=False)
     return Effect(f"all groups{f' from {first} on' if first else ''} are recreated, one after the other")
+
+
+# What the controllers of Jobs, CronJobs and JobSets do with a changed field that the server accepts.
+#
+# Follows `Controller.manageJob`, k8s.io/kubernetes pkg/controller/job, and `ControllerV2.syncCronJob`, pkg/controller/cronjob, 1.36, and
+# `suspendJobs` and `resumeJobsIfNecessary`, sigs.k8s.io/jobset pkg/controllers, 0.12: all of a spec is read each time, and the server
+# accepts another pod template only while there are no pods.
+
+
+def effect_on_job(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a Job or JobSet, at a path in its spec."""
+    return suspension_effect(old, new) if path == suspend_of(new.group_kind) else Effect()
+
+
+def effect_on_cron_job(path: Path) -> Effect:
+    """The effect of a changed field of a CronJob, at a path in its spec."""
+    return Effect("Jobs that are there stay as they are; the next one gets the change" if path[1:2] == ("jobTemplate",) else "")

@@ -155,7 +155,8 @@ def compare(before: ProjectState, after: ProjectState, *, committed: Collection[
     between = _Between(before, after, committed, queues or queues_in(Index()))
     found = [between.variant(name) for name in differing]
     elsewhere = [*_moved(before, after), *_other_engines(before, after)]
-    notes = [*(() if before.variants else ["the project is new"]), *elsewhere, *_other_target(before, after)]
+    is_everything = ["the project is new"] if not before.variants else ["the project is removed"] if not after.variants else []
+    notes = [*is_everything, *elsewhere, *_other_target(before, after)]
     return Comparison(found, len(names) - len(differing), notes, differs=bool(found or elsewhere))
 
 
@@ -196,7 +197,7 @@ def _rows_of_objects(variant: VariantChange, unit: str) -> Iterator[VariantChang
 
 
 def _moved(before: ProjectState, after: ProjectState) -> Iterator[str]:
-    if before.variants and before.output != after.output:
+    if before.variants and after.variants and before.output != after.output:
         yield f"the tree moves from `{before.output}` to `{after.output}`: an engine that syncs the old folder needs the new path"
 
 
@@ -209,7 +210,7 @@ def _other_engines(before: ProjectState, after: ProjectState) -> Iterator[str]:
 
 
 def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
-    if before.variants and before.target != after.target:
+    if before.variants and after.variants and before.target != after.target:
         said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
         yield f"the target changes from {said[0]} to {said[1]}: update the cluster's operators as well"
 

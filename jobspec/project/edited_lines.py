@@ -85,9 +85,10 @@ def _scalars_in(value: Any) -> Iterator[Any]:
 
 
 def _words_of(value: Any, before: Any) -> Iterator[str]:
-    """Yield the text of a scalar, then the parts of an image or URL that are new in it, the last first."""
+    """Yield the first line of a scalar that is new in it, then the parts of an image or URL that are new, the last first."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    first = next((each for each in text.splitlines() if each.strip()), "")
+    known = before.splitlines() if isinstance(before, str) else []
+    first = next((each.strip() for each in text.splitlines() if each.strip() and each not in known), "")
     if first:
         yield first
     old = re.split(r"[\s:@/=,]+", before) if isinstance(before, str) else []

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jobspec.apis.kinds import LEADER_WORKER_SET, MPIJOB, RAY_CLUSTER, RUNTIMES, TRAINING_JOBS, TRAINJOB
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, RAY_CLUSTER, RUNTIMES, TRAINING_JOBS, TRAINJOB
 from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import value_at
@@ -20,6 +20,8 @@ from jobspec.journey.steps import Manifests
 from jobspec.operators.kuberay.changes import effect_on_ray
 from jobspec.operators.life import (
     Effect,
+    effect_on_cron_job,
+    effect_on_job,
     effect_on_leader_worker_set,
     effect_on_mpijob,
     effect_on_training_job,
@@ -56,6 +58,10 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
         return effect_on_trainjob(change.path, old, new)
     if new.group_kind == LEADER_WORKER_SET:
         return effect_on_leader_worker_set(change.path, old, new)
+    if new.group_kind in (JOB, JOBSET):
+        return effect_on_job(change.path, old, new)
+    if new.group_kind == CRON_JOB:
+        return effect_on_cron_job(change.path)
     return Effect("existing runs keep their runtime" if new.group_kind in RUNTIMES else "")
 
 

@@ -19,6 +19,8 @@ from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
 _WORDS = ("args", "command")
+_NAMING = ("name", "groupName", "host")
+"""The fields that name an item of a list without merge keys: most often `name`, of Ray's groups and of an Ingress others."""
 
 
 class ItemStep(str):
@@ -88,23 +90,25 @@ def _walk_list(tree: MarkedTree, shape: Shape | None, path: Path, found: Fields)
         for text, item in zip(texts, items, strict=True):
             _walk_item(item, shape, (*path, Key(text)), found)
         return
-    if not (shape and shape.merge) and (called := _names_of(items)):
+    named_by = next((each for each in _NAMING if _names_of(items, each)), "") if not (shape and shape.merge) else ""
+    if named_by:
+        called = _names_of(items, named_by)
         found.orders[path] = Order(called, called, tree.place())
         for text, item in zip(called, items, strict=True):
-            _walk(_without_name(item), shape.items if shape else None, (*path, Key(text)), found)
+            _walk(_without(item, named_by), shape.items if shape else None, (*path, Key(text)), found)
         return
     _add_items(tree, [(ItemStep(_content(item)), item) for item in items], path, found)
 
 
-def _without_name(item: MarkedTree) -> MarkedTree:
+def _without(item: MarkedTree, named_by: str) -> MarkedTree:
     """Return an item without its name, which is in its path. An item that has only a name is a value itself."""
-    rest = {name: child for name, child in item.value.items() if name != "name"}
+    rest = {name: child for name, child in item.value.items() if name != named_by}
     return item.with_value(rest) if rest else item.with_value({})
 
 
-def _names_of(items: Sequence[MarkedTree]) -> list[str]:
-    """Return the `name` of each item of a list without merge keys; none if one has no name or shares it."""
-    values = [item.value.get("name") if isinstance(item.value, dict) else None for item in items]
+def _names_of(items: Sequence[MarkedTree], named_by: str) -> list[str]:
+    """Return the name of each item of a list without merge keys; none if one has no name or shares it."""
+    values = [item.value.get(named_by) if isinstance(item.value, dict) else None for item in items]
     found = [each.value for each in values if each is not None and isinstance(each.value, str)]
     return found if len(found) == len(items) == len(set(found)) else []
 

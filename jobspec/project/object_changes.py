@@ -11,6 +11,7 @@ from jobspec.apis.kinds import CRON_JOB, SECRET, find, is_cluster_scoped
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping
 from jobspec.journey.checking import check, with_stand_ins
@@ -84,7 +85,14 @@ def compare_objects(before: State, after: State, edits: Mapping[str, EditedFile]
             found.append(between.followed(old, new))
     found += [between.created(each) for each in come]
     found += [between.removed(each) for each in gone]
-    return Comparison(list(_by_unit(found)), unchanged, list(unread.values()), differs=bool(found or unread), noun="object")
+    return Comparison(list(_by_unit(found)), unchanged, list(_not_compared(unread)), differs=bool(found or unread), noun="object")
+
+
+def _not_compared(unread: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note for the builds that fail for one reason."""
+    for why, units in gathered((why, unit) for unit, why in sorted(unread.items())).items():
+        they, are = ("it", "is") if len(units) == 1 else ("they", "are")
+        yield f"{shortened(units)} {are} not compared, since {they} cannot be built: {why}"
 
 
 def _by_unit(found: Iterable[tuple[str, ObjectChange, Capacity | None, Capacity | None]]) -> Iterator[VariantChange]:

@@ -131,13 +131,10 @@ def markdown_report(view: ComparisonView) -> str:
     if table(view):
         text += _markdown_table(view, LIMIT // 2) + "\n"
     text += "".join(f"- {_escaped(note)}\n" for note in _cut(notes(view), LIMIT // 8))
-    left = 0
-    for group in alike(changed):
-        room = LIMIT - _RESERVE - len(text)
-        details = "" if left else _details(group, room)
-        text += details
-        left += 0 if details else len(group)
-    if left:
+    groups = alike(changed)
+    details = _details_that_fit(groups, LIMIT - _RESERVE - len(text))
+    text += "".join(details[number] for number in sorted(details))
+    if left := sum(len(group) for number, group in enumerate(groups) if number not in details):
         which = counted(left, "variant" if view.comparison.noun == "variant" else "group")
         text += f"\nThe fields of {which} are left out here; `jobspec diff {view.ref}` shows them.\n"
     return f"{text}\n<sub>{_escaped(by_rules_of(view.releases))}</sub>\n"
@@ -170,6 +167,18 @@ def _markdown_table(view: ComparisonView, room: int) -> str:
         text += line
         left -= len(variants)
     return text + end
+
+
+def _details_that_fit(groups: Sequence[Sequence[VariantChange]], room: int) -> dict[int, str]:
+    """Write the changes of as many groups as there is room for, by their numbers, the gravest ones first."""
+    found: dict[int, str] = {}
+    for number in sorted(range(len(groups)), key=lambda each: MEANINGS.index(groups[each][0].meaning)):
+        text = _details(groups[number], room)
+        if not text:
+            break
+        found[number] = text
+        room -= len(text)
+    return found
 
 
 def _details(group: Sequence[VariantChange], room: int) -> str:
@@ -245,7 +254,7 @@ def _escaped(text: str) -> str:
 
 # What the text and the Markdown report share: their words, and one entry for variants that change alike.
 WORDS: dict[Meaning, str] = {
-    "refused": "refused on update",
+    "refused": "refused",
     "ignored": "silently ignored",
     "replaced": "replaced",
     "new-run": "new run",

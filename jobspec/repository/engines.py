@@ -7,16 +7,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jobspec.apis.kinds import APPLICATION, CONFIG_MAP, FLUX, PROJECT, is_cluster_scoped
+from jobspec.apis.kinds import APPLICATION, CONFIG_MAP, FLUX, PROJECT, find
 from jobspec.diagnostics.grouping import gathered
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
+from jobspec.kubernetes import common_kinds
 from jobspec.repository.in_build import AppliedFolder, Undecrypted
 from jobspec.repository.roles import joined
 from jobspec.repository.substitution import Variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.apis.releases import Target
     from jobspec.repository.in_build import InBuild
 
 
@@ -201,10 +203,20 @@ def sources_of_values(document: Document) -> list[str]:
     return [str(each["name"]) for each in structs(build, "substituteFrom") if each.get("name")]
 
 
-def in_namespace(document: Document, within: InBuild) -> Document:
-    """A document in the namespace that engines put it in; itself where that is its own, or its kind has none."""
+def in_namespace(document: Document, within: InBuild, target: Target) -> Document:
+    """Return a document in the namespace that engines put it in.
+
+    If its kind has no namespace, or jobspec does not know whether it has one, return the document itself.
+    """
     metadata = mapping(document.data, "metadata")
     namespace = within.by_engine.namespace or document.namespace or within.by_engine.default_namespace
-    if not metadata or namespace == document.namespace or is_cluster_scoped(document.api_version, document.kind):
+    if not metadata or namespace == document.namespace or not _is_namespaced(document, target):
         return document
     return document.with_metadata({"namespace": namespace})
+
+
+def _is_namespaced(document: Document, target: Target) -> bool:
+    if known := find(document.api_version, document.kind):
+        return known.namespaced
+    common = common_kinds.find(document, target)
+    return common is not None and common.namespaced

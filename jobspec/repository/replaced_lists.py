@@ -117,7 +117,7 @@ def _replaced(document: Document, mark: Mark, path: Path, lost: Sequence[str], o
         document=document.index,
         severity="warning",
         hint=f"kustomize has no merge keys for {document.kind}: --fix writes a schema for it, or a JSON patch with --fix-lists json-patch",
-        replaced=ReplacedList(lost, operations),
+        replaced=ReplacedList(document.api_version, document.kind, lost, operations),
     )
 
 

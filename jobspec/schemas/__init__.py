@@ -7,6 +7,7 @@ DOORS: tuple[str, ...] = (
     "files",
     "json_schema",
     "kinds",
+    "merge_additions",
     "merge_schema",
     "shapes",
     "structure",

@@ -18,6 +18,8 @@ from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.schemas.upstream import GROUP_VERSION_KIND
 
+TITLE = "lists that jobspec has kustomize merge"
+"""By which a document that jobspec wrote is known from one of the user's own."""
 _PREFIX = "dev.jobspec"
 _LEFT_OUT = ("metadata", "status")
 _DEEPEST = 24  # steps from a kind to a list
@@ -54,7 +56,7 @@ def merge_document(kinds: Iterable[MergedKind], target: Target) -> dict[str, Any
             within = "namespaces/{namespace}/" if namespaced else ""
             about = {"description": f"one {each.kind}", "responses": {}, GROUP_VERSION_KIND: name}
             paths[f"/apis/{each.api_version}/{within}{each.kind.lower()}s/{{name}}"] = {"get": about}
-    info = {"title": "lists that jobspec has kustomize merge", "version": "1"}
+    info = {"title": TITLE, "version": "1"}
     found = {**definitions, **made.definitions}
     return {"swagger": "2.0", "info": info, "paths": dict(sorted(paths.items())), "definitions": dict(sorted(found.items()))}
 

@@ -19,7 +19,7 @@ from jobspec.project.tree import differences
 from jobspec.session.fixes import with_remedies
 from jobspec.session.inputs import RunContext
 from jobspec.session.json_patch_fixes import with_json_patch
-from jobspec.session.kustomize_schema import SCHEMA_FILE, edited_kustomization, kustomization_of, repository_of, schema_text, with_schema
+from jobspec.session.kustomize_schema import edited_kustomization, kustomization_of, repository_of, schema_document, schema_of
 from jobspec.session.options import JSON_PATCH, SCHEMA
 from jobspec.session.writing import write_whole
 
@@ -48,7 +48,7 @@ def _fix(kustomization: str, by: str, contents: Mapping[str, bytes], found: Sequ
 def build_fixes(files: Sequence[FileResult], context: RunContext, *, lists_by: str) -> list[BuildFix]:
     """Return the fixes of what is found in builds, one for each kustomization and file.
 
-    A kustomization that names another file of the kind, or cannot be edited, has none, and a line on standard error. *lists_by*: one
+    A kustomization that cannot be edited, or whose schema cannot be, has none, and a line on standard error. *lists_by*: one
     of `LIST_FIXES`.
     """
     found = [each for file in files for each in file.diagnostics]
@@ -74,10 +74,10 @@ def build_fixes(files: Sequence[FileResult], context: RunContext, *, lists_by: s
 
 
 def _schema_fix(folder: str, found: Sequence[Diagnostic], context: RunContext) -> BuildFix:
-    path, named = with_schema(folder)
-    text = schema_text([repository_of(folder)], context.cluster.target, context.cluster.custom_kinds)
-    schema = os.path.join(os.path.dirname(path), SCHEMA_FILE)
-    return _fix(path, schema, {schema: text.encode(), path: named.after}, found)
+    schema = schema_of(folder)
+    only = None if schema.own is None else {(each.replaced.api_version, each.replaced.kind) for each in found if each.replaced}
+    document = schema_document([repository_of(folder)], context.cluster.target, context.cluster.custom_kinds, only)
+    return _fix(schema.kustomization, schema.path, schema.contents(document), found)
 
 
 def _patch_fix(_: str, found: Sequence[Diagnostic], __: RunContext) -> BuildFix:

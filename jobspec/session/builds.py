@@ -244,6 +244,15 @@ def _built(
 
 
 UNBUILT_KUSTOMIZATION = f"{UNBUILT}kustomization"
+
+
+def why_unbuilt(within: InBuild | None) -> str:
+    """Say why a kustomization is not built; empty of one that is built, and of other files."""
+    if not within or within.build or not within.role.startswith(UNBUILT_KUSTOMIZATION):
+        return ""
+    return next((each.message for each in within.notes), within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
+
+
 """The beginning of the role of a kustomization that is not built."""
 
 

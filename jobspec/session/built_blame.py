@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.places import Mark
@@ -15,6 +15,7 @@ from jobspec.journey.rendering import text_of
 from jobspec.project.blame import Blamed, Origin
 from jobspec.project.fields import fields_of, spelling_of
 from jobspec.repository.origins import written_as
+from jobspec.session.builds import why_unbuilt
 from jobspec.session.finding import find
 from jobspec.session.found import Found
 from jobspec.session.kustomize_schema import repository_of
@@ -38,17 +39,35 @@ class BuiltObject(Record):
         return f"{self.document.kind}/{self.document.name}"
 
 
-def objects_named(wanted: str, folder: str, target: Target) -> list[BuiltObject]:
+class NamedObjects(Record):
+    """The objects that a user names, among those of a repository."""
+
+    objects: Sequence[BuiltObject]
+    unbuilt: Mapping[str, str]
+    """The kustomizations that cannot be built, and may have such objects, too, each with why."""
+    others: Sequence[str]
+    """The names of all other objects."""
+
+
+def objects_named(wanted: str, folder: str, target: Target) -> NamedObjects:
     """Return the objects that a user names, in the builds and files below a folder.
 
-    *wanted*: `KIND/NAME`, `KIND/NAMESPACE/NAME`, the folder of a kustomization, or a file.
+    *wanted*: `KIND/NAME`, `KIND/NAMESPACE/NAME`, the folder of a kustomization or around some, or a file.
     """
-    objects = [each for each in _objects(folder, target) if not _is_outside(each.unit, folder)]
+    found = [each for each in find([repository_of(folder)], build=True, run=spread_if_many) if not _is_outside(_unit(each), folder)]
+    objects = [one for each in found for one in _objects_in(each, target)]
+    unbuilt = {_unit(each): why for each in found if (why := why_unbuilt(each.in_build))}
     if os.path.lexists(wanted):
-        place = os.path.realpath(os.path.dirname(wanted) if os.path.basename(wanted) in KUSTOMIZATIONS else wanted)
-        return [each for each in objects if place in (os.path.realpath(each.unit), os.path.realpath(each.source or os.devnull))]
+        place = os.path.realpath(os.path.dirname(wanted) or os.curdir if os.path.basename(wanted) in KUSTOMIZATIONS else wanted)
+        named = [each for each in objects if place in (os.path.realpath(each.unit), os.path.realpath(each.source or os.devnull))]
+        is_build = os.path.isdir(place) and (bool(named) or any(place == os.path.realpath(each) for each in unbuilt))
+        if os.path.isdir(place) and not is_build:
+            named = [each for each in objects if not _is_outside(each.unit, place)]
+        below = {each: why for each, why in unbuilt.items() if not os.path.isdir(place) or not _is_outside(each, place)}
+        return NamedObjects(named, below, ())
     kind, _, name = wanted.lower().partition("/")
-    return [each for each in objects if each.document.kind.lower() == kind and name in _names_of(each.document)]
+    named = [each for each in objects if each.document.kind.lower() == kind and name in _names_of(each.document)]
+    return NamedObjects(named, unbuilt, sorted({each.name for each in objects if each not in named}))
 
 
 def _names_of(document: Document) -> tuple[str, str]:
@@ -60,19 +79,21 @@ def _is_outside(unit: str, folder: str) -> bool:
     return os.path.commonpath([around, os.path.realpath(unit)]) != around
 
 
-def _objects(folder: str, target: Target) -> Iterator[BuiltObject]:
-    """The objects of all builds of the repository around a folder, since those elsewhere may read its files, and of plain files."""
-    for each in find([repository_of(folder)], build=True, run=spread_if_many):
-        manifests = read_file(source_of(each, skip_unknown=True), target)
-        if manifests.settled is not None or any(one.severity == "error" for one in manifests.diagnostics):
-            continue
-        build = each.in_build.build if each.in_build else None
-        sources = build.sources() if build else []
-        for document in manifests.documents:
-            if document.kind and document.name and not document.is_held:
-                source = sources[document.index] if document.index < len(sources) else each.path
-                unit = (os.path.dirname(each.path) or os.curdir) if build else each.path
-                yield BuiltObject(os.path.relpath(unit), source, document, each)
+def _unit(found: Found) -> str:
+    """Return the folder of a kustomization, or a file."""
+    is_build = os.path.basename(found.path) in KUSTOMIZATIONS or bool(found.in_build and found.in_build.build)
+    return os.path.relpath((os.path.dirname(found.path) or os.curdir) if is_build else found.path)
+
+
+def _objects_in(each: Found, target: Target) -> Iterator[BuiltObject]:
+    manifests = read_file(source_of(each, skip_unknown=True), target)
+    if manifests.settled is not None or any(one.severity == "error" for one in manifests.diagnostics):
+        return
+    sources = each.in_build.build.sources() if each.in_build and each.in_build.build else []
+    for document in manifests.documents:
+        if document.kind and document.name and not document.is_held:
+            source = sources[document.index] if document.index < len(sources) else each.path
+            yield BuiltObject(_unit(each), source, document, each)
 
 
 def blamed_fields(each: BuiltObject, target: Target) -> tuple[list[Blamed], str]:

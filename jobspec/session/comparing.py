@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobspec.apis.kinds import PRICES, PROJECT_FILE
 from jobspec.diagnostics.diagnostic import lines_of
@@ -77,15 +77,22 @@ def _is_commit(ref: str) -> bool:
     return True
 
 
-def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
-    """The files at the ref, and both states."""
+def sides(options: Options, *, before: str = "") -> tuple[FilesAtRef, DiffSide, DiffSide]:
+    """The files at the ref, and both states. Of a side without the project, the state is empty.
+
+    *before*: the path of the project's file at the ref, if it has moved. Raises JobspecError if neither side has it.
+    """
     project = options.project
-    if not os.path.isfile(project):
+    then = FilesAtRef(options.ref, before or project)
+    is_here = os.path.isfile(project)
+    if not is_here and then.project.content is None:
         raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
-    then = FilesAtRef(options.ref, project)
-    after = _side(options, ProjectFiles(project, options.disk))
-    nothing = DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))  # of a ref that had no project
-    return then, _side(options, then) if then.project.content is not None else nothing, after
+    old = _side(options, then) if then.project.content is not None else _NO_PROJECT
+    new = _side(options, ProjectFiles(project, options.disk)) if is_here else replace(_NO_PROJECT, releases=old.releases)
+    return then, old, new
+
+
+_NO_PROJECT = DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))
 
 
 def _side(options: Options, files: FilesAround) -> DiffSide:

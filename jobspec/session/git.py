@@ -8,11 +8,11 @@ from jobspec.diagnostics.errors import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 
-def git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
-    """What git prints in a folder. Raises JobspecError with *why* and git's own words where it fails."""
+def git(folder: str, *arguments: str, why: str, stdin: bytes = b"", codes: Collection[int] = (0,)) -> bytes:
+    """What git prints in a folder. Raises JobspecError with *why* and git's own words where it ends with none of some exit codes."""
     import subprocess
 
     command = ["git", "-C", folder, *arguments]
@@ -20,7 +20,7 @@ def git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
         done = subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 (no shell; a ref is no option)
     except FileNotFoundError:
         raise JobspecError(f"{why}: git is not installed") from None
-    if done.returncode:
+    if done.returncode not in codes:
         error = done.stderr.decode(errors="replace").strip()
         raise JobspecError(why + (f": {error}" if error else ""))
     return done.stdout

@@ -4,36 +4,57 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from jobspec.apis.kinds import every
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.problems import Change, set_to
+from jobspec.diagnostics.record import Record
 from jobspec.documents.atomic_writes import Replacement
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.go.values import mapping, texts
 from jobspec.journey.reading import read as read_file
 from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.operators.workloads import written_pod_specs
+from jobspec.repository.kustomizations import LISTS
+from jobspec.repository.roles import joined
 from jobspec.schemas import shapes
-from jobspec.schemas.merge_schema import MergedKind, merge_document
+from jobspec.schemas.merge_additions import additions
+from jobspec.schemas.merge_schema import TITLE, MergedKind, merge_document
 from jobspec.session.finding import find
 from jobspec.session.fixes import with_remedies
 from jobspec.session.folders import repository_root
 from jobspec.session.reading import source_of
+from jobspec.session.source_files import DiskFiles
 
 SCHEMA_FILE = "kustomize-schema.json"
 """The name of the schema beside a kustomization, since kustomize reads none from outside of its folder."""
 
 
+Kind: TypeAlias = tuple[str, str]
+"""An `apiVersion` and a `kind`."""
+
+
 def schema_text(paths: Sequence[str], target: Target, custom: CustomKinds | None = None) -> str:
     """Return the schema of the kinds in some files and folders; without any, of all kinds that jobspec has structures of."""
+    return _as_json(schema_document(paths, target, custom))
+
+
+def schema_document(
+    paths: Sequence[str], target: Target, custom: CustomKinds | None = None, only: Collection[Kind] | None = None
+) -> dict[str, Any]:
+    """Return the schema as data; with *only*, that of these kinds."""
     kinds = _kinds_of(documents_in(paths, target), target, custom) if paths else _every_kind(target)
-    return json.dumps(merge_document(kinds, target), indent=1) + "\n"
+    return merge_document((each for each in kinds if only is None or (each.api_version, each.kind) in only), target)
+
+
+def _as_json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=1) + "\n"
 
 
 def documents_in(paths: Iterable[str], target: Target) -> list[Document]:
@@ -59,20 +80,93 @@ def _kinds_of(documents: Iterable[Document], target: Target, custom: CustomKinds
         yield MergedKind(version, kind, shape, pods, common.namespaced if common else None)
 
 
-def with_schema(folder: str) -> tuple[str, Replacement]:
-    """Return the path of a folder's kustomization, and its text with an entry of the schema beside it.
+class NamedSchema(Record):
+    """The schema of a kustomization."""
 
-    Raises JobspecError if it names another one, or cannot be edited.
+    kustomization: str
+    entry: Replacement
+    """The text of the kustomization without and with the name of the schema."""
+    path: str
+    own: str | None
+    """The text of a schema that the user wrote; None if jobspec writes all of it."""
+
+    def contents(self, document: Mapping[str, Any]) -> dict[str, bytes]:
+        """Return the new contents of the files, by path. Raises JobspecError if the user's schema cannot be edited."""
+        text = _as_json(document) if self.own is None else self._extended(self.own, additions(_data_of(self.own, self.path), document))
+        return {self.path: text.encode(), self.kustomization: self.entry.after}
+
+    def _extended(self, text: str, changes: Sequence[Change]) -> str:
+        new, made = with_remedies(text, [(0, changes)], file=self.path) if changes else (text, [])
+        if changes and not made:
+            raise JobspecError(f"{self.path}: cannot be edited; {_TO_ADD}")
+        return new
+
+
+_TO_ADD = "add the definitions that `jobspec schema kustomize PATH` prints for the manifests at PATH"
+
+
+def schema_of(folder: str) -> NamedSchema:
+    """Return the schema by which the kustomization of a folder is built, or the one that it is to name.
+
+    Raises JobspecError if its schema is no file of the repository, or it cannot be edited.
     """
     path = kustomization_of(folder)
+    naming = next(_naming_schemas(path), "")
 
     def entry(data: Mapping[str, Any]) -> Change | None:
-        named = data.get("openapi")
-        if named and named != {"path": SCHEMA_FILE}:
-            raise JobspecError(f"{path}: it has an `openapi` of its own; add the kinds by `jobspec schema kustomize --base FILE`")
-        return None if named else set_to(("openapi",), {"path": SCHEMA_FILE})
+        if naming == path and not mapping(data, "openapi").get("path"):
+            raise JobspecError(f"{path}: its `openapi` has no `path`; write `openapi: {{path: {SCHEMA_FILE}}}`, then run this again")
+        return None if naming else set_to(("openapi",), {"path": SCHEMA_FILE})
 
-    return path, edited_kustomization(path, entry)
+    edited = edited_kustomization(path, entry)
+    name = str(mapping(_kustomization_in(naming), "openapi").get("path") or "") if naming else ""
+    place = os.path.normpath(os.path.join(os.path.dirname(naming or path), name or SCHEMA_FILE))
+    return NamedSchema(path, edited, place, _own_schema(naming or path, name))
+
+
+def _naming_schemas(path: str, seen: Collection[str] = ()) -> Iterator[str]:
+    """Yield the kustomizations of a build that have an `openapi` entry, in the order in which kustomize looks: the first one counts.
+
+    Follows `accumulateDirectory`, sigs.k8s.io/kustomize/api internal/target, and `SetSchema`, kyaml openapi, 0.21.
+    """
+    data = _kustomization_in(path)
+    if data.get("openapi"):
+        yield path
+    for entry in (each for field in LISTS for each in texts(data, field)):
+        folder = joined(os.path.dirname(path), entry)
+        inside = next((each for each in _kustomizations_of(folder) if os.path.realpath(each) not in seen), "")
+        if inside:
+            yield from _naming_schemas(inside, {*seen, os.path.realpath(inside)})
+
+
+def _kustomization_in(path: str) -> dict[str, Any]:
+    return mapping({"": next((each.data for each in DiskFiles().documents(path)), None)}, "")
+
+
+def _own_schema(kustomization: str, name: str) -> str | None:
+    """Return the text of the schema that a kustomization names; None for one that jobspec wrote, or is to write."""
+    place = os.path.join(os.path.dirname(kustomization), name)
+    is_file = bool(name) and os.path.isfile(place)
+    if not is_file and name in ("", SCHEMA_FILE):
+        return None
+    top = os.path.realpath(repository_of(os.path.dirname(kustomization) or os.curdir))
+    if not is_file or os.path.commonpath([top, os.path.realpath(place)]) != top:
+        raise JobspecError(f"{kustomization}: its `openapi` names {name}, which is not a file of this repository; {_TO_ADD}")
+    with open(place, "rb") as file:
+        text = decode(file.read(), place)
+    if not isinstance(text, str):
+        raise JobspecError(f"{place}: {text.message}")
+    return None if mapping(_data_of(text, place), "info").get("title") == TITLE else text
+
+
+def _data_of(text: str, path: str) -> dict[str, Any]:
+    """Return an OpenAPI document as data. Raises JobspecError for anything else."""
+    from jobspec.documents.reader import read
+
+    documents, problems = read(text, file=path)
+    if problems or len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise JobspecError(f"{path}: not an OpenAPI document that can be edited; {_TO_ADD}")
+    return documents[0].data
 
 
 def edited_kustomization(path: str, change: Callable[[Mapping[str, Any]], Change | None]) -> Replacement:
@@ -98,11 +192,14 @@ def kustomization_of(folder: str) -> str:
     """Return the kustomization in a folder. Raises JobspecError if there is none."""
     if os.path.basename(folder) in KUSTOMIZATIONS and os.path.isfile(folder):
         return folder
-    for name in KUSTOMIZATIONS:
-        path = os.path.normpath(os.path.join(folder, name))
-        if os.path.isfile(path):
-            return path
+    if found := next(_kustomizations_of(folder), ""):
+        return found
     raise JobspecError(f"{folder}: no kustomization in this folder")
+
+
+def _kustomizations_of(folder: str) -> Iterator[str]:
+    paths = (os.path.normpath(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    return (each for each in paths if os.path.isfile(each))
 
 
 def repository_of(folder: str) -> str:

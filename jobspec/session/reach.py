@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, WEBHOOK_LOOKUPS
-from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import CHART, ENGINES, KUSTOMIZATIONS
 from jobspec.session.git import git
@@ -205,11 +204,7 @@ def _grep(top: str, commit: str, words: Iterable[str]) -> set[str]:
     why = f"cannot search {commit}"
     patterns = [each for word in words for each in ("-e", word)]
     kinds = [f":(icase)*{ending}" for ending in MANIFEST_ENDINGS]
-    try:
-        found = git(top, "grep", "-l", "-z", "-F", "--no-color", "--full-name", *patterns, commit, "--", *kinds, why=why)
-    except JobspecError as error:
-        if str(error) == why:  # git says nothing: no file has them
-            return set()
-        raise
+    options = ("-l", "-z", "-F", "--no-color", "--full-name")
+    found = git(top, "grep", *options, *patterns, commit, "--", *kinds, why=why, codes=(0, 1))  # 1: no file has them, or none that is there
     names = (os.fsdecode(each).partition(":")[2] for each in found.split(b"\0") if each)
     return {each for each in names if not is_hidden(each)}

@@ -124,7 +124,8 @@ class _Files:
         self._why = f"cannot read {change.ref}"
         listed = git(change.top, "ls-tree", "-r", "-z", "-l", change.commit, why=self._why).split(b"\0")
         rows = [(os.fsdecode(name), about.split()) for about, _, name in (each.partition(b"\t") for each in listed) if name]
-        self._blobs = {name: about[2] for name, about in rows if about[1] == b"blob" and int(about[3]) <= _LARGEST}
+        sizes = {name: int(about[3]) for name, about in rows if about[3].isdigit()}  # `BAD` of a blob that this clone does not have
+        self._blobs = {name: about[2] for name, about in rows if about[1] == b"blob" and sizes.get(name, _LARGEST + 1) <= _LARGEST}
         names = {name for name, about in rows if name in self._blobs and about[0] in (*_FILES, _LINK)}
         links = {name for name, about in rows if name in names and about[0] == _LINK}
         edited = set(change.edited)

@@ -16,7 +16,7 @@ from jobspec.project.edited_lines import EditedFile, edited_lines
 from jobspec.project.object_changes import AppliedObject, State
 from jobspec.repository.helm import RenderedChart
 from jobspec.repository.in_build import AppliedFolder
-from jobspec.session.builds import UNBUILT_KUSTOMIZATION
+from jobspec.session.builds import why_unbuilt
 from jobspec.session.finding import find_among
 from jobspec.session.found import Found
 from jobspec.session.processes import spread_if_many
@@ -94,8 +94,8 @@ class _Side(Record):
         places = tuple(os.path.join(os.path.realpath(self._place(each)), "") for each in self.change.paths)
         for each in found:
             build = each.in_build.build if each.in_build else None
-            if self._is_compared(each, edited, places) and (why := self._why_unbuilt(each)):
-                unread[self._unit(each)] = why
+            if self._is_compared(each, edited, places) and (why := why_unbuilt(each.in_build)):
+                unread[self._unit(each)] = f"{f'at {self.change.ref}: ' * self.is_before}{why}"
             is_reached = build or (self._is_applied(each) and os.path.realpath(each.path) in reached)
             if is_reached and (isinstance(build, RenderedChart) or self._is_compared(each, edited, places)):
                 objects += self._objects_in(each)
@@ -107,14 +107,6 @@ class _Side(Record):
         given = [each.document for each in objects if each.document.group_kind in WEBHOOK_LOOKUPS]
         others = [each for each in lookups if id(each) not in known and not _is_among(each, given)]
         return State(objects, cluster.with_objects(_once([*given, *others])), unread)
-
-    def _why_unbuilt(self, found: Found) -> str:
-        """Say why a kustomization that the change reaches is not built on this side."""
-        within = found.in_build
-        if not within or within.build or not within.role.startswith(UNBUILT_KUSTOMIZATION):
-            return ""
-        why = next((each.message for each in within.notes), within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
-        return f"{self._unit(found)} is not compared, since it cannot be built{f' at {self.change.ref}' * self.is_before}: {why}"
 
     def _is_compared(self, found: Found, edited: Collection[str], places: tuple[str, ...]) -> bool:
         """True if a file or build is below the compared places, or is built of an edited file there."""

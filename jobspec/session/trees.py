@@ -252,9 +252,11 @@ class FilesAtRef:
 
     def __init__(self, ref: str, project: str) -> None:
         """*project* is the path of the project's file in the working tree. Raises JobspecError where there is no such ref."""
-        self._repository = os.path.dirname(project) or os.curdir
+        folder = os.path.normpath(os.path.dirname(project) or os.curdir)
+        self._repository = _nearest(folder)
         self.ref = ref
-        inside = _prefix(self._repository)
+        below = os.path.relpath(folder, self._repository).removeprefix(os.curdir).removeprefix(os.sep)
+        inside = _prefix(self._repository) + (posixpath.join(below.replace(os.sep, "/"), "") if below else "")
         self.commit = commit_of(self._repository, ref)
         self._folder = inside.rstrip("/")
         self.found: list[Found] = []
@@ -316,6 +318,13 @@ def _leads_out(folder: str, path: str) -> bool:
     """Whether a path from a folder of the repository leaves it."""
     inside = posixpath.normpath(posixpath.join(folder or ".", path))
     return posixpath.isabs(inside) or inside.split("/")[0] == ".."
+
+
+def _nearest(folder: str) -> str:
+    """Return the nearest folder around a folder that is there."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder) or os.curdir
+    return folder
 
 
 def _prefix(folder: str) -> str:

@@ -93,7 +93,9 @@ def _fix_builds(options: Options, context: RunContext, settings: ReportFilter | 
     done: list[BuildFix] = []
     failed: list[BuildFix] = []
     while fixes := [
-        each for each in build_fixes(judged(), context, lists_by=options.fix_lists) if not any(each.by == one.by for one in done)
+        each
+        for each in build_fixes(judged(), context, lists_by=options.fix_lists)
+        if not any((each.by, each.kustomization) == (one.by, one.kustomization) for one in done)
     ]:
         if options.diff:
             show_fixes(fixes)

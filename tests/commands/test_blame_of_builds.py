@@ -73,6 +73,27 @@ def test_what_is_meant_has_to_be_one_object(place: Path) -> None:
     assert run_here("blame", "PyTorchJob/none", cwd=place).returncode == 2
 
 
+def test_a_build_that_fails_is_told_of_and_the_rest_is_answered(place: Path) -> None:
+    (place / "overlays" / "dev" / "patch.yaml").unlink()
+    done = run_here("blame", "PyTorchJob/train", "restartPolicy", cwd=place)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert "jobspec: overlays/dev is left out, since it cannot be built: " in done.stderr
+    assert '    is   "Never"      patch  overlays/prod/patch.yaml:7:22\n' in done.stdout
+    for wanted, folder in (("overlays/dev", "."), (".", "overlays/dev"), ("PyTorchJob/train", "overlays/dev")):
+        done = run_here("blame", wanted, cwd=place / folder)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "is left out, since it cannot be built: " in done.stderr
+    done = run_here("blame", ".", cwd=place)
+    assert "jobspec: .: name one of its objects: ConfigMap/settings-" in done.stderr
+
+
+def test_an_object_that_is_nowhere_has_a_hint(place: Path) -> None:
+    done = run_here("blame", "PyTorchJob/trian", cwd=place)
+    assert (done.returncode, done.stderr) == (2, "jobspec: PyTorchJob/trian: no such object below .: did you mean `PyTorchJob/train`?\n")
+    done = run_here("blame", "Job/x", cwd=place)
+    assert "jobspec: Job/x: no such object below .: it has ConfigMap/settings-" in done.stderr
+
+
 KUSTOMIZATION = """resources: [job.yaml, board.yaml]
 namePrefix: ml-
 labels:

@@ -103,6 +103,15 @@ def test_a_shallow_clone_is_reported_with_what_fetches_more(tmp_path: Path) -> N
     assert len(_fields(_report(tmp_path / "shallow", "HEAD^1"))) == 1
 
 
+def test_a_blob_that_a_clone_does_not_have_is_left_out(tmp_path: Path) -> None:
+    committed(tmp_path, {"job.yaml": JOB, "data.bin": "large\n", "data.yaml": "large: true\n"})
+    for name in ("data.bin", "data.yaml"):
+        blob = git(tmp_path, "rev-parse", f"HEAD:{name}")
+        (tmp_path / ".git" / "objects" / blob[:2] / blob[2:].strip()).unlink()
+    write(tmp_path, {"job.yaml": NEWER})
+    assert [each["meaning"] for each in _report(tmp_path)["objects"]] == ["ignored"]
+
+
 def test_outside_of_a_working_tree_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
     write(tmp_path / "plain", {"base/job.yaml": JOB, "jobspec.yaml": PROJECT})
     assert "is in no Git repository" in _refused(tmp_path / "plain")
@@ -376,6 +385,20 @@ def test_markdown_fits_a_comment_and_counts_what_is_left_out(tmp_path: Path, cha
     assert (unreported == "0") == (changed < 100)
 
 
+def test_markdown_leaves_out_the_least_grave_changes(tmp_path: Path) -> None:
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: job-{}}}\nspec:\n  backoffLimit: {}\n"
+    job += "  template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: 'example.com/a:v{}'}}]}}}}\n"
+    names = [f"{number:03}" for number in range(250)]
+    committed(tmp_path, {f"{each}.yaml": job.format(each, 1, 1) for each in names})
+    refused = names[3::5]
+    write(tmp_path, {f"{each}.yaml": job.format(each, 2 + int(each), 2 if each in refused else 1) for each in names})
+    text = run_here("diff", "-o", "markdown", cwd=tmp_path).stdout
+    assert len(text) <= 65_536
+    told = re.findall(r"<summary><b>(\d+)\.yaml</b>: refused", text)
+    assert told == refused
+    assert "groups are left out here" in text
+
+
 def test_markdown_holds_whatever_values_hold(tmp_path: Path) -> None:
     text = _sweep(tmp_path, 1, value="a|b`c``<img> @team \\\\ |")
     (row,) = re.findall(r"^\| `spec.*$", text, re.MULTILINE)
@@ -466,7 +489,45 @@ def test_a_chart_is_rendered_on_both_sides(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_a_chart_that_is_not_given_is_told_of(tmp_path: Path) -> None:
+    chart = {
+        "Chart.yaml": "apiVersion: v2\nname: a\nversion: 0.1.0\n",
+        "values.yaml": "n: 1\n",
+        "templates/a.yaml": "kind: {{ .Values.n }}\n",
+    }
+    committed(tmp_path, {f"charts/a/{name}": text for name, text in chart.items()} | {"b/values.yaml": "n: 1\n"})
+    write(tmp_path, {"charts/a/values.yaml": "n: 2\n", "b/values.yaml": "n: 2\n"})
+    assert _report(tmp_path)["notes"] == ["charts/a is not compared, since it is a chart of Helm: pass `--helm charts/a`"]
+    assert _report(tmp_path, "HEAD", "b")["notes"] == []
+
+
 def test_a_chart_that_cannot_be_rendered_is_said_to_be_at_fault(tmp_path: Path) -> None:
     committed(tmp_path, CHART)
     write(tmp_path, {"chart/templates/job.yaml": "{{ .Values.image\n"})
     assert "--helm chart: " in _refused(tmp_path, "--helm", "chart", "HEAD")
+
+
+#: Kinds that are in namespaces, that are not, and of which that is unknown.
+SCOPES = [("v1 ConfigMap", "ml"), ("monitoring.coreos.com/v1 PodMonitor", "ml"), ("cert-manager.io/v1 ClusterIssuer", "")]
+SCOPES += [("trainer.kubeflow.org/v1alpha1 ClusterTrainingRuntime", ""), ("example.com/v1 Widget", "")]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\n"
+        "spec: {project: default, destination: {namespace: ml}, source: {repoURL: 'https://example.com/a.git', path: app}}\n",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, namespace: flux-system}\n"
+        "spec: {interval: 5m, prune: true, targetNamespace: ml, path: ./app, sourceRef: {kind: GitRepository, name: a}}\n",
+    ],
+    ids=["Argo CD", "Flux"],
+)
+def test_only_kinds_that_are_known_to_have_one_get_the_namespace_of_an_engine(engine: str, tmp_path: Path) -> None:
+    def objects(value: str) -> dict[str, str]:
+        kinds = [each.split() for each, _ in SCOPES]
+        text = "apiVersion: {}\nkind: {}\nmetadata: {{name: a, labels: {{is: {}}}}}\n"
+        return {f"app/{kind}.yaml": text.format(version, kind, value) for version, kind in kinds}
+
+    write(committed(tmp_path, {"engines.yaml": engine, **objects("old")}), objects("new"))
+    report = _report(tmp_path)
+    assert {each["kind"]: each["namespace"] for each in report["objects"]} == {each.split()[1]: namespace for each, namespace in SCOPES}

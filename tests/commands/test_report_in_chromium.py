@@ -184,3 +184,14 @@ def test_paper_shows_no_heading_alone_and_nothing_that_only_opens_on_a_screen(br
         assert "Values" not in browser.run(headings)
     finally:
         browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_a_narrow_page_shows_all_of_what_a_change_does(browser: Browser, page: Path) -> None:
+    changes = page.parent / "changes.html"
+    assert run_here("diff", "HEAD", "-o", "html", "--output-file", changes.name, cwd=page.parent).returncode == 0
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+    browser.open(changes)
+    cells = "[...document.querySelectorAll('.effects tbody td')]"
+    assert browser.run(f"{cells}.every(each => each.getBoundingClientRect().right <= innerWidth)") is True
+    assert browser.run(f"{cells}.map(each => each.dataset.of || '').join(' ').trim()") == "pods GPUs deadline"
+    browser.call("Emulation.clearDeviceMetricsOverride")

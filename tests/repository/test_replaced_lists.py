@@ -229,15 +229,85 @@ def test_what_a_fix_writes_brings_back_what_was_lost(tmp_path: Path) -> None:
         assert [each for each in KEPT if each not in built] == []
 
 
-def test_a_schema_of_the_users_own_is_left(tmp_path: Path) -> None:
+#: Schemas of a user's own: of no kind, of a kind without merge keys, by a reference, and in YAML.
+OWN_SCHEMAS = {
+    "empty": '{"definitions": {}}',
+    "other": '{\n  "swagger": "2.0",\n  "definitions": {\n    "a": {"type": "object"}\n  }\n}\n',
+    "without keys": """{"definitions": {"train": {
+  "type": "object",
+  "properties": {"spec": {"$ref": "#/definitions/spec"}, "mine": {"type": "string"}},
+  "x-kubernetes-group-version-kind": [{"group": "kubeflow.org", "version": "v1", "kind": "PyTorchJob"}]
+ },
+ "spec": {"properties": {"pytorchReplicaSpecs": {"additionalProperties": {"properties": {"template": {"type": "object"}}}}}}
+}}""",
+    "yaml": "# ours\nswagger: '2.0'\ndefinitions:\n  a: {type: object}  # kept\n",
+}
+
+
+@pytest.mark.parametrize("own", OWN_SCHEMAS.values(), ids=list(OWN_SCHEMAS))
+def test_a_schema_of_the_users_own_gets_the_kinds_that_it_lacks(own: str, tmp_path: Path) -> None:
     _overlays(tmp_path, "openapi: {path: own.json}\n")
-    write(tmp_path, {f"overlays/{name}/own.json": '{"definitions": {}}' for name in ("dev", "prod")})
+    write(tmp_path, {f"overlays/{name}/own.json": own for name in ("dev", "prod")})
     done = run_here("validate", ".", "--fix", cwd=tmp_path)
-    assert (
-        "overlays/dev/kustomization.yaml: it has an `openapi` of its own; add the kinds by `jobspec schema kustomize --base" in done.stderr
+    assert "list-replaced-by-patch" not in done.stdout
+    assert "overlays/dev/kustomization.yaml: 1 problem fixed by overlays/dev/own.json\n" in done.stderr
+    for name in ("dev", "prod"):
+        folder = tmp_path / "overlays" / name
+        assert "openapi: {path: own.json}\n" in (folder / "kustomization.yaml").read_text()
+        kept = [line for line in own.splitlines() if line.strip(" {}") and line not in (folder / "own.json").read_text()]
+        assert len(kept) <= 1  # the line to which something is added
+        built = _built(folder)
+        assert [each for each in KEPT[:-1] if each not in built] == []
+
+
+@pytest.mark.parametrize("named_in", ["base", "component"])
+def test_a_schema_of_a_base_or_component_gets_the_kinds_that_it_lacks(named_in: str, tmp_path: Path) -> None:
+    _overlays(tmp_path, "components: [../../component]\n")
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncommonAnnotations: {a: b}\n"
+    naming = "openapi: {path: own.json}\n"
+    own = {"definitions": {"a": {"type": "object"}}}
+    write(
+        tmp_path,
+        {
+            "component/kustomization.yaml": component + naming * (named_in == "component"),
+            "base/kustomization.yaml": "resources: [jobs.yaml]\n" + naming * (named_in == "base"),
+            f"{named_in}/own.json": json.dumps(own),
+        },
     )
-    assert "[list-replaced-by-patch]" in done.stdout
-    assert not (tmp_path / "overlays" / "dev" / "kustomize-schema.json").exists()
+    done = run_here("validate", ".", "--fix", cwd=tmp_path)
+    assert "list-replaced-by-patch" not in done.stdout
+    assert f"overlays/dev/kustomization.yaml: 1 problem fixed by {named_in}/own.json\n" in done.stderr
+    for name in ("dev", "prod"):
+        assert "openapi" not in (tmp_path / "overlays" / name / "kustomization.yaml").read_text()
+        built = _built(tmp_path / "overlays" / name)
+        assert [each for each in KEPT[:-1] if each not in built] == []
+
+
+@pytest.mark.parametrize(
+    ("openapi", "expected"),
+    [
+        ("{path: https://example.com/a.json}", "its `openapi` names https://example.com/a.json, which is not a file of this repository"),
+        ("{path: ../../../a.json}", "its `openapi` names ../../../a.json, which is not a file of this repository"),
+        ("{version: v1.21.2}", "its `openapi` has no `path`; write `openapi: {path: kustomize-schema.json}`"),
+        ("{path: list.json}", "overlays/dev/list.json: not an OpenAPI document that can be edited; add the definitions that"),
+    ],
+)
+def test_a_schema_that_cannot_be_edited_is_told_of(openapi: str, expected: str, tmp_path: Path) -> None:
+    repository = tmp_path / "a"
+    _overlays(repository, f"openapi: {openapi}\n")
+    write(tmp_path, {"a.json": "{}", "a/overlays/dev/list.json": "[]"})
+    done = run_here("schema", "kustomize", "--into", "overlays/dev", cwd=repository)
+    assert (done.returncode, expected in done.stderr) == (2, True), done.stderr
+
+
+def test_a_schema_that_jobspec_wrote_is_written_anew(tmp_path: Path) -> None:
+    _overlays(tmp_path)
+    assert run_here("schema", "kustomize", "--into", "overlays/dev", cwd=tmp_path).returncode == 0
+    schema = tmp_path / "overlays" / "dev" / "kustomize-schema.json"
+    text = schema.read_text()
+    schema.write_text(text.replace("PyTorchJob", "OtherJob"))
+    assert run_here("schema", "kustomize", "--into", "overlays/dev", cwd=tmp_path).returncode == 0
+    assert schema.read_text() == text
 
 
 def test_an_error_for_what_is_lost_is_reported_at_the_patch(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def _on_cluster(path: Path, old: Document, new: Document) -> Effect:
         before, after = _groups(old), _groups(new)
         if before.keys() - after.keys():
             return Effect("pods of a removed group stay", heeded=False)
+        if path[3:4] in [(each,) for each in _COUNTS]:  # of the group that the third step names
+            return Effect()
         if all(_without_counts(each) == _without_counts(after[name]) for name, each in before.items()):
             return Effect()
     if value_at(new.data, _RECREATE) == "Recreate":
