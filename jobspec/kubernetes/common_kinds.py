@@ -186,7 +186,7 @@ class _RowTable:
     """
 
     def __init__(self, metadata: Shape, *, rows: list[dict[str, Any] | None], decoded: bool = False) -> None:
-        """*decoded*: mark the values that webhooks and operators parse in Go."""
+        """*decoded*: mark the values that webhooks and operators parse in Go, and keep the fields of `status`."""
         self.rows = rows
         self._decoded = decoded
         self._metadata = metadata
@@ -203,7 +203,7 @@ class _RowTable:
 
         schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]), rules=rules)
         schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}
-        if "status" in schema["properties"]:
+        if "status" in schema["properties"] and not self._decoded:
             schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         table = root_table(schema, self._metadata, subresources=version.get("subresources") or {})
         return self._flat(table[0], table)
@@ -222,7 +222,18 @@ class _RowTable:
         if "branches" in kept:
             kept["branches"] = {word: [(placed(index), text) for index, text in inner] for word, inner in kept["branches"].items()}
         kept |= {key: placed(row[key]) for key in ("values", "items") if key in row}
-        return kept | ({"parsed": True} if self._decoded and self._is_parsed(kept) else {})
+        return self._as_decoded(kept) if self._decoded else kept
+
+    def _as_decoded(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, whose missing containers are null."""
+        fields = row.get("fields", {})
+        if (template := self.rows[fields["template"]] if "template" in fields else None) and _is_template(template.get("fields", {})):
+            row = {**row, "fields": {**fields, "template": self._add({**template, "unset": "zero"})}}
+        if _is_template(fields) and _is_pod(pod := self.rows[fields["spec"]] or {}):
+            bare = {**(self.rows[pod["fields"]["containers"]] or {}), "unset": "null"}
+            whole = {**pod, "fields": {**pod["fields"], "containers": self._add(bare)}, "unset": "zero"}
+            row = {**row, "fields": {**fields, "spec": self._add(whole)}}
+        return row | ({"parsed": True} if self._is_parsed(row) else {})
 
     def _is_parsed(self, row: dict[str, Any]) -> bool:
         """Whether a row, or one inside it, is of values that operators parse in Go."""
@@ -239,6 +250,14 @@ class _RowTable:
             self._known[text] = len(self.rows)
             self.rows.append(row)
         return self._known[text]
+
+
+def _is_template(fields: Mapping[str, Any]) -> bool:
+    return fields.keys() == {"metadata", "spec"}
+
+
+def _is_pod(row: Mapping[str, Any]) -> bool:
+    return {"containers", "volumes", "tolerations"} <= row.get("fields", {}).keys()
 
 
 _RULES = "x-kubernetes-validations"

@@ -172,6 +172,27 @@ def ray_parameters(workload: Workload, target: Target) -> Iterator[Finding]:
             yield Finding((*at, "rayStartParams"), message, "write `rayStartParams: {}`")
 
 
+def ray_head(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Kueue's webhook needs the head's first container if the cluster is fault-tolerant, and for the Job that submits a RayJob's program.
+
+    With the container it counts the Job that cleans up the storage in the end; the other Job runs the container's image.
+    """
+    job = workload.document
+    path, cluster = cluster_of(job)
+    place = (*path, "headGroupSpec", "template", "spec", "containers")
+    if not cluster or value_at(job.data, place):
+        return
+    if _is_fault_tolerant(job, cluster):
+        message = "the head has no container: Kueue cannot count the Job that cleans up the storage of a fault-tolerant cluster"
+        yield Finding(place, message, "add the container in which Ray runs")
+    elif _is_submitted_by_job(job) and not isinstance(workload.spec.get("submitterPodTemplate"), dict):
+        yield Finding(place, "the head has no container: Kueue cannot count the Job that submits the program", "add the container")
+
+
+def _is_submitted_by_job(job: Document) -> bool:
+    return job.group_kind == RAY_JOB and (text(mapping(job.data, "spec"), "submissionMode") or JOB_MODE) == JOB_MODE
+
+
 # How Kueue starts a Ray object.
 
 

@@ -764,6 +764,7 @@ _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
 _OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0.19.0"), _GATES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_RAY = [
+    *(*_DECODED, Rule(ray.ray_head)),
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
     *(*_NAMES, *_TOPOLOGY),
 ]
