@@ -225,7 +225,7 @@ class _RowTable:
         return self._as_decoded(kept) if self._decoded else kept
 
     def _as_decoded(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, whose missing containers are null."""
+        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, required lists and maps are null."""
         fields = row.get("fields", {})
         if (template := self.rows[fields["template"]] if "template" in fields else None) and _is_template(template.get("fields", {})):
             row = {**row, "fields": {**fields, "template": self._add({**template, "unset": "zero"})}}
@@ -233,6 +233,9 @@ class _RowTable:
             bare = {**(self.rows[pod["fields"]["containers"]] or {}), "unset": "null"}
             whole = {**pod, "fields": {**pod["fields"], "containers": self._add(bare)}, "unset": "zero"}
             row = {**row, "fields": {**fields, "spec": self._add(whole)}}
+        nil = [name for name in row.get("required", ()) if name in fields and _is_nil(self.rows[row["fields"][name]])]
+        made = {name: self._add({**(self.rows[row["fields"][name]] or {}), "unset": "null"}) for name in nil}
+        row = {**row, "fields": {**row["fields"], **made}} if made else row
         return row | ({"parsed": True} if self._is_parsed(row) else {})
 
     def _is_parsed(self, row: dict[str, Any]) -> bool:
@@ -254,6 +257,11 @@ class _RowTable:
 
 def _is_template(fields: Mapping[str, Any]) -> bool:
     return fields.keys() == {"metadata", "spec"}
+
+
+def _is_nil(row: Mapping[str, Any] | None) -> bool:
+    """True if Go holds nothing for a missing list or map of a row, and writes null where it is required."""
+    return bool(row) and "default" not in row and (row.get("type") == "array" or (row.get("type") == "object" and "fields" not in row))
 
 
 def _is_pod(row: Mapping[str, Any]) -> bool:

@@ -247,7 +247,7 @@ class Cluster(Model):
 # The project's own Overlay: a named, typed layer over training jobs.
 
 
-Roles = Literal["master", "worker"]
+Roles = Literal["master", "worker", "launcher", "head", "ps", "evaluator"]
 
 
 class Parameter(Model):
@@ -265,7 +265,7 @@ class Parameter(Model):
 class Pods(Model):
     """A change to training pods, whatever the kind of job."""
 
-    roles: list[Roles] | None = optional_field("pods of these roles; every training pod where left out")
+    roles: list[Roles] | None = optional_field("pods of these roles; every pod of the job where left out, those of a launcher or head, too, which do not train")
     flags: dict[str, Any] | None = optional_field(
         "flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )

@@ -129,7 +129,7 @@ def bad_manager(name: str) -> str:
 
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _UNDECODABLE = "undecodable-value"
-_EMPTY = {"array": "[]", "string": '""'}
+_EMPTY = {"array": "[]", "object": "{}", "string": '""'}
 
 
 def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -308,7 +308,22 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     if QUEUES not in target or not queued_by_default(kind, target[QUEUES]) or is_of_other_operator(document):
         return False
     policy = mapping(document.data, *JOBS[kind].policy) if kind in JOBS else {}
-    return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)
+    if kind == TRAINJOB or (mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True):
+        return True
+    is_elastic = kind in (RAY_CLUSTER, RAY_SERVICE) and mapping(metadata, "annotations").get(f"{QUEUE_GROUP}/elastic-job") == "true"
+    return is_elastic or (kind == MPIJOB and _gets_offset(mapping(document.data, "spec")))
+
+
+def _gets_offset(spec: dict[str, Any]) -> bool:
+    """True if Kueue annotates the workers of an MPIJob with the index of the first, since the launcher works, too."""
+    roles = mapping(spec, "mpiReplicaSpecs")
+    launcher, worker = (
+        mapping(mapping(roles, role), "template", "metadata", "annotations") if roles.get(role) is not None else None
+        for role in ("Launcher", "Worker")
+    )
+    if spec.get("runLauncherAsWorker") is not True or launcher is None or worker is None:
+        return False
+    return f"{QUEUE_GROUP}/podset-group-name" not in launcher and worker.get(f"{QUEUE_GROUP}/pod-index-offset") != "1"
 
 
 def queued_by_default(kind: GroupKind, release: str) -> bool:

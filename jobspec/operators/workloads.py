@@ -6,7 +6,7 @@ Only this module knows where manifests of each kind say it. `expansion` knows wh
 from __future__ import annotations
 
 from jobspec.apis import kinds
-from jobspec.apis.sibling_kinds import SIBLINGS
+from jobspec.apis.sibling_kinds import API_VERSION, SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
@@ -56,9 +56,11 @@ class TrainingRole(Record):
     container: str
     """The name of the container that the operator requires, or else of the one that trains."""
     also: tuple[str, ...] = ()
-    """Other names of the role: `master`, `worker` or both."""
+    """Other names of the role: `master`, `worker` or both; none of them where its pods do not train, as a launcher."""
     count: int = 1
     """The number of its pods, where each of them is master and worker."""
+    why_no_flags: str = ""
+    """Where the flags of the training program are, if they are not in a container of its pods."""
 
     def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
@@ -164,8 +166,17 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 }
 
 
+#: (apiVersion, kind) of the kinds whose objects train by their kind, so that overlays are applied to them whatever else is there.
+TRAINING_KINDS = (
+    *KINDS,
+    *((API_VERSION, kind) for kind in SIBLINGS),
+    ("kubeflow.org/v2beta1", "MPIJob"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    *(("ray.io/v1", kind) for kind in ("RayCluster", "RayJob", "RayService", "RayCronJob")),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+)
 #: (apiVersion, kind) of all kinds that overlays can be applied to.
-OVERLAID_KINDS = (*KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+OVERLAID_KINDS = (*TRAINING_KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"))
 
 
 def roles_in(document: Document) -> list[Role]:
@@ -245,7 +256,7 @@ def may_take_overlays(document: Document | DocumentResult) -> bool:
 
 def takes_overlays(document: Document | DocumentResult) -> bool:
     """Whether overlays are applied to the document whatever else is there: it is of a kind for training."""
-    return (document.api_version, document.kind) in KINDS
+    return (document.api_version, document.kind) in TRAINING_KINDS
 
 
 def training_roles(document: Document) -> list[TrainingRole]:

@@ -112,16 +112,21 @@ def _in_queue(workload: Workload) -> bool:
 def _counted_cluster(workload: Workload) -> tuple[tuple[str, ...], Data]:
     """The path and the spec of the cluster that is in a queue; an empty spec where that is another object's, or none."""
     job = workload.document
-    if not _in_queue(workload) or (job.group_kind == RAY_JOB and workload.spec.get("clusterSelector")):
+    if not _in_queue(workload) or (job.group_kind == RAY_JOB and _selects(workload.spec)):
         return (), {}
     return cluster_of(job)
+
+
+def _selects(spec: Data) -> bool:
+    """True if a RayJob selects another object's cluster; the server drops labels without a value."""
+    return any(each is not None for each in mapping(spec, "clusterSelector").values())
 
 
 def ray_cluster_needed(workload: Workload, target: Target) -> Iterator[Finding]:
     """A RayJob in a queue makes its own cluster: it has a `rayClusterSpec`, and no `clusterSelector` beside it."""
     if workload.document.group_kind != RAY_JOB or not _in_queue(workload):
         return
-    selects, makes = bool(workload.spec.get("clusterSelector")), workload.spec.get("rayClusterSpec") is not None
+    selects, makes = _selects(workload.spec), workload.spec.get("rayClusterSpec") is not None
     if selects and makes:
         yield Finding(("spec", "clusterSelector"), "a RayJob in a queue cannot use an existing cluster", "remove `clusterSelector`")
     elif not selects and not makes:
