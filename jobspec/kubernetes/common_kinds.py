@@ -214,7 +214,8 @@ class _RowTable:
         def placed(index: int) -> int:
             return self._add(None if table[index] is self._metadata else self._flat(table[index], table))
 
-        kept = {key: value for key, value in row.items() if value or (value == 0 and value is not False)}
+        is_said = self._decoded and row.get("default") is not None  # an empty text, too, counts among the keys of a list
+        kept = {key: each for key, each in row.items() if each or (each == 0 and each is not False) or (is_said and key == "default")}
         if "fields" in row:
             of_pods = {} if self._decoded else _shared_with_pods(row["fields"])
             parts = {name: self._add({_OF_POD: list(path)}) for name, path in of_pods.items()}
@@ -227,9 +228,11 @@ class _RowTable:
     def _as_decoded(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, required lists and maps are null."""
         fields = row.get("fields", {})
-        if (template := self.rows[fields["template"]] if "template" in fields else None) and _is_template(template.get("fields", {})):
+        template = (self.rows[fields["template"]] if "template" in fields else None) or {}
+        if _is_template(template.get("fields", {})):
             row = {**row, "fields": {**fields, "template": self._add({**template, "unset": "zero"})}}
-        if _is_template(fields) and _is_pod(pod := self.rows[fields["spec"]] or {}):
+        pod = (self.rows[fields["spec"]] if _is_template(fields) else None) or {}
+        if _is_pod(pod):
             bare = {**(self.rows[pod["fields"]["containers"]] or {}), "unset": "null"}
             whole = {**pod, "fields": {**pod["fields"], "containers": self._add(bare)}, "unset": "zero"}
             row = {**row, "fields": {**fields, "spec": self._add(whole)}}
@@ -261,11 +264,13 @@ def _is_template(fields: Mapping[str, Any]) -> bool:
 
 def _is_nil(row: Mapping[str, Any] | None) -> bool:
     """True if Go holds nothing for a missing list or map of a row, and writes null where it is required."""
-    return bool(row) and "default" not in row and (row.get("type") == "array" or (row.get("type") == "object" and "fields" not in row))
+    if not row or "default" in row:
+        return False
+    return bool(row.get("type") == "array" or (row.get("type") == "object" and "fields" not in row))
 
 
 def _is_pod(row: Mapping[str, Any]) -> bool:
-    return {"containers", "volumes", "tolerations"} <= row.get("fields", {}).keys()
+    return all(name in row.get("fields", ()) for name in ("containers", "volumes", "tolerations"))
 
 
 _RULES = "x-kubernetes-validations"

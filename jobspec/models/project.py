@@ -265,7 +265,9 @@ class Parameter(Model):
 class Pods(Model):
     """A change to training pods, whatever the kind of job."""
 
-    roles: list[Roles] | None = optional_field("pods of these roles; every pod of the job where left out, those of a launcher or head, too, which do not train")
+    roles: list[Roles] | None = optional_field(
+        "pods of these roles; left out, all pods, also those of a launcher or head, which do not train"
+    )
     flags: dict[str, Any] | None = optional_field(
         "flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )

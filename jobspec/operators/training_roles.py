@@ -125,7 +125,7 @@ def _groups_of_ray(job: Document) -> Iterator[TrainingRole]:
     if _has_containers(job, head):
         yield TrainingRole(_HEAD, head, _first_container(job, head), () if groups else _BOTH, 1, _PROGRAMS[job.group_kind])
     for index, group in enumerate(groups):
-        path = (*place, "workerGroupSpecs", index, "template")
+        path: Path = (*place, "workerGroupSpecs", index, "template")
         if _has_containers(job, path):
             count = _number(group, "replicas", default=_number(group, "minReplicas")) * _number(group, "numOfHosts")
             yield TrainingRole(str(group.get("groupName")), path, _first_container(job, path), _BOTH, count, _PROGRAMS[job.group_kind])

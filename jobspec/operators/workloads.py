@@ -271,7 +271,36 @@ def suspend_of(job: GroupKind) -> tuple[str, ...]:
 
 def queue_of(job: Document) -> Any:
     """Return the label of a job that names its queue, as it is written. If there is none, return None."""
-    return value_at(job.data, queue_path(job.group_kind))
+    return value_at(job.data, queue_place(job))
+
+
+def queue_place(job: Document) -> Path:
+    """Return the path of the label that names the queue of a job, where the job has one or should have it.
+
+    A Job without labels gets those of its pod template from the server, and so does the Job of a CronJob.
+    """
+    path = queue_path(job.group_kind)
+    of_pods = labels_of_pods(job)
+    return (*of_pods, Key(QUEUE)) if of_pods and QUEUE in value_at(job.data, of_pods) else path
+
+
+def labels_of_pods(job: Document) -> Path:
+    """Return the path of the labels of pods that are also those of a Job, since it has none; empty if there are none.
+
+    Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, 1.36.
+    """
+    if job.group_kind not in (kinds.JOB, kinds.CRON_JOB):
+        return ()
+    made = JOBS[job.group_kind].queued
+    path = (*made, "spec", "template", "metadata", "labels")
+    labels = value_at(job.data, path)
+    return path if isinstance(labels, dict) and labels and not value_at(job.data, (*made, "metadata", "labels")) else ()
+
+
+def with_labels_of_pods(job: Document) -> Document:
+    """Return a Job with the labels that it gets from its pod template. If it has its own, it stays as it is."""
+    labels = labels_of_pods(job)
+    return job.changed(with_value_at(job.data, ("metadata", "labels"), value_at(job.data, labels))) if labels else job
 
 
 def queue_path(job: GroupKind) -> Path:
@@ -283,11 +312,13 @@ def queued_object(job: Document) -> Document:
     """What Kueue queues of a job: of a CronJob, its next Job, under the name of the CronJob; of others, the job itself."""
     place = JOBS.get(job.group_kind, JobFields()).queued
     if not place:
-        return job
+        return with_labels_of_pods(job) if job.group_kind == kinds.JOB else job
     made = value_at(job.data, place) or {}
     own = {"name": job.name, **({"namespace": job.namespace} if job.namespace else {})}
     metadata = {**(made.get("metadata") or {}), **own}
-    return job.part({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": made.get("spec") or {}}, place)
+    return with_labels_of_pods(
+        job.part({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": made.get("spec") or {}}, place)
+    )
 
 
 def is_suspended(job: Document) -> bool:

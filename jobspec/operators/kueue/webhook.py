@@ -45,6 +45,7 @@ from jobspec.operators.workloads import (
     Workload,
     is_of_other_operator,
     suspend_of,
+    with_labels_of_pods,
 )
 from jobspec.schemas import shapes
 
@@ -800,6 +801,7 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
     if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []
     runtime = runtime_of(document, objects.in_file, target, elsewhere=objects.elsewhere) if document.group_kind == TRAINJOB else None
+    document, old = with_labels_of_pods(document), old and with_labels_of_pods(old)
     workload, release = Workload(document, runtime=runtime, old=old), release_of(QUEUES, target)
     rules = RULES.get(document.group_kind, (_DECODED, _DECODED))[old is not None]
     decoded = [rule for rule in rules if rule.check in _DECODING]
