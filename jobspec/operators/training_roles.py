@@ -25,7 +25,7 @@ from jobspec.documents.marked_tree import set_by
 from jobspec.go.values import mapping, structs
 from jobspec.operators.kuberay import CLUSTER_SPECS
 from jobspec.operators.training_signs import training_containers
-from jobspec.operators.workloads import KINDS, LEADER, TEMPLATE, WORKER, TrainingRole, roles_in, takes_overlays, training_roles
+from jobspec.operators.workloads import LEADER, TEMPLATE, WORKER, TrainingRole, roles_in, takes_overlays, training_roles, trains_by_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +52,14 @@ _PROGRAMS = {
 
 
 def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
-    """The jobs that overlays change: those that train by their kind; without any, the Jobs and CronJobs.
+    """The jobs that overlays change: PyTorchJobs and TrainJobs; without any, other kinds that train; without any, the Jobs and CronJobs.
 
-    Of these, if some train by their signs, the others do not count: they may prepare data. The same holds for JobSets.
+    Of Jobs and JobSets, if some train by their signs, the others do not count: they may prepare data.
     """
     given = list(documents)
-    known = [each for each in given if takes_overlays(each)]
+    if found := [each for each in given if takes_overlays(each)]:
+        return found
+    known = [each for each in given if trains_by_kind(each)]
     others = known or [each for each in given if each.group_kind in (JOB, CRON_JOB)]
     judged = [each for each in others if each.group_kind in (JOB, CRON_JOB, JOBSET) and roles_for_overlays(each)]
     chosen = [each for each in judged if _training(each)] or judged
@@ -66,7 +68,7 @@ def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
 
 def roles_for_overlays(job: Document) -> list[TrainingRole]:
     """The roles of a job that overlays can name."""
-    if (job.api_version, job.kind) in KINDS:
+    if takes_overlays(job):
         return training_roles(job)
     if job.group_kind in TRAINING_JOBS:
         return list(_replica_types(job))

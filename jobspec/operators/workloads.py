@@ -256,6 +256,11 @@ def may_take_overlays(document: Document | DocumentResult) -> bool:
 
 def takes_overlays(document: Document | DocumentResult) -> bool:
     """Whether overlays are applied to the document whatever else is there: it is of a kind for training."""
+    return (document.api_version, document.kind) in KINDS
+
+
+def trains_by_kind(document: Document) -> bool:
+    """Whether a document is a job that trains by its kind: overlays leave other Jobs of its file alone."""
     return (document.api_version, document.kind) in TRAINING_KINDS
 
 
