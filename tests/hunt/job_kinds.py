@@ -56,13 +56,17 @@ def prepare(server: Server) -> Live:
 
 def finds(live: Live, random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
     """The changed jobs on which the server and we disagree, of as many of each kind."""
-    without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
-    outside = replace(live, cluster=Cluster(without, closed=True))
     for kind in KINDS:
         cases = list(changed(live, kind, random, count))
         tally.update(case.kind for case in cases)
-        judge = live if kind in (*_QUEUED, *_DECODED) else outside
-        yield from (each for each in judge.disagreements(cases) if not _OF_NO_QUEUE.search(each.theirs))
+        yield from disagreements(live, kind, cases)
+
+
+def disagreements(live: Live, kind: str, cases: list[Case]) -> list[Find]:
+    """The jobs of a kind on which the server and we disagree."""
+    without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
+    judge = live if kind in (*_QUEUED, *_DECODED) else replace(live, cluster=Cluster(without, closed=True))
+    return [each for each in judge.disagreements(cases) if not _OF_NO_QUEUE.search(each.theirs)]
 
 
 def changed(live: Live, kind: str, random: Random, count: int) -> Iterator[Case]:
