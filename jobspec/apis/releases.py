@@ -41,11 +41,13 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "0.6.0": {"kubernetes": "0.31.1"},
         "0.7.0": {"kubernetes": "0.34.1"},
         "0.8.0": {"kubernetes": "0.35.1"},
+        "0.8.2": {"kubernetes": "0.35.6"},
     },
     "kuberay": {
         "1.4.2": {"kubernetes": "0.33.1"},
         "1.5.1": {"kubernetes": "0.34.1"},
         "1.6.0": {"kubernetes": "0.35.0"},
+        "1.6.2": {"kubernetes": "0.35.0"},
     },
     "lws": {
         "0.7.0": {"kubernetes": "0.33.3"},

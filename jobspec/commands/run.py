@@ -9,12 +9,25 @@ from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import (
+    CRON_JOB,
+    JOB,
+    JOBSET,
+    LEADER_WORKER_SET,
+    MPIJOB,
+    PYTORCHJOB,
+    RAY_CLUSTER,
+    RAY_CRON_JOB,
+    RAY_JOB,
+    RAY_SERVICE,
+    TRAINJOB,
+)
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.wording import counted, shortened
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
+from jobspec.operators.workloads import is_workload
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
 from jobspec.session.delivery import deliver
@@ -105,11 +118,27 @@ def run(options: Options) -> int:
 
 def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Document:
     jobs = [each for each in documents if each.group_kind in (PYTORCHJOB, TRAINJOB)]
+    others = [] if jobs else [each for each in documents if is_workload(each)]
+    if others:
+        job = others[0]
+        raise JobspecError(f"run cannot start {job.kind} {job.name} here: {_WHY_NOT.get(job.group_kind, _OTHER_VARIABLES)}")
     if len(jobs) != 1:
         names = shortened([f"{each.kind} {each.name}" for each in jobs]) if jobs else "none" + unbuilt(found, "run")
         more = "; pass a file with one" if jobs else ""
-        raise JobspecError(f"run takes one training job, and the files hold {names}{more}")
+        raise JobspecError(f"run takes one PyTorchJob or TrainJob, and the files hold {names}{more}")
     return jobs[0]
+
+
+_OTHER_VARIABLES = "it gives processes the ranks and addresses of PyTorchJobs and TrainJobs only"
+_MIGRATE = "it takes PyTorchJobs and TrainJobs; where this one trains with torchrun, `jobspec migrate --to TrainJob` makes one of it"
+_RAY = "its programs are submitted to a Ray cluster, whose pods need host names and ports of their own"
+#: Kind -> why its pods are no processes of one machine.
+_WHY_NOT = {
+    **dict.fromkeys((JOB, CRON_JOB, JOBSET), _MIGRATE),
+    MPIJOB: "its launcher starts the ranks by ssh in pods of the workers; run its `mpirun` by hand, with `-np` and without a hostfile",
+    **dict.fromkeys((RAY_CLUSTER, RAY_JOB, RAY_SERVICE, RAY_CRON_JOB), _RAY),
+    LEADER_WORKER_SET: "its pods meet at `LWS_LEADER_ADDRESS`, a host name of the cluster, and run until they are deleted",
+}
 
 
 def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:

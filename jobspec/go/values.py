@@ -122,7 +122,7 @@ def reencoded(value: Any, shape: Shape) -> Any:
         inner = {name: reencoded(each, shape.fields[name]) if name in shape.fields else each for name, each in value.items()}
         for name, child in shape.fields.items():
             if value.get(name) is None and child.default is None and (name in shape.required or child.unset == "zero"):
-                zero = _zero_of(child) if child.unset != "nothing" else None
+                zero = _zero_of(child) if child.unset not in ("nothing", "null") else None
                 if zero is not None:
                     inner[name] = zero
     return value if inner.keys() == value.keys() and all(inner[name] is value[name] for name in value) else inner

@@ -186,7 +186,7 @@ class _RowTable:
     """
 
     def __init__(self, metadata: Shape, *, rows: list[dict[str, Any] | None], decoded: bool = False) -> None:
-        """*decoded*: mark the values that webhooks and operators parse in Go."""
+        """*decoded*: mark the values that webhooks and operators parse in Go, and keep the fields of `status`."""
         self.rows = rows
         self._decoded = decoded
         self._metadata = metadata
@@ -203,7 +203,7 @@ class _RowTable:
 
         schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]), rules=rules)
         schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}
-        if "status" in schema["properties"]:
+        if "status" in schema["properties"] and not self._decoded:
             schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         table = root_table(schema, self._metadata, subresources=version.get("subresources") or {})
         return self._flat(table[0], table)
@@ -214,7 +214,8 @@ class _RowTable:
         def placed(index: int) -> int:
             return self._add(None if table[index] is self._metadata else self._flat(table[index], table))
 
-        kept = {key: value for key, value in row.items() if value or (value == 0 and value is not False)}
+        is_said = self._decoded and row.get("default") is not None  # an empty text, too, counts among the keys of a list
+        kept = {key: each for key, each in row.items() if each or (each == 0 and each is not False) or (is_said and key == "default")}
         if "fields" in row:
             of_pods = {} if self._decoded else _shared_with_pods(row["fields"])
             parts = {name: self._add({_OF_POD: list(path)}) for name, path in of_pods.items()}
@@ -222,7 +223,23 @@ class _RowTable:
         if "branches" in kept:
             kept["branches"] = {word: [(placed(index), text) for index, text in inner] for word, inner in kept["branches"].items()}
         kept |= {key: placed(row[key]) for key in ("values", "items") if key in row}
-        return kept | ({"parsed": True} if self._decoded and self._is_parsed(kept) else {})
+        return self._as_decoded(kept) if self._decoded else kept
+
+    def _as_decoded(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, required lists and maps are null."""
+        fields = row.get("fields", {})
+        template = (self.rows[fields["template"]] if "template" in fields else None) or {}
+        if _is_template(template.get("fields", {})):
+            row = {**row, "fields": {**fields, "template": self._add({**template, "unset": "zero"})}}
+        pod = (self.rows[fields["spec"]] if _is_template(fields) else None) or {}
+        if _is_pod(pod):
+            bare = {**(self.rows[pod["fields"]["containers"]] or {}), "unset": "null"}
+            whole = {**pod, "fields": {**pod["fields"], "containers": self._add(bare)}, "unset": "zero"}
+            row = {**row, "fields": {**fields, "spec": self._add(whole)}}
+        nil = [name for name in row.get("required", ()) if name in fields and _is_nil(self.rows[row["fields"][name]])]
+        made = {name: self._add({**(self.rows[row["fields"][name]] or {}), "unset": "null"}) for name in nil}
+        row = {**row, "fields": {**row["fields"], **made}} if made else row
+        return row | ({"parsed": True} if self._is_parsed(row) else {})
 
     def _is_parsed(self, row: dict[str, Any]) -> bool:
         """Whether a row, or one inside it, is of values that operators parse in Go."""
@@ -239,6 +256,21 @@ class _RowTable:
             self._known[text] = len(self.rows)
             self.rows.append(row)
         return self._known[text]
+
+
+def _is_template(fields: Mapping[str, Any]) -> bool:
+    return fields.keys() == {"metadata", "spec"}
+
+
+def _is_nil(row: Mapping[str, Any] | None) -> bool:
+    """True if Go holds nothing for a missing list or map of a row, and writes null where it is required."""
+    if not row or "default" in row:
+        return False
+    return bool(row.get("type") == "array" or (row.get("type") == "object" and "fields" not in row))
+
+
+def _is_pod(row: Mapping[str, Any]) -> bool:
+    return all(name in row.get("fields", ()) for name in ("containers", "volumes", "tolerations"))
 
 
 _RULES = "x-kubernetes-validations"

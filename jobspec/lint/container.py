@@ -35,7 +35,7 @@ class LintedContainer:
         self.role = role
         self.is_init = is_init
         fields = tree.value
-        self.name: str = fields["name"].value
+        self.name: str = text(tree, "name")
         self.trains = self.name == role.training and not is_init
         """Whether it is the one that trains."""
         self.image: MarkedTree | None = fields.get("image")

@@ -24,6 +24,7 @@ from jobspec.operators.workloads import (
     is_known_controller,
     is_workload,
     may_have_templates,
+    queue_place,
     released,
     resumed,
     roles_in,
@@ -190,7 +191,7 @@ class LintedJob(LintedDocument):
     @property
     def queue_name(self) -> MarkedTree | None:
         """The label that names the queue, None without one."""
-        return self.tree.get(*self.queue_path)
+        return self.tree.get(*map(str, queue_place(self.given)))
 
     @property
     def queue_path(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, JOB, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
+from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
 from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
@@ -16,7 +16,7 @@ from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.kueue.versions import QUEUED_KINDS, makes_workloads_of
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queued_object, suspend_of
+from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queue_place, queued_object, suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.places import Path
     from jobspec.diagnostics.rules import Place
+    from jobspec.documents.document import Document
     from jobspec.operators.kueue.world import AlikeNodes, QueueInCohort
 
 
@@ -50,7 +51,7 @@ def misplaced_queue_name(job: LintedDocument) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775, kubeflow/trainer#3221; https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/pytorchjobs/
     """
     metadata = queue_path(job.given.group_kind)[:-2]
-    if job.get(*metadata, "labels", QUEUE) is not None or _gets_labels_of_pods(job):
+    if job.get(*metadata, "labels", QUEUE) is not None or _gets_labels_of_pods(job.given):
         return
     paths: list[Path] = [(*metadata, "annotations", Key(QUEUE)), *((*at, Key(QUEUE)) for at in _OF_CRON_JOB if metadata != _METADATA)]
     said: list[tuple[Place, str]] = [(path, value) for path in paths if isinstance(value := job.get(*path), str)]
@@ -60,14 +61,9 @@ def misplaced_queue_name(job: LintedDocument) -> Iterator[Finding]:
         yield Finding(place, message, f"move it to `{'.'.join(map(str, metadata))}.labels`", edits=edits)
 
 
-def _gets_labels_of_pods(job: LintedDocument) -> bool:
-    """Whether the server copies the queue name of the pods to a Job without labels of its own.
-
-    Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, 1.36.
-    """
-    queued = queued_object(job.given)
-    own, of_pods = (value_at(queued.data, (*path, "metadata", "labels")) for path in ((), ("spec", "template")))
-    return queued.group_kind == JOB and not own and isinstance(of_pods, dict) and QUEUE in of_pods
+def _gets_labels_of_pods(job: Document) -> bool:
+    """Whether the server copies the queue name of the pods to a Job without labels of its own."""
+    return queue_place(job) != queue_path(job.group_kind)
 
 
 _METADATA: Path = ("metadata",)
@@ -87,7 +83,7 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     queued = queued_object(job.given)
     kind = queued.group_kind
     path = queue_path(job.given.group_kind)
-    is_named = job.get(*path) is not None or _gets_labels_of_pods(job) or next(misplaced_queue_name(job), None)
+    is_named = job.get(*path) is not None or _gets_labels_of_pods(job.given) or next(misplaced_queue_name(job), None)
     if is_named or not queues or not makes_workloads_of(queued) or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
     from jobspec.operators.kueue.children import children_in_queues
@@ -112,7 +108,7 @@ def empty_queue_name(job: LintedDocument) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: kubernetes-sigs/kueue#13293
     """
-    place = queue_path(job.given.group_kind)
+    place = queue_place(job.given)
     if job.get(*place) == "":
         yield Finding(place, "empty queue name", "name a LocalQueue of the job's namespace")
 
@@ -143,7 +139,7 @@ def unknown_queue(job: LintedDocument) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
-    place = queue_path(job.given.group_kind)
+    place = queue_place(job.given)
     said = job.get(*place)
     if not said or not isinstance(said, str) or queued_object(job.given).group_kind not in QUEUED_KINDS:
         return
@@ -483,7 +479,7 @@ def time_limit_of_queue(job: LintedDocument) -> Iterator[Finding]:
     """
     from jobspec.operators.kueue.management import default_queue
 
-    label = queue_path(job.given.group_kind)
+    label = queue_place(job.given)
     place = (*label[:-1], Key(MAXIMUM_TIME))
     seconds = job.get(*place)
     if not makes_workloads_of(queued_object(job.given)) or not isinstance(seconds, str) or (integer(seconds, 32) or 0) <= 0:

@@ -306,10 +306,10 @@ def is_of_job(label: str) -> bool:
 
 
 def _container_facts(node: JobNode, container: MarkedTree, field: str, job: JobContext) -> Iterator[tuple[Key, Fact]]:
-    name = str(container.value["name"].value)
+    name = text(container, "name")
     if name == WAITING_CONTAINER and job.operator in str(container.mark):
         return
-    is_training = node.training is not None and field == "containers" and name == node.training.value["name"].value
+    is_training = node.training is not None and field == "containers" and name == text(node.training, "name")
     label = TRAINING if is_training else f"{'init container' if field == 'initContainers' else 'container'} {name}"
     for child_name, child in container.value.items():
         if child_name == "ports":

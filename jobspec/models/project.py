@@ -247,7 +247,7 @@ class Cluster(Model):
 # The project's own Overlay: a named, typed layer over training jobs.
 
 
-Roles = Literal["master", "worker"]
+Roles = Literal["master", "worker", "launcher", "head", "ps", "evaluator"]
 
 
 class Parameter(Model):
@@ -263,9 +263,11 @@ class Parameter(Model):
 
 
 class Pods(Model):
-    """A change to training pods, whatever the kind of job."""
+    """A change to the pods of a job, whatever its kind."""
 
-    roles: list[Roles] | None = optional_field("pods of these roles; every training pod where left out")
+    roles: list[Roles] | None = optional_field(
+        "pods of these roles; left out, all pods, also those of a launcher or head, which do not train"
+    )
     flags: dict[str, Any] | None = optional_field(
         "flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )
@@ -281,7 +283,7 @@ class OverlaySpec(Model):
     conflicts: list[str] | None = optional_field("names of overlays that cannot be applied together with this one")
     override: bool | None = optional_field("may set what an earlier overlay set differently")
     parameters: dict[str, Parameter] | None = optional_field("values that a user may give")
-    pods: list[Pods] | None = optional_field("changes to training pods")
+    pods: list[Pods] | None = optional_field("changes to the pods of jobs")
     job: dict[str, Any] | None = optional_field("partial manifests by kind, such as PyTorchJob")
     resources: list[Any] | None = optional_field("companion manifests to add")
 

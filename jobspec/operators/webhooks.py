@@ -14,6 +14,9 @@ from jobspec.apis.kinds import (
     MPIJOB,
     QUEUE_GROUP,
     QUEUED_TRAINING_JOBS,
+    RAY_CLUSTER,
+    RAY_JOB,
+    RAY_SERVICE,
     RESOURCE_FLAVOR,
     TRAINJOB,
     UNKNOWN,
@@ -126,7 +129,7 @@ def bad_manager(name: str) -> str:
 
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _UNDECODABLE = "undecodable-value"
-_EMPTY = {"array": "[]", "string": '""'}
+_EMPTY = {"array": "[]", "object": "{}", "string": '""'}
 
 
 def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -197,7 +200,9 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
 
 
 def _fits_go_type(value: Any, shape: Shape) -> bool:
-    """Whether a value of the right type is an integer or a time that Go can hold."""
+    """Whether a value of the right type is an integer, a quantity or a time that Go can hold."""
+    if shape.format == "quantity" and isinstance(value, str):
+        return is_parsed_quantity(value)
     if shape.type == "integer":
         limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])
         return bool(limits.start <= value < limits.stop and value == int(value))  # `in` would try out every number for a float
@@ -285,10 +290,12 @@ def _has_defaulter(document: Document, target: Target, *, old: Document | None) 
     kind = document.group_kind
     if kind == LEADER_WORKER_SET:
         return True
-    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (MPIJOB, *QUEUED_TRAINING_JOBS, TRAINJOB))
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in _READ_BY_KUEUE)
     return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
 
 
+#: The kinds of jobs that a webhook of Kueue reads, in a queue or not, and whether Kueue is set up for them or not.
+_READ_BY_KUEUE = (MPIJOB, *QUEUED_TRAINING_JOBS, TRAINJOB, RAY_CLUSTER, RAY_JOB, RAY_SERVICE)
 #: The kinds of Kueue's own that its webhook reads; it adds a finalizer to the first two.
 _OF_KUEUE = (CLUSTER_QUEUE, RESOURCE_FLAVOR, (QUEUE_GROUP, "Workload"))
 
@@ -301,7 +308,22 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     if QUEUES not in target or not queued_by_default(kind, target[QUEUES]) or is_of_other_operator(document):
         return False
     policy = mapping(document.data, *JOBS[kind].policy) if kind in JOBS else {}
-    return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)
+    if kind == TRAINJOB or (mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True):
+        return True
+    is_elastic = kind in (RAY_CLUSTER, RAY_SERVICE) and mapping(metadata, "annotations").get(f"{QUEUE_GROUP}/elastic-job") == "true"
+    return is_elastic or (kind == MPIJOB and _gets_offset(mapping(document.data, "spec")))
+
+
+def _gets_offset(spec: dict[str, Any]) -> bool:
+    """True if Kueue annotates the workers of an MPIJob with the index of the first, since the launcher works, too."""
+    roles = mapping(spec, "mpiReplicaSpecs")
+    launcher, worker = (
+        mapping(mapping(roles, role), "template", "metadata", "annotations") if roles.get(role) is not None else None
+        for role in ("Launcher", "Worker")
+    )
+    if spec.get("runLauncherAsWorker") is not True or launcher is None or worker is None:
+        return False
+    return f"{QUEUE_GROUP}/podset-group-name" not in launcher and worker.get(f"{QUEUE_GROUP}/pod-index-offset") != "1"
 
 
 def queued_by_default(kind: GroupKind, release: str) -> bool:
@@ -329,8 +351,9 @@ def rewritten(document: Document, target: Target) -> Document:
     shape = shapes.load(document.api_version, document.kind, target)
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
-    changed = reencoded(spec, child) if child else spec
-    if document.group_kind == LEADER_WORKER_SET and isinstance(changed, dict):
+    is_group = document.group_kind == LEADER_WORKER_SET
+    changed = reencoded({} if spec is None and is_group else spec, child) if child else spec
+    if is_group and isinstance(changed, dict):
         changed = as_lws_webhook_writes(changed)
     if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith("/v1beta1"):
         changed = _without_empty_texts(changed, child)  # converted to the newest version and back, without what is empty

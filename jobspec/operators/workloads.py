@@ -6,7 +6,7 @@ Only this module knows where manifests of each kind say it. `expansion` knows wh
 from __future__ import annotations
 
 from jobspec.apis import kinds
-from jobspec.apis.sibling_kinds import SIBLINGS
+from jobspec.apis.sibling_kinds import API_VERSION, SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.record import Record
@@ -56,9 +56,11 @@ class TrainingRole(Record):
     container: str
     """The name of the container that the operator requires, or else of the one that trains."""
     also: tuple[str, ...] = ()
-    """Other names of the role: `master`, `worker` or both."""
+    """Other names of the role: `master`, `worker` or both; none of them where its pods do not train, as a launcher."""
     count: int = 1
     """The number of its pods, where each of them is master and worker."""
+    why_no_flags: str = ""
+    """Where the flags of the training program are, if they are not in a container of its pods."""
 
     def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
@@ -164,8 +166,17 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 }
 
 
+#: (apiVersion, kind) of the kinds whose objects train by their kind, so that overlays are applied to them whatever else is there.
+TRAINING_KINDS = (
+    *KINDS,
+    *((API_VERSION, kind) for kind in SIBLINGS),
+    ("kubeflow.org/v2beta1", "MPIJob"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    *(("ray.io/v1", kind) for kind in ("RayCluster", "RayJob", "RayService", "RayCronJob")),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+)
 #: (apiVersion, kind) of all kinds that overlays can be applied to.
-OVERLAID_KINDS = (*KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+OVERLAID_KINDS = (*TRAINING_KINDS, ("batch/v1", "Job"), ("batch/v1", "CronJob"))
 
 
 def roles_in(document: Document) -> list[Role]:
@@ -248,6 +259,11 @@ def takes_overlays(document: Document | DocumentResult) -> bool:
     return (document.api_version, document.kind) in KINDS
 
 
+def trains_by_kind(document: Document) -> bool:
+    """Whether a document is a job that trains by its kind: overlays leave other Jobs of its file alone."""
+    return (document.api_version, document.kind) in TRAINING_KINDS
+
+
 def training_roles(document: Document) -> list[TrainingRole]:
     """The roles of a job that overlays can name."""
     return [role for role in KINDS[document.api_version, document.kind] if isinstance(value_at(document.data, role.path), dict)]
@@ -260,7 +276,36 @@ def suspend_of(job: GroupKind) -> tuple[str, ...]:
 
 def queue_of(job: Document) -> Any:
     """Return the label of a job that names its queue, as it is written. If there is none, return None."""
-    return value_at(job.data, queue_path(job.group_kind))
+    return value_at(job.data, queue_place(job))
+
+
+def queue_place(job: Document) -> Path:
+    """Return the path of the label that names the queue of a job, where the job has one or should have it.
+
+    A Job without labels gets those of its pod template from the server, and so does the Job of a CronJob.
+    """
+    path = queue_path(job.group_kind)
+    of_pods = labels_of_pods(job)
+    return (*of_pods, Key(QUEUE)) if of_pods and QUEUE in value_at(job.data, of_pods) else path
+
+
+def labels_of_pods(job: Document) -> Path:
+    """Return the path of the labels of pods that are also those of a Job, since it has none; empty if there are none.
+
+    Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, 1.36.
+    """
+    if job.group_kind not in (kinds.JOB, kinds.CRON_JOB):
+        return ()
+    made = JOBS[job.group_kind].queued
+    path = (*made, "spec", "template", "metadata", "labels")
+    labels = value_at(job.data, path)
+    return path if isinstance(labels, dict) and labels and not value_at(job.data, (*made, "metadata", "labels")) else ()
+
+
+def with_labels_of_pods(job: Document) -> Document:
+    """Return a Job with the labels that it gets from its pod template. If it has its own, it stays as it is."""
+    labels = labels_of_pods(job)
+    return job.changed(with_value_at(job.data, ("metadata", "labels"), value_at(job.data, labels))) if labels else job
 
 
 def queue_path(job: GroupKind) -> Path:
@@ -272,11 +317,13 @@ def queued_object(job: Document) -> Document:
     """What Kueue queues of a job: of a CronJob, its next Job, under the name of the CronJob; of others, the job itself."""
     place = JOBS.get(job.group_kind, JobFields()).queued
     if not place:
-        return job
+        return with_labels_of_pods(job) if job.group_kind == kinds.JOB else job
     made = value_at(job.data, place) or {}
     own = {"name": job.name, **({"namespace": job.namespace} if job.namespace else {})}
     metadata = {**(made.get("metadata") or {}), **own}
-    return job.part({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": made.get("spec") or {}}, place)
+    return with_labels_of_pods(
+        job.part({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": made.get("spec") or {}}, place)
+    )
 
 
 def is_suspended(job: Document) -> bool:

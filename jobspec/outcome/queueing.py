@@ -16,7 +16,7 @@ from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_qu
 from jobspec.operators.kueue.webhook import PRIORITY
 from jobspec.operators.kueue.workload import groups_of, is_managed, undercounted, workload_of, workloads_of
 from jobspec.operators.kueue.world import queues_in, spelt
-from jobspec.operators.workloads import QUEUE, queue_of, queue_path, queued_object
+from jobspec.operators.workloads import QUEUE, queue_of, queue_place, queued_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
         return
     if bypasses:
         weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
-        yield Finding(queue_path(job.group_kind), bypasses, hint, rule="kind-not-queued", severity=weight)
+        yield Finding(queue_place(job), bypasses, hint, rule="kind-not-queued", severity=weight)
     if why := never_starts(queued.group_kind, target, world):
-        place = queue_path(job.group_kind) if names_queue else ("metadata", "name")
+        place = queue_place(job) if names_queue else ("metadata", "name")
         yield Finding(place, why, "use trainer 2.2 or later, or Kueue 0.16", rule="never-started", severity="error")
         return
     workload = workload_of(queued, context, target, world)
@@ -139,7 +139,7 @@ def _undercounted(answer: QueueAnswer, job: Document, world: World) -> Iterator[
 
 def _place(answer: QueueAnswer, job: Document) -> Path:
     """The place in a job that names the queue, or its class of priorities if that one is missing; else its name."""
-    label = queue_path(job.group_kind)
+    label = queue_place(job)
     if any(each.kind == "WorkloadPriorityClass" for each in answer.missing):
         return *label[:-1], Key(PRIORITY)
     return label if queue_of(job) else ("metadata", "name")

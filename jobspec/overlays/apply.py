@@ -116,13 +116,20 @@ class Application:
     It changes the job's tree, and collects settings, volumes and problems.
     """
 
-    __slots__ = ("_set", "document", "overlay", "pods", "problems", "shape", "volumes")
+    __slots__ = ("_set", "document", "overlay", "pods", "problems", "shape", "target", "volumes")
 
     def __init__(
-        self, document: Document, shape: Shape, overlay: LoadedOverlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
+        self,
+        document: Document,
+        shape: Shape,
+        overlay: LoadedOverlay,
+        problems: list[Diagnostic],
+        target: Target,
+        pods: TrainJobPods | None = None,
     ) -> None:
         self.document = document
         self.shape = shape
+        self.target = target
         self.overlay = overlay
         self.pods = pods
         self.problems = problems
@@ -154,14 +161,16 @@ class Application:
             if not chosen:
                 self._report_missing_role(entry, wanted, roles)
             already = len(self._set)
+            has_program = not all(role.why_no_flags for role in chosen)
             for role in chosen:
-                job = self._changed_pod(job, role, entry, number)
+                job = self._changed_pod(job, role, entry, number, takes_flags=not role.why_no_flags or not has_program)
             by_entry.append((wanted, self._set[already:]))
         if self.pods:
             self._report_differing_roles(by_entry)
         return job
 
-    def _changed_pod(self, job: MarkedTree, role: TrainingRole, entry: MarkedTree, number: int) -> MarkedTree:
+    def _changed_pod(self, job: MarkedTree, role: TrainingRole, entry: MarkedTree, number: int, *, takes_flags: bool) -> MarkedTree:
+        """Merge an entry into the pod template of a role. *takes_flags*: set the flags in it, or say why that cannot be."""
         substituted = self._substituted(entry, role.container)
         if substituted and self.pods:
             return self._changed_nodes(job, self.pods, substituted, entry.get("roles"), number)
@@ -169,8 +178,14 @@ class Application:
         if template:
             if len(role.also) > 1:
                 self._keep_volumes(template, entry.get("roles"))
-            job = self._merged(job, template, role.path, entry=number)
-        return self._with_flags(job, flags, role, number) if flags else job
+            job = self._merged(job, template, role.path, entry=number, shape=self._template_shape(role.path))
+        return self._with_flags(job, flags, role, number) if flags and takes_flags else job
+
+    def _template_shape(self, path: Path) -> Shape | None:
+        """The shape of the pod template at a path. If that of the job's kind has no merge keys, it is the one of all pods."""
+        own = self.shape.at(path)
+        containers = own.at(("spec", "containers")) if own else None
+        return own if containers and containers.merge else shapes.part("v1", "PodTemplate", self.target, ("template",))
 
     def _changed_nodes(self, job: MarkedTree, pods: TrainJobPods, entry: MarkedTree, roles: MarkedTree | None, number: int) -> MarkedTree:
         """The TrainJob with an entry merged into it; its pod templates are those of its runtime."""
@@ -195,12 +210,22 @@ class Application:
             volumes = template.get("spec", "volumes")
             self.volumes.extend(items(volumes and volumes.get(APPEND)) or items(volumes))
 
-    def _merged(self, job: MarkedTree, patch: MarkedTree, path: Path, *, entry: int, everything: MarkedTree | None = None) -> MarkedTree:
+    def _merged(
+        self,
+        job: MarkedTree,
+        patch: MarkedTree,
+        path: Path,
+        *,
+        entry: int,
+        everything: MarkedTree | None = None,
+        shape: Shape | None = None,
+    ) -> MarkedTree:
         """Merge a patch into the job.
 
-        *everything*: the patch with also the settings that the job has already.
+        *everything*: the patch with also the settings that the job has already. *shape*: that of the value at the path, if not the one
+        of the job's kind.
         """
-        shape = self.shape.at(path)
+        shape = shape or self.shape.at(path)
         wrong = list(wrong_removals(patch, shape, path))
         if wrong:
             self.problems.extend(wrong)
@@ -212,6 +237,10 @@ class Application:
         return changed
 
     def _with_flags(self, job: MarkedTree, flags: MarkedTree, role: TrainingRole, number: int) -> MarkedTree:
+        if role.why_no_flags:
+            message = f"`{self.overlay.name}` cannot set flags in pods of {role.name}: {role.why_no_flags}"
+            self.problems.append(Diagnostic("not-expressible", message, flags.place()))
+            return job
         path = (*role.path, "spec", "containers")
         containers = items(tree_at(job, path))
         for index, container in enumerate(containers):
@@ -274,6 +303,7 @@ class OverlaidJob(Record):
     """The base."""
     tree: MarkedTree
     shape: Shape
+    target: Target
     roles: list[TrainingRole]
     """The roles of the job with the partial jobs of all overlays."""
     pods: TrainJobPods | None
@@ -292,11 +322,11 @@ class OverlaidJob(Record):
         """Return the job with one more overlay. The overlay must bring no unknown role."""
         found = list(self.found)
         pods = self.pods and self.pods.with_own_problems()
-        application = Application(self.document, self.shape, overlay, found, pods)
+        application = Application(self.document, self.shape, overlay, found, self.target, pods)
         tree = application.changed_pods(application.changed_job(self.tree), self.roles)
         found += [] if overlay.override else _conflicts(self.applications, application)
         applications = [*self.applications, application]
-        return OverlaidJob(self.document, tree, self.shape, self.roles, pods, found=found, applications=applications)
+        return OverlaidJob(self.document, tree, self.shape, self.target, self.roles, pods, found=found, applications=applications)
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -325,11 +355,11 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     with_roles = document
     if any(changes_pod_set(overlay, document.kind) for overlay in overlays):
         for overlay in overlays:
-            tree = Application(document, shape, overlay, found).changed_job(tree)
+            tree = Application(document, shape, overlay, found, target).changed_job(tree)
         with_roles = as_document(tree, document)
     warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
     pods = _pods_with_runtime(with_roles, shape, others, target)
-    job = OverlaidJob(document, tree, shape, roles_for_overlays(with_roles), pods, found=warnings)
+    job = OverlaidJob(document, tree, shape, target, roles_for_overlays(with_roles), pods, found=warnings)
     for overlay in overlays:
         job = job.with_overlay(overlay)
     return job
@@ -426,12 +456,12 @@ def unshared_volumes(jobs: Iterable[OverlaidJob], documents: Sequence[Document],
 
 
 def _number_of_nodes(job: OverlaidJob) -> int:
-    """Return in how many pods a TrainJob trains, or a Job whose pods are masters and workers alike.
+    """Return in how many pods a TrainJob trains, or a job of another kind has pods that are masters and workers alike.
 
     If `numNodes` is no number, which the schema check reports, return 1.
     """
     if job.pods is None:
-        return max((role.count for role in job.roles if len(role.also) > 1), default=1)
+        return sum(role.count for role in job.roles if len(role.also) > 1)
     number = job.tree.get("spec", "trainer", "numNodes")
     if number and not isinstance(number.value, (int, float, type(None))):
         return 1

@@ -253,7 +253,7 @@ class _Check:
         for entry in items(spec.get("pods")):
             roles = entry.get("roles")
             if roles and not roles.value:
-                self._problem("`roles` names no role", roles, "remove it to mean every training pod")
+                self._problem("`roles` names no role", roles, "remove it to mean every pod")
             for field, directives in (("flags", (WHEN,)), ("template", (WHEN, APPEND, REMOVE))):
                 if child := entry.get(field):
                     self._walk(child, directives, pod=True)

@@ -18,7 +18,7 @@ from jobspec.journey import checking, reading
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Source
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import may_take_overlays, takes_overlays
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.project.matrix import Spelling
 from jobspec.world.world import Cluster
@@ -151,7 +151,9 @@ class Sources:
         checked = check(reading.read(source, self._cluster.target), self._cluster.for_bases())
         jobs = [each for each in checked.documents if takes_overlays(each)]
         if checked.result.valid and len(jobs) != 1:
-            return f"a base must hold one training job; this file holds {len(jobs) or 'none'}"
+            others = "" if jobs else next((each.kind for each in checked.documents if may_take_overlays(each)), "")
+            other = f"; apply overlays to its {others} with `jobspec render {path} --overlay NAME`" if others else ""
+            return f"a base must hold one PyTorchJob or TrainJob; this file holds {len(jobs) or 'none'}{other}"
         return Base(source.name, checked.documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:

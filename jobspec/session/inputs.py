@@ -206,7 +206,7 @@ def no_workload(
     message = f"no training job to apply `{overlays[0].name}` to"
     others = dict.fromkeys(each.kind for each in there if is_workload(each) or is_job_of_others(each.api_version, each.kind))
     patch = f"; overlays do not know which pods of a {next(iter(others))} train: patch it with kustomize" if others else ""
-    hint = f"the kinds are {', '.join(kind for _, kind in OVERLAID_KINDS)}{patch}"
+    hint = f"the kinds are {', '.join(dict.fromkeys(kind for _, kind in OVERLAID_KINDS))}{patch}"
     return Diagnostic("no-workload", message, Mark(path), severity=severity, hint=hint)
 
 

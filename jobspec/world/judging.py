@@ -119,7 +119,8 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
         return Judged(document, unknown, old=old)
     seen = document
     found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
-    if cluster.webhooks and (found.status == "invalid" or document.group_kind in (kinds.JOBSET, kinds.LEADER_WORKER_SET)):
+    can_break = document.group_kind in (kinds.JOBSET, kinds.LEADER_WORKER_SET) or QUEUES in cluster.target
+    if cluster.webhooks and (found.status == "invalid" or can_break):
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)

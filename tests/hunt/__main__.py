@@ -2,7 +2,7 @@
 
 Each find is printed and kept as a file; those in `tests/cases/found` are read back by the tests. Hunts that ask a server find it
 as tests do, through `JOBSPEC_TEST_KUBECONFIG`, `JOBSPEC_TEST_OPERATORS_KUBECONFIG`, `JOBSPEC_TEST_NEWEST_OPERATORS_KUBECONFIG`,
-`JOBSPEC_TEST_KUEUE_KUBECONFIG` and `JOBSPEC_TEST_FLUX_KUBECONFIG`.
+`JOBSPEC_TEST_JOBS_KUBECONFIG`, `JOBSPEC_TEST_KUEUE_KUBECONFIG` and `JOBSPEC_TEST_FLUX_KUBECONFIG`.
 """
 
 import argparse

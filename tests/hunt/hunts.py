@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
+from tests.agreement.live import Live
 from tests.hunt import (
     admission_policies,
     bad_input,
@@ -16,6 +17,7 @@ from tests.hunt import (
     exact_kinds,
     folders,
     job_admission,
+    job_kinds,
     job_pods,
     job_policies,
     kueue,
@@ -42,7 +44,7 @@ from tests.hunt import (
 )
 from tests.hunt.finds import Find
 from tests.support.reference import folder
-from tests.support.server import KUEUE, NEWEST_OPERATORS, OPERATORS, Server, kubeconfig, server_at
+from tests.support.server import JOBS, KUEUE, NEWEST_OPERATORS, OPERATORS, Server, kubeconfig, server_at
 
 
 class Ground:
@@ -73,6 +75,10 @@ class Ground:
         server = Server(kubeconfig(KUEUE))
         kueue.prepare(server)
         return server
+
+    @cached_property
+    def jobs(self) -> Live:
+        return job_kinds.prepare(server_at(JOBS))
 
     @cached_property
     def without_webhooks(self) -> manifests.HuntedServer:
@@ -147,6 +153,7 @@ HUNTS = (
         lambda ground, random: _mutants(ground.newest_webhooks, random),
         lambda ground: ground.newest_webhooks,
     ),
+    Hunt("job-kinds", lambda ground, random: job_kinds.finds(ground.jobs, random, ground.tally), lambda ground: ground.jobs),
     Hunt("kueue", _kueue, lambda ground: ground.kueue),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),

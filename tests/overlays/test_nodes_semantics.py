@@ -147,7 +147,7 @@ def difference(world: World, base: list[Data], spec: Data, seen: Counter[str]) -
     return None if settled(after) == settled(expected) else (settled(after), settled(expected))
 
 
-@pytest.mark.parametrize("world", WORLDS[1:], ids=lambda world: world.name)
+@pytest.mark.parametrize("world", [each for each in WORLDS if each.name.startswith("TrainJob")], ids=lambda world: world.name)
 def test_the_pods_of_the_overlaid_job_are_the_overlaid_pods_of_the_job(world: World) -> None:
     seen: Counter[str] = Counter()
 

@@ -249,6 +249,18 @@ def test_overlays_are_applied_first(tmp_path: Path) -> None:
     assert _shown(done)["master-0"]["ARGUMENTS"] == ["--backend", "nccl"]
 
 
+def _other(api_version: str, kind: str) -> str:
+    """A job of another kind, with pods that train."""
+    pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1", "command": ["python", "train.py"]}]}}
+    head = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "head", "image": "rayproject/ray:2.46.0"}]}}}
+    specs = {
+        "Job": {"template": pod},
+        "MPIJob": {"mpiReplicaSpecs": {"Launcher": {"template": {"spec": {"containers": pod["spec"]["containers"]}}}}},
+        "RayJob": {"entrypoint": "python train.py", "rayClusterSpec": {"headGroupSpec": head}},
+    }
+    return json.dumps({"apiVersion": api_version, "kind": kind, "metadata": {"name": "other"}, "spec": specs[kind]})
+
+
 @pytest.mark.parametrize(
     ("text", "options", "says", "code"),
     [
@@ -262,10 +274,13 @@ def test_overlays_are_applied_first(tmp_path: Path) -> None:
         (
             f"{_job()}---\n{_job().replace('name: train', 'name: other')}",
             [],
-            "run takes one training job, and the files hold PyTorchJob train, PyTorchJob other",
+            "run takes one PyTorchJob or TrainJob, and the files hold PyTorchJob train, PyTorchJob other",
             2,
         ),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", [], "the files hold none", 2),
+        (_other("batch/v1", "Job"), [], "run cannot start Job other here: it takes PyTorchJobs and TrainJobs", 2),
+        (_other("kubeflow.org/v2beta1", "MPIJob"), [], "its launcher starts the ranks by ssh", 2),
+        (_other("ray.io/v1", "RayJob"), [], "its programs are submitted to a Ray cluster", 2),
         (_job(runPolicy={"suspend": True}), [], "there is nothing to run", 2),
         (_job().replace("replicas", "replicaz"), [], "replicaz", 1),
         (_job(worker="pass", elasticPolicy={"rdzvConf": []}), [], "the operator crashes on an empty `rdzvConf`", 1),

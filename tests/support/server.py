@@ -32,6 +32,7 @@ PLURALS = {
     "RayCluster": "/apis/ray.io/v1/namespaces/{}/rayclusters",
     "RayJob": "/apis/ray.io/v1/namespaces/{}/rayjobs",
     "RayService": "/apis/ray.io/v1/namespaces/{}/rayservices",
+    "RayCronJob": "/apis/ray.io/v1/namespaces/{}/raycronjobs",
 }
 #: Kinds of training-operator beside PyTorchJob.
 SIBLINGS = {
@@ -200,6 +201,8 @@ KUEUE = "JOBSPEC_TEST_KUEUE_KUBECONFIG"
 JOBS = "JOBSPEC_TEST_JOBS_KUBECONFIG"
 #: Both servers with operators, for tests that are to hold on each.
 WITH_OPERATORS = (OPERATORS, NEWEST_OPERATORS)
+#: What a server has of the operators of further kinds of jobs.
+OF_JOBS = "mpi-operator=0.8.0 kuberay=1.6.0 lws=0.9.0"
 OLD_RELEASES = "training-operator=1.8.1 trainer=2.0.0 jobset=0.8.2"
 
 
@@ -225,7 +228,8 @@ def target(*wishes: str, at: str = CONTROL_PLANE) -> Target:
 def server_at(variable: str) -> Server:
     """The server of the kubeconfig that a variable names; skips the test where there is none."""
     server = Server(kubeconfig(variable))
-    server.releases = f"{OLD_RELEASES if variable == OPERATORS else ''} kubernetes={server.get('/version')['gitVersion']}".strip()
+    releases = OLD_RELEASES if variable == OPERATORS else OF_JOBS
+    server.releases = f"{releases} kubernetes={server.get('/version')['gitVersion']}"
     return server
 
 

@@ -112,16 +112,21 @@ def _in_queue(workload: Workload) -> bool:
 def _counted_cluster(workload: Workload) -> tuple[tuple[str, ...], Data]:
     """The path and the spec of the cluster that is in a queue; an empty spec where that is another object's, or none."""
     job = workload.document
-    if not _in_queue(workload) or (job.group_kind == RAY_JOB and workload.spec.get("clusterSelector")):
+    if not _in_queue(workload) or (job.group_kind == RAY_JOB and _selects(workload.spec)):
         return (), {}
     return cluster_of(job)
+
+
+def _selects(spec: Data) -> bool:
+    """True if a RayJob selects another object's cluster; the server drops labels without a value."""
+    return any(each is not None for each in mapping(spec, "clusterSelector").values())
 
 
 def ray_cluster_needed(workload: Workload, target: Target) -> Iterator[Finding]:
     """A RayJob in a queue makes its own cluster: it has a `rayClusterSpec`, and no `clusterSelector` beside it."""
     if workload.document.group_kind != RAY_JOB or not _in_queue(workload):
         return
-    selects, makes = bool(workload.spec.get("clusterSelector")), workload.spec.get("rayClusterSpec") is not None
+    selects, makes = _selects(workload.spec), workload.spec.get("rayClusterSpec") is not None
     if selects and makes:
         yield Finding(("spec", "clusterSelector"), "a RayJob in a queue cannot use an existing cluster", "remove `clusterSelector`")
     elif not selects and not makes:
@@ -170,6 +175,27 @@ def ray_parameters(workload: Workload, target: Target) -> Iterator[Finding]:
         if group.get("rayStartParams") is None:
             message = "Kueue's webhook turns missing `rayStartParams` into null, which the server refuses"
             yield Finding((*at, "rayStartParams"), message, "write `rayStartParams: {}`")
+
+
+def ray_head(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Kueue's webhook needs the head's first container if the cluster is fault-tolerant, and for the Job that submits a RayJob's program.
+
+    With the container it counts the Job that cleans up the storage in the end; the other Job runs the container's image.
+    """
+    job = workload.document
+    path, cluster = cluster_of(job)
+    place = (*path, "headGroupSpec", "template", "spec", "containers")
+    if not cluster or value_at(job.data, place):
+        return
+    if _is_fault_tolerant(job, cluster):
+        message = "the head has no container: Kueue cannot count the Job that cleans up the storage of a fault-tolerant cluster"
+        yield Finding(place, message, "add the container in which Ray runs")
+    elif _is_submitted_by_job(job) and not isinstance(workload.spec.get("submitterPodTemplate"), dict):
+        yield Finding(place, "the head has no container: Kueue cannot count the Job that submits the program", "add the container")
+
+
+def _is_submitted_by_job(job: Document) -> bool:
+    return job.group_kind == RAY_JOB and (text(mapping(job.data, "spec"), "submissionMode") or JOB_MODE) == JOB_MODE
 
 
 # How Kueue starts a Ray object.

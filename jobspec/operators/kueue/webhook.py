@@ -45,6 +45,7 @@ from jobspec.operators.workloads import (
     Workload,
     is_of_other_operator,
     suspend_of,
+    with_labels_of_pods,
 )
 from jobspec.schemas import shapes
 
@@ -764,6 +765,7 @@ _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_MPIJOBS = [*_DECODED, *_OF_JOBSETS]
 _OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0.19.0"), _GATES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_RAY = [
+    *(*_DECODED, Rule(ray.ray_head)),
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
     *(*_NAMES, *_TOPOLOGY),
 ]
@@ -799,6 +801,7 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
     if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []
     runtime = runtime_of(document, objects.in_file, target, elsewhere=objects.elsewhere) if document.group_kind == TRAINJOB else None
+    document, old = with_labels_of_pods(document), old and with_labels_of_pods(old)
     workload, release = Workload(document, runtime=runtime, old=old), release_of(QUEUES, target)
     rules = RULES.get(document.group_kind, (_DECODED, _DECODED))[old is not None]
     decoded = [rule for rule in rules if rule.check in _DECODING]

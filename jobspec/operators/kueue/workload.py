@@ -45,6 +45,7 @@ from jobspec.operators.workloads import (
     REQUIRED_TOPOLOGY,
     SLICE_TOPOLOGY,
     WORKER,
+    with_labels_of_pods,
 )
 
 _CLAIM_TEMPLATE: GroupKind = ("resource.k8s.io", "ResourceClaimTemplate")
@@ -195,7 +196,7 @@ def _pod_set(pods: QueuedPodSet) -> Data:
 
 def queue_name(job: Document, target: Target, world: World) -> str:
     """The queue of a job: its label, or `default` where its namespace has a LocalQueue of that name and Kueue gives it to jobs there."""
-    said = string_map(mapping(job.data, "metadata"), "labels").get(QUEUE, "")
+    said = string_map(mapping(with_labels_of_pods(job).data, "metadata"), "labels").get(QUEUE, "")
     return said or default_queue(job.namespace, target, world)
 
 
@@ -217,6 +218,7 @@ def flavors_for(job: Document, target: Target, world: World) -> list[Flavor]:
 
 def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueuedWorkload:
     """What Kueue makes of a job. *context*: the documents that it may refer to, such as runtimes."""
+    job = with_labels_of_pods(job)
     queue = queue_name(job, target, world)
     there = world.namespaces_of(queue)
     namespace = job.namespace or (there[0] if len(there) == 1 and there[0] else "default")

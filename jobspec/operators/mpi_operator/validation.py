@@ -34,7 +34,7 @@ def refusals(document: Document, target: Target) -> list[Diagnostic]:
     """
     workload = Workload(document)
     unreadable = [Finding(each.at, f"{each.message}: it then makes nothing of any MPIJob") for each in undecodable_value(workload, target)]
-    found = unreadable or [*_bad_name(workload), *_refused(stored(document, target).data()["spec"])]
+    found = unreadable or [*_bad_name(workload), *_refused(stored(document, target).data().get("spec") or {})]
     return [document.diagnostic(Finding(each.at, each.message, each.hint, changes=each.changes), "refused-by-operator") for each in found]
 
 

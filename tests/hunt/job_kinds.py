@@ -1,0 +1,120 @@
+"""Jobs of all kinds after changes at random: `validate` says what a server says that has the kind's operator and its webhooks."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import yaml
+
+from jobspec.schemas import shapes
+from jobspec.world.world import Cluster
+from tests.agreement.corpus import ENDLESS, Case
+from tests.agreement.live import Live
+from tests.hunt.finds import Find
+from tests.hunt.manifests import CHANGES
+from tests.support import quick_yaml
+from tests.support.job_growth import grown_sibling
+from tests.support.mutants import can_be_read
+from tests.support.ray_growth import grown_ray
+from tests.support.reference import ROOT
+from tests.support.server import OF_V1, PLURALS, WORKLOADS, Server
+
+#: Kind -> its apiVersion, and the name that the server's client has for it.
+KINDS: dict[str, tuple[str, str]] = {
+    "Job": ("batch/v1", "Job"),
+    "CronJob": ("batch/v1", "CronJob"),
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    "MPIJob": ("kubeflow.org/v2beta1", "MPIJob"),
+    **{kind: ("ray.io/v1", kind) for kind in ("RayCluster", "RayJob", "RayService", "RayCronJob")},
+    "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+    **{kind: ("kubeflow.org/v1", f"{kind} of v1") for kind in ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob")},
+}
+#: The kinds that the Kueue of the test server queues, and those of which it only decodes objects, as we say it does.
+_QUEUED = ("Job", "JobSet", "MPIJob", "RayCluster", "RayJob")
+_DECODED = ("CronJob", "RayCronJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
+#: What a webhook of Kueue says of a kind that we take to be in queues where there is Kueue, and that the test server does not queue.
+_OF_NO_QUEUE = re.compile('webhook "mrayservice.kb.io"')
+_LABEL = "kueue.x-k8s.io/queue-name"
+_LONGEST = 6000  # characters of what is changed
+_START = re.compile(r"^---.*\n", re.MULTILINE)
+_MADE = ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "RayCluster", "RayJob", "RayService")
+
+
+def prepare(server: Server) -> Live:
+    """The server as one that is compared with; skips the test where it lacks one of the kinds."""
+    paths = {**PLURALS, **OF_V1, **WORKLOADS}
+    server.needs(*(name for _, name in KINDS.values() if name in PLURALS))
+    has_queues = server.call("GET", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues?limit=1").accepted
+    target = {**server.target, **({"kueue": "0.19.2"} if has_queues else {})}
+    assert paths.keys() >= {name for _, name in KINDS.values()}
+    return Live("newest-operators", server, Cluster(target, closed=True))
+
+
+def finds(live: Live, random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
+    """The changed jobs on which the server and we disagree, of as many of each kind."""
+    for kind in KINDS:
+        cases = list(changed(live, kind, random, count))
+        tally.update(case.kind for case in cases)
+        yield from disagreements(live, kind, cases)
+
+
+def disagreements(live: Live, kind: str, cases: list[Case]) -> list[Find]:
+    """The jobs of a kind on which the server and we disagree."""
+    without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
+    judge = live if kind in (*_QUEUED, *_DECODED) else replace(live, cluster=Cluster(without, closed=True))
+    return [each for each in judge.disagreements(cases) if not _OF_NO_QUEUE.search(each.theirs)]
+
+
+def changed(live: Live, kind: str, random: Random, count: int) -> Iterator[Case]:
+    """Jobs of a kind after changes, some of them of cases of ours, some grown."""
+    version, called = KINDS[kind]
+    shape = shapes.part(version, kind, live.cluster.target)
+    for number in range(count):
+        change = random.choice(CHANGES)
+        base = _grown(kind, random) if kind in _MADE and random.random() < 0.5 else random.choice(_of_cases()[kind])
+        if "kueue" in live.cluster.target and kind in _QUEUED and random.random() < 0.3:
+            base = _in_queue(base)
+        text = change(base, shape, random)
+        if not ENDLESS.search(text) and f"kind: {kind}\n" in text and f"apiVersion: {version}\n" in text:
+            yield Case(f"{kind} changed {change.__name__}, number {number}", called, text)
+
+
+def _in_queue(text: str) -> str:
+    data = yaml.load(text, yaml.CSafeLoader)
+    data["metadata"]["labels"] = {**(data["metadata"].get("labels") or {}), _LABEL: "training"}
+    return quick_yaml.dump(json.loads(json.dumps(data, default=str)))
+
+
+def _grown(kind: str, random: Random) -> str:
+    if kind in ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob"):
+        return quick_yaml.dump(grown_sibling(kind, "a", random))
+    data = grown_ray("a", random)
+    while data["kind"] != kind:
+        data = grown_ray("a", random)
+    return quick_yaml.dump(json.loads(json.dumps(data)))
+
+
+@cache
+def _of_cases() -> dict[str, list[str]]:
+    """The jobs of each kind in our own cases, and of examples beside them."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for path in sorted((ROOT / "tests" / "cases").rglob("*.yaml")):
+        for text in _START.split(path.read_text()):
+            kind, version = (re.search(rf"^{field}: *(\S+)", text, re.MULTILINE) for field in ("kind", "apiVersion"))
+            known = kind and version and KINDS.get(kind[1], ("", ""))[0] == version[1]
+            if kind and known and len(text) < _LONGEST and can_be_read(text) and _is_plain(text):
+                found[kind[1]].append(text)
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a document is a manifest as users write it, not a template or a part of another case."""
+    try:
+        data = yaml.load(text, yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError):
+        return False
+    return isinstance(data, dict) and isinstance(data.get("metadata"), dict) and isinstance(data.get("spec"), dict)
