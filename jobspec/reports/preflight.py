@@ -194,7 +194,9 @@ class CheckedJob:
     queue_name: str = ""
     """The queue that it names."""
     has_error: bool = False
-    """Whether a finding of severity error is about it."""
+    """Whether a finding of severity error is about it, besides that its queue never admits it."""
+    is_held: bool = False
+    """Whether its queue alone keeps it from running."""
 
 
 def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
@@ -229,9 +231,9 @@ def _verdict_of(job: CheckedJob, queue: QueueAnswerText | None) -> Verdict:
     row = job.row
     if row.status == "invalid":
         return "refused"
-    if row.runs is False or (job.has_error and not (queue and queue.verdict == "never")):
+    if job.has_error or (row.runs is False and not job.is_held):
         return "will not run"
-    if queue and queue.verdict == "never":
+    if job.is_held or (queue and queue.verdict == "never"):
         return "never admitted"
     return "runs" if row.status == "valid" and row.runs else "unknown"
 
@@ -243,6 +245,7 @@ def _queue_of(job: CheckedJob, asked: Asked | None) -> QueueAnswerText | None:
         more = f"; {', '.join(answer.preempted)}" if answer.preempted else ""
         tried = [f"{it.flavor}: {'; '.join(it.reasons)}" for pods in answer.pod_sets for it in pods.tried if it.reasons]
         why = answer.reason or ("; ".join(tried[:2]) if answer.verdict not in ("fits", "borrows") else "")
+        why = "; ".join(filter(None, [why, asked.room]))
         return QueueAnswerText(answer.verdict, answer.workload.queue, f"{why}{more}", ", ".join(flavors))
     if job.queue:
         return QueueAnswerText("bypasses", reason="no queue-name label")

@@ -56,7 +56,7 @@ def preflight(
     results, left = judged.results, list[str]()
     queued, why = _queues(results, options)
     found = [each for file in judged.files for each in file.by_cause().diagnostics]
-    wrong = {_document_of(each) for each in found if each.severity == "error"}
+    wrong = {_document_of(each) for each in found if each.severity == "error" and each.rule != _BY_QUEUE}
     jobs = [answer_of_job(each, prices) for each in _jobs(results, queued, wrong) if is_asked(each.file)]
     if queued:
         left += beyond(queued.answers(), queued.world)
@@ -78,6 +78,10 @@ def preflight(
         left=left,
         releases=results.context.cluster.releases,
     )
+
+
+#: The rule of a job that its queue never admits, which is a verdict of its own.
+_BY_QUEUE = "never-admitted"
 
 
 def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, str]:
@@ -123,10 +127,16 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
                 asked[number] if asked is not None and number is not None else None,
                 queue_name(job, file.cluster.target, queued.world if queued else _NO_QUEUES) if job and row.status != "invalid" else "",
                 has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
+                is_held=_errors_of(row, file) == {_BY_QUEUE},
             )
 
 
 _NO_QUEUES = world_of(())
+
+
+def _errors_of(row: DocumentResult, file: AppliedFile) -> set[str]:
+    """The rules by which a document has errors."""
+    return {each.rule for each in file.checked.result.diagnostics if each.document == row.index and each.severity == "error"}
 
 
 def _is_of(row: DocumentResult, document: Document) -> bool:
