@@ -84,6 +84,8 @@ class JobAnswer:
     cost: str = ""
     """What it costs at most: GPU hours, and with a price list the amount."""
     queue: QueueAnswerText | None = None
+    also_in: Sequence[str] = ()
+    """Other files of its folder with a job of its kind, namespace and name: the one that is applied last replaces the others."""
 
     __pydantic_config__ = _DESCRIBED
 
@@ -199,7 +201,7 @@ class CheckedJob:
     """Whether its queue alone keeps it from running."""
 
 
-def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
+def answer_of_job(job: CheckedJob, prices: PriceList | None, *, also_in: Sequence[str] = ()) -> JobAnswer:
     """Return the answer about one job."""
     row, capacity = job.row, job.capacity
     accepted = {"valid": True, "invalid": False}.get(row.status)
@@ -221,6 +223,7 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
         deadline=duration(capacity.deadline) if capacity else "",
         cost=_cost_of(capacity, prices) if capacity else "",
         queue=queue,
+        also_in=list(map(clean, also_in)),
     )
 
 
@@ -428,6 +431,9 @@ def _lines_of_job(job: JobAnswer, width: int, *, colour: bool) -> Iterator[str]:
         where = f" {visible(queue.name)}" if queue.name else ""
         why = f": {visible(queue.reason)}" if queue.reason else ""
         yield from wrapped(f"queue{where}: {visible(words)}{why}", width, "    ", first="  ")
+    if job.also_in:
+        others = visible(", ".join(job.also_in))
+        yield from wrapped(f"the same object is in {others}: the one that is applied last wins", width, "    ", first="  ")
 
 
 def _lines_of_change(change: ComparisonAnswer, width: int) -> Iterator[str]:

@@ -57,7 +57,8 @@ def preflight(
     queued, why = _queues(results, options)
     found = [each for file in judged.files for each in file.by_cause().diagnostics]
     wrong = {_document_of(each) for each in found if each.severity == "error" and each.rule != _BY_QUEUE}
-    jobs = [answer_of_job(each, prices) for each in _jobs(results, queued, wrong) if is_asked(each.file)]
+    checked = list(_jobs(results, queued, wrong))
+    jobs = [answer_of_job(each, prices, also_in=_also_in(each, checked)) for each in checked if is_asked(each.file)]
     if queued:
         left += beyond(queued.answers(), queued.world)
     elif why:
@@ -129,6 +130,15 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
                 has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
                 is_held=_errors_of(row, file) == {_BY_QUEUE},
             )
+
+
+def _also_in(job: CheckedJob, jobs: Sequence[CheckedJob]) -> list[str]:
+    """The other files of a job's folder that have a job of the same kind, namespace and name."""
+    if job.variant or not job.name:
+        return []
+    key, folder = (job.row.api_version, job.row.kind, job.namespace, job.name), os.path.dirname(job.file)
+    others = (each for each in jobs if not each.variant and os.path.dirname(each.file) == folder and each.file != job.file)
+    return sorted({each.file for each in others if (each.row.api_version, each.row.kind, each.namespace, each.name) == key})
 
 
 _NO_QUEUES = world_of(())

@@ -155,13 +155,18 @@ def _objects(linted: LintedDocument) -> list[tuple[Data, str]]:
     return made
 
 
+#: The start of the key of a policy whose expressions may cost more than a server spends, so that our evaluator leaves them.
+_NOT_EVALUATED = "not evaluated: "
+
+
 def said_by_evaluator(each: Seen, index: Index) -> dict[str, list[str]]:
     """What our own evaluator says, by rule."""
     found: dict[str, list[str]] = {}
     for data, user in each.objects:
         request = Request(data, namespace=each.document.given.namespace or "default", user=user)
         for decision in decisions(request, index):
-            found.setdefault(decision.policy.partition(".")[0], []).append(f"{data['kind']}: {decision.message}")
+            start = "" if decision.is_evaluated else _NOT_EVALUATED
+            found.setdefault(start + decision.policy.partition(".")[0], []).append(f"{data['kind']}: {decision.message}")
     return found
 
 
@@ -237,6 +242,9 @@ def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str]) -> 
     found = each.findings
     for name in (*COMPARED, *(OF_NAMES if each.in_cluster else ())):
         if each.document.given.group_kind not in POLICIES[name].kinds:
+            continue
+        if _NOT_EVALUATED + name in said:
+            tally[_NOT_EVALUATED + name] += 1
             continue
         tally[f"jobs of {name}"] += 1
         lint, policy = found.get(name, []), said.get(name, [])
