@@ -24,7 +24,7 @@ DONE = [
     "overlays",
     "project",
     "run",
-    "capture",
+    "captures",
     "policies",
     "migrate",
     "reports",
