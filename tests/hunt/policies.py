@@ -33,7 +33,7 @@ from jobspec.policies.templates import TEMPLATES
 from jobspec.world.world import Cluster
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
-from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Server
+from tests.support.server import PLURALS, PODS, SIBLINGS, STRICT, WORKLOADS, Server
 
 Data = dict[str, Any]
 
@@ -42,7 +42,7 @@ _PATHS = {
     "ValidatingAdmissionPolicy": f"{_GROUP}/validatingadmissionpolicies",
     "ValidatingAdmissionPolicyBinding": f"{_GROUP}/validatingadmissionpolicybindings",
 }
-_OBJECTS = {**PLURALS, **WORKLOADS, "Pod": PODS}
+_OBJECTS = {**SIBLINGS, **PLURALS, **WORKLOADS, "Pod": PODS, "RayCronJob": "/apis/ray.io/v1/namespaces/{}/raycronjobs"}
 _NAMESPACE = "said-policies"
 _QUEUE = "team-a"
 _SETTLED = 6.0  # seconds after which the policies are compiled and in force
@@ -534,10 +534,12 @@ def said_by_server(each: Seen, server: Server) -> dict[str, list[str]] | None:
     return found
 
 
-def server_finds(server: Server, random: Random, tally: Counter[str], *, count: int = 200) -> Iterator[Find]:
-    """The jobs of which lint and the policies on a server disagree."""
+def server_finds(
+    server: Server, random: Random, tally: Counter[str], *, count: int = 200, of: Sequence[str] = OF_TRAINERS
+) -> Iterator[Find]:
+    """The jobs of some kinds of which lint and the policies on a server disagree."""
     with stored(server):
-        for data, each in random_jobs(random, count):
+        for data, each in random_jobs(random, count, of):
             said = said_by_server(each, server)
             if said is None:
                 tally["refused"] += 1
