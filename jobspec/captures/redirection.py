@@ -10,13 +10,15 @@ import http.client
 import os
 import runpy
 import socket
+import subprocess
 import sys
 import sysconfig
 from contextlib import contextmanager
+from functools import wraps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
     from typing import Any
 
@@ -40,6 +42,7 @@ def redirected(port: int, kubeconfig: str) -> Iterator[None]:
     undo += [_patched(socket.socket, name, lambda given: _guarded(given, port)) for name in _SENDING if hasattr(socket.socket, name)]
     undo += [_patched(socket, name, _resolving_loopback) for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex")]
     environment = _environment(port, kubeconfig)
+    undo.append(_patched(subprocess.Popen, "__init__", lambda given: _within(given, environment)))
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     undo += _patched_configuration(kubeconfig)
@@ -60,6 +63,18 @@ def _environment(port: int, kubeconfig: str) -> dict[str, str]:
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), f"http://{_LOOPBACK[0]}:{port}")
     named = {**proxies, "NO_PROXY": f"{_LOOPBACK[0]}:{port}"}
     return {"KUBECONFIG": kubeconfig, **named, **{name.lower(): value for name, value in named.items()}}
+
+
+def _within(start: Callable[..., None], environment: Mapping[str, str]) -> Callable[..., None]:
+    """Start programs with these variables, though their caller gives them an environment of its own."""
+
+    @wraps(start)
+    def started(self: Any, *arguments: Any, **options: Any) -> None:
+        if options.get("env") is not None:
+            options["env"] = {**options["env"], **environment}
+        start(self, *arguments, **options)
+
+    return started
 
 
 def _patched(holder: Any, name: str, wrap: Callable[[Any], Any]) -> Callable[[], None]:

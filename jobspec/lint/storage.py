@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM
+from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, TRAINJOB
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
@@ -14,6 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.lint.container import LintedContainer, amount, bytes_of, volumes_of, written
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
+from jobspec.operators.trainer.runtimes import patch_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,13 +51,24 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, SHM):
             continue
-        hint = f"mount an `emptyDir` with `medium: Memory` at {SHM}"
+        hint = _shared_memory_hint(job, container)
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
         if container.gpus > 1:
             yield Finding(container.gpu_place, f"{SHM} has 64 MB, too little for NCCL between {container.gpus} GPUs", hint)
         elif workers and workers[0][0] > 1:
             message = f"{SHM} has 64 MB, too little for {workers[0][0]} DataLoader workers"
             yield Finding(workers[0][1], message, hint, severity="info")
+
+
+def _shared_memory_hint(job: LintedJob, container: LintedContainer) -> str:
+    """The hint about the volume that a container lacks; for a TrainJob with the field that adds it to the runtime's pods."""
+    hint = f"mount an `emptyDir` with `medium: Memory` at {SHM}"
+    if job.given.group_kind != TRAINJOB:
+        return hint
+    name = text(container.tree, "name")
+    mounted = f"containers: [{{name: {name}, volumeMounts: [{{name: shm, mountPath: {SHM}}}]}}]"
+    pod = f"volumes: [{{name: shm, emptyDir: {{medium: Memory, sizeLimit: 16Gi}}}}], {mounted}"
+    return f"{hint}: in the runtime, or in `spec` of the TrainJob `{patch_text(job.target['trainer'], container.role.name, pod)}`"
 
 
 def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:

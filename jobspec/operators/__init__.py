@@ -18,6 +18,7 @@ DOORS: tuple[str, ...] = (
     "kueue.admission",
     "kueue.children",
     "kueue.configuration",
+    "kueue.fitting",
     "kueue.flavors",
     "kueue.management",
     "kueue.requeueing",

@@ -11,6 +11,7 @@ from jobspec.diagnostics.rules import Finding
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.operators.kueue.admission import Missing, QueueAnswer, admitted_groups, ask
+from jobspec.operators.kueue.fitting import fitting
 from jobspec.operators.kueue.management import leaves_suspended, never_starts
 from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_queued
 from jobspec.operators.kueue.webhook import PRIORITY
@@ -92,12 +93,32 @@ def _world(index: Index) -> World:
 
 def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity) -> Finding:
     """The finding that Kueue never admits a job; without the nodes of its topology, an autoscaler may add these."""
-    tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
+    hint = _room(answer, world)
     if ask(answer.workload, replace(world, nodes=None), {}).verdict != "never":
-        tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
+        hint = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
         weight = "info" if weight == "info" else "warning"
-    hint = tried or _spelling(answer.missing, world.others) or _other_queues(answer, world)
+    hint = hint or _spelling(answer.missing, world.others) or _other_queues(answer, world)
     return Finding(_place(answer, job), f"never admitted by Kueue: {answer.reason}", hint, rule="never-admitted", severity=weight)
+
+
+def _room(answer: QueueAnswer, world: World) -> str:
+    """The hint about what the queue would admit, and why other flavors than that of the message do not fit."""
+    tried = (each for pods in answer.pod_sets for each in pods.tried if set(each.reasons) - {answer.reason})
+    others = [f"`{each.flavor}`: {', '.join(each.reasons)}" for each in tried]
+    return "; ".join([*filter(None, [fitting(answer, world)]), *dict.fromkeys(others)]) or _to_match(answer, world)
+
+
+def _to_match(answer: QueueAnswer, world: World) -> str:
+    """The hint about pods that the only flavor of a queue is not for, or about a resource without a quota."""
+    for each in (one for pods in answer.pod_sets for one in pods.tried if one.is_mismatch):
+        flavor = world.flavors.get(each.flavor)
+        if flavor and flavor.taints and "taint" in each.reasons[0]:
+            return f"tolerate the taint of flavor `{each.flavor}`, or name another queue"
+        if flavor and flavor.labels:
+            return f"select the nodes of flavor `{each.flavor}`: {', '.join(f'{key}: {value}' for key, value in flavor.labels.items())}"
+    queue = world.queues.get(answer.cluster_queue)
+    names = sorted({name for group in queue.groups for name in group.resources}) if queue else []
+    return f"`{answer.cluster_queue}` has quotas of {listed(names)}" if names and "no quota of" in answer.reason else ""
 
 
 def _waiting_groups(job: Document, context: Sequence[Document], target: Target, world: World) -> Iterator[Finding]:

@@ -74,6 +74,15 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
 
 
+def _to_train_together(program: TrainingProgram, what: str, pods: int) -> str:
+    """The hint about torchrun that trains with one node: the settings to remove, and to write if the operator gives no number of nodes."""
+    is_alone = program.gives("standalone")
+    if command_lines.NNODES not in program.variables:
+        return f"{'remove `--standalone`, and ' if is_alone else ''}write `--nnodes={pods}`"
+    nodes = program.settings.value("nnodes") if is_alone and program.option("--nnodes") else ""
+    return f"remove `{what}`{f' and `--nnodes={nodes}`, so that the number of nodes comes from the operator' if nodes else ''}"
+
+
 def _with_one_node(job: ExpandedJob, role: ExpandedRole, program: TrainingProgram, pods: int) -> Iterator[Finding]:
     """What becomes of several pods whose torchrun trains with one node, by where they meet and whether their ranks differ."""
     settings = program.settings
@@ -94,7 +103,7 @@ def _with_one_node(job: ExpandedJob, role: ExpandedRole, program: TrainingProgra
         message = f"`{what}`: only one of the {pods} pods trains, the others fail when it ends"
     else:
         message = f"`{what}` has each of the {pods} pods train alone"
-    hint = f"remove `{what}`" if command_lines.NNODES in program.variables else f"write `--nnodes={pods}`"
+    hint = _to_train_together(program, what, pods)
     yield Finding(place, message, hint, rule="trains-alone", severity="warning")
 
 

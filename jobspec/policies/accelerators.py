@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.apis import kinds
 from jobspec.lint.accelerators import MOST_OF_A_NODE
 from jobspec.lint.storage import SHM
 from jobspec.policies.cel import GPUS, in_containers, literal
@@ -64,10 +65,12 @@ POLICIES = (
         "variables.gpuTaints.filter(taint, variables.pods.exists(pod,\n"
         f"    !{_TOLERATES} &&\n"
         f"    pod.containers.exists(container, {GPUS} > 0)))\n  .map(taint, 'no toleration of ' + taint)",
-        WHOLE,
+        tuple(each for each in WHOLE if each not in kinds.RUNTIMES),
         parameters=[_TAINTS],
         differs=[
             "of all that keeps a pod from each node it says one thing: pods with GPUs tolerate the taints that `gpu-taints` names",
+            "it goes by the keys of taints, not by their values",
+            "it judges Pods that no controller makes, too; lint judges jobs",
             "the pods of a TrainJob are judged at the JobSet that the trainer makes, where the tolerations of the runtime are, too",
             "the server may add tolerations to pods, by ExtendedResourceToleration; it is judged before that at jobs, and after it at pods",
         ],

@@ -40,18 +40,23 @@ _GETS_LABELS_OF_PODS = (
     f"(object.kind == 'CronJob' && {at(OBJECT, 'spec', 'jobTemplate', 'metadata', 'labels')}.orValue({{}}).size() == 0 && {_IN_PODS})"
 )
 _OF_CRON_JOB = " || ".join(f"{at(OBJECT, 'metadata', field)}[?{literal(QUEUE)}].hasValue()" for field in ("labels", "annotations"))
-
+#: Where the queue name is, in place of the label that Kueue reads; empty if it is nowhere.
+_MISPLACED = (
+    f"variables.queueNames != [] || {_GETS_LABELS_OF_PODS} ? [] :\n  {_ANNOTATION}.hasValue() ? ['in an annotation'] :\n"
+    f"  object.kind == 'CronJob' && ({_OF_CRON_JOB}) ? ['at the CronJob'] :\n"
+    f"  {_IN_PODS} ? ['at the pods'] : []"
+)
 
 POLICIES = (
     PolicyRule(
         "no-queue-name",
-        f"variables.queueNames != [] || {_IS_HOOK} ? [] : [{NAME}]",
+        f"variables.queueNames != [] || {_IS_HOOK} ||\n  ({_MISPLACED}) != [] ? [] : [{NAME}]",
         tuple(each for each in KINDS if each not in (kinds.JOB, kinds.RAY_SERVICE)),
         variables=_QUEUE,
         written_only=True,
         differs=[
             "it cannot see whether the namespace has LocalQueues: bind it to the namespaces that have, by a label",
-            "it is not for Jobs, of which lint knows whether they train",
+            "it is not for Jobs, and for each JobSet, RayCluster and LeaderWorkerSet; lint knows which of them train",
         ],
     ),
     PolicyRule(
@@ -63,9 +68,7 @@ POLICIES = (
     ),
     PolicyRule(
         "misplaced-queue-name",
-        f"variables.queueNames != [] || {_GETS_LABELS_OF_PODS} ? [] :\n  {_ANNOTATION}.hasValue() ? ['in an annotation'] :\n"
-        f"  object.kind == 'CronJob' && ({_OF_CRON_JOB}) ? ['at the CronJob'] :\n"
-        f"  {_IN_PODS} ? ['at the pods'] : []",
+        _MISPLACED,
         _QUEUED,
         variables=_QUEUE,
         written_only=True,

@@ -84,6 +84,8 @@ class JobAnswer:
     cost: str = ""
     """What it costs at most: GPU hours, and with a price list the amount."""
     queue: QueueAnswerText | None = None
+    also_in: Sequence[str] = ()
+    """Other files of its folder with a job of its kind, namespace and name: the one that is applied last replaces the others."""
 
     __pydantic_config__ = _DESCRIBED
 
@@ -194,10 +196,12 @@ class CheckedJob:
     queue_name: str = ""
     """The queue that it names."""
     has_error: bool = False
-    """Whether a finding of severity error is about it."""
+    """Whether a finding of severity error is about it, besides that its queue never admits it."""
+    is_held: bool = False
+    """Whether its queue alone keeps it from running."""
 
 
-def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
+def answer_of_job(job: CheckedJob, prices: PriceList | None, *, also_in: Sequence[str] = ()) -> JobAnswer:
     """Return the answer about one job."""
     row, capacity = job.row, job.capacity
     accepted = {"valid": True, "invalid": False}.get(row.status)
@@ -219,6 +223,7 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None) -> JobAnswer:
         deadline=duration(capacity.deadline) if capacity else "",
         cost=_cost_of(capacity, prices) if capacity else "",
         queue=queue,
+        also_in=list(map(clean, also_in)),
     )
 
 
@@ -229,9 +234,9 @@ def _verdict_of(job: CheckedJob, queue: QueueAnswerText | None) -> Verdict:
     row = job.row
     if row.status == "invalid":
         return "refused"
-    if row.runs is False or (job.has_error and not (queue and queue.verdict == "never")):
+    if job.has_error or (row.runs is False and not job.is_held):
         return "will not run"
-    if queue and queue.verdict == "never":
+    if job.is_held or (queue and queue.verdict == "never"):
         return "never admitted"
     return "runs" if row.status == "valid" and row.runs else "unknown"
 
@@ -243,6 +248,7 @@ def _queue_of(job: CheckedJob, asked: Asked | None) -> QueueAnswerText | None:
         more = f"; {', '.join(answer.preempted)}" if answer.preempted else ""
         tried = [f"{it.flavor}: {'; '.join(it.reasons)}" for pods in answer.pod_sets for it in pods.tried if it.reasons]
         why = answer.reason or ("; ".join(tried[:2]) if answer.verdict not in ("fits", "borrows") else "")
+        why = "; ".join(filter(None, [why, asked.room]))
         return QueueAnswerText(answer.verdict, answer.workload.queue, f"{why}{more}", ", ".join(flavors))
     if job.queue:
         return QueueAnswerText("bypasses", reason="no queue-name label")
@@ -425,6 +431,9 @@ def _lines_of_job(job: JobAnswer, width: int, *, colour: bool) -> Iterator[str]:
         where = f" {visible(queue.name)}" if queue.name else ""
         why = f": {visible(queue.reason)}" if queue.reason else ""
         yield from wrapped(f"queue{where}: {visible(words)}{why}", width, "    ", first="  ")
+    if job.also_in:
+        others = visible(", ".join(job.also_in))
+        yield from wrapped(f"the same object is in {others}: the one that is applied last wins", width, "    ", first="  ")
 
 
 def _lines_of_change(change: ComparisonAnswer, width: int) -> Iterator[str]:

@@ -32,6 +32,8 @@ class Asked:
     answer: QueueAnswer | None
     children: Sequence[tuple[str, str]] = ()
     """The kind and queue name of what another controller makes and resumes, if the job names no queue."""
+    room: str = ""
+    """What the queue admits at most, if it never admits the job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
     yield f"{name}: {_coloured(answer.verdict, verdict, how)} {where}" + ("" if is_wide else f" ({visible(job.file)})")
     if is_wide:
         yield f"  ({visible(job.file)})"
-    for said in filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]):
+    for said in filter(None, [answer.reason, each.room, *answer.notes, remark_on_kind(each, world, how)]):
         yield from _indented(said, "  ", how)
     for pods in answer.pod_sets:
         yield f"  {pods.name}, {counted(pods.count, 'pod')}: {_coloured(pods.verdict, _flavors(pods), how)}"
@@ -221,6 +223,7 @@ def _as_dict(each: Asked, answer: QueueAnswer) -> Mapping[str, object]:
         "queue": answer.workload.queue,
         "verdict": answer.verdict,
         "reason": answer.reason,
+        **({"room": each.room} if each.room else {}),
         **({"preempts": list(answer.preempted)} if answer.preempted else {}),
         "podSets": [
             {
@@ -245,7 +248,7 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
             lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", verdict, "no queue-name label"))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
-        why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]))
+        why = "; ".join(filter(None, [answer.reason, each.room, *answer.notes, remark_on_kind(each, world, how)]))
         lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
         for pods in answer.pod_sets:
             tried = [f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried]

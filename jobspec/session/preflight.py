@@ -56,8 +56,9 @@ def preflight(
     results, left = judged.results, list[str]()
     queued, why = _queues(results, options)
     found = [each for file in judged.files for each in file.by_cause().diagnostics]
-    wrong = {_document_of(each) for each in found if each.severity == "error"}
-    jobs = [answer_of_job(each, prices) for each in _jobs(results, queued, wrong) if is_asked(each.file)]
+    wrong = {_document_of(each) for each in found if each.severity == "error" and each.rule != _BY_QUEUE}
+    checked = list(_jobs(results, queued, wrong))
+    jobs = [answer_of_job(each, prices, also_in=_also_in(each, checked)) for each in checked if is_asked(each.file)]
     if queued:
         left += beyond(queued.answers(), queued.world)
     elif why:
@@ -78,6 +79,10 @@ def preflight(
         left=left,
         releases=results.context.cluster.releases,
     )
+
+
+#: The rule of a job that its queue never admits, which is a verdict of its own.
+_BY_QUEUE = "never-admitted"
 
 
 def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, str]:
@@ -123,10 +128,25 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
                 asked[number] if asked is not None and number is not None else None,
                 queue_name(job, file.cluster.target, queued.world if queued else _NO_QUEUES) if job and row.status != "invalid" else "",
                 has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
+                is_held=_errors_of(row, file) == {_BY_QUEUE},
             )
 
 
+def _also_in(job: CheckedJob, jobs: Sequence[CheckedJob]) -> list[str]:
+    """The other files of a job's folder that have a job of the same kind, namespace and name."""
+    if job.variant or not job.name:
+        return []
+    key, folder = (job.row.api_version, job.row.kind, job.namespace, job.name), os.path.dirname(job.file)
+    others = (each for each in jobs if not each.variant and os.path.dirname(each.file) == folder and each.file != job.file)
+    return sorted({each.file for each in others if (each.row.api_version, each.row.kind, each.namespace, each.name) == key})
+
+
 _NO_QUEUES = world_of(())
+
+
+def _errors_of(row: DocumentResult, file: AppliedFile) -> set[str]:
+    """The rules by which a document has errors."""
+    return {each.rule for each in file.checked.result.diagnostics if each.document == row.index and each.severity == "error"}
 
 
 def _is_of(row: DocumentResult, document: Document) -> bool:

@@ -19,6 +19,7 @@ from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.children import children_in_queues
+from jobspec.operators.kueue.fitting import fitting
 from jobspec.operators.kueue.versions import KINDS, makes_workloads_of
 from jobspec.operators.kueue.workload import is_managed, workload_of, workloads_of
 from jobspec.operators.kueue.world import World, world_of
@@ -151,7 +152,8 @@ def _asked(job: Document, context: Sequence[Document], target: Target, world: Wo
     queued = queued_object(job)
     if not is_managed(queued, target, world):
         return [Asked(job, None, children_in_queues(queued, context, target, world))]
-    return [Asked(job, ask(each, world)) for each in workloads_of(queued, context, target, world)]
+    found = [ask(each, world) for each in workloads_of(queued, context, target, world)]
+    return [Asked(job, each, room=fitting(each, world)) for each in found]
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:

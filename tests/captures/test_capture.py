@@ -11,6 +11,7 @@ import yaml
 import jobspec
 from jobspec.models import TrainJob
 from tests.support.processes import run
+from tests.support.sdk_calls import whole
 
 TRAIN = """\
 import sys
@@ -237,9 +238,10 @@ for address in ("http://192.0.2.1/", "https://192.0.2.1/", "http://127.0.0.1:9/"
 """
 
 
-def test_programs_that_it_starts_meet_the_server_as_their_proxy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", ["", ', env={"SERVER": os.environ["SERVER"]}'], ids=["environment", "own environment"])
+def test_programs_that_it_starts_meet_the_server_as_their_proxy(own: str, tmp_path: Path) -> None:
     start = 'import os, subprocess, sys\nos.environ["SERVER"] = os.environ["HTTP_PROXY"]\n'
-    said = capture(write(tmp_path, f'{start}subprocess.run([sys.executable, "-c", {CHILD!r}], check=True)\n'))[1]
+    said = capture(write(tmp_path, f'{start}subprocess.run([sys.executable, "-c", {CHILD!r}], check=True{own})\n'))[1]
     assert said.count("HTTP Error 403: jobspec capture keeps the program on this machine") == 2
     assert said.count("Tunnel connection failed: 403 jobspec capture keeps the program on this machine") == 1
     assert "\n200\n" in said
@@ -283,3 +285,53 @@ def test_nothing_runs_for_a_project_that_is_wrong(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "variantz" in done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+#: A program that makes each call of `train` in the SDK's own tests, and writes what these expect to be posted.
+OWN_TESTS = """\
+import json, sys
+from kubeflow.trainer import TrainerClient
+from kubeflow.trainer.backends.kubernetes import backend_test
+
+cases = next(each.args[1] for each in backend_test.test_train.pytestmark if each.name == "parametrize")
+backend, expected = TrainerClient().backend, {}
+for case in cases:
+    try:
+        runtime = backend.get_runtime(case.config.get("runtime", "torch").replace("torchtune", "torchtune-llama3.2-1b"))
+        name = backend.train(runtime=runtime, trainer=case.config.get("trainer"), options=case.config.get("options", []))
+    except (RuntimeError, ValueError) as error:
+        print("failed", case.name)
+    else:
+        if case.expected_output:
+            case.expected_output.metadata.name = name
+            expected[name] = case.expected_output.to_dict()
+with open(sys.argv[1], "w") as file:
+    json.dump(expected, file)
+"""
+#: Its tests take for granted that runtimes of these names are in the namespace.
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {{name: {}, labels: {{trainer.kubeflow.org/framework: {}}}}}
+spec:
+  mlPolicy: {{numNodes: 1, torch: {{}}}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
+            spec: {{template: {{spec: {{containers: [{{name: node, image: "pytorch/pytorch:2.7.1", command: {}}}]}}}}}}
+"""
+
+
+def test_the_calls_of_the_sdks_own_tests_are_captured_as_these_expect(tmp_path: Path) -> None:
+    runtimes = [("torch", "torch", "[python]"), ("runtime-1", "torch", "[python]"), ("torchtune-llama3.2-1b", "torchtune", "[tune, run]")]
+    (tmp_path / "runtimes.yaml").write_text("---\n".join(RUNTIME.format(*each) for each in runtimes))
+    jobs, said, _ = capture(write(tmp_path, OWN_TESTS), "--runtimes", tmp_path / "runtimes.yaml", "--", tmp_path / "expected.json")
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    assert len(expected) >= 10
+    captured = {each["metadata"]["name"]: each for each in jobs}
+    assert {name: captured[name] for name in expected} == {name: whole(each) for name, each in expected.items()}
+    assert said.count("failed valid flow with built in trainer") == 2
+    assert "torchtune tunes `llama3_2/1B` on one node, not on 2" in said

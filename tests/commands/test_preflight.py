@@ -81,7 +81,10 @@ def test_a_job_that_its_queue_never_admits_fails_and_says_why(tmp_path: Path) ->
     answer, code = preflight(tmp_path, "jobs", "--queues", "platform")
     (job,) = answer["jobs"]
     assert (code, answer["verdict"], job["verdict"], job["queue"]["verdict"]) == (1, "never admitted", "never admitted", "never")
-    assert "cpu" in job["queue"]["reason"]
+    assert "4 cpu in each of 2 pods" in job["queue"]["reason"]
+    answer, code = preflight(tmp_path, "jobs", "platform")
+    assert (code, answer["verdict"], answer["jobs"][0]["verdict"]) == (1, "never admitted", "never admitted")
+    assert "4 cpu in each of 2 pods" in answer["findings"][0]["hint"]
 
 
 def test_variants_of_a_project(tmp_path: Path) -> None:
@@ -177,3 +180,15 @@ def test_a_job_of_a_kustomization_is_one_job_and_a_build_that_fails_is_no_good_v
     answer, code = preflight(tmp_path)
     assert (code, answer["passes"]) == (1, False)
     assert answer["verdict"] == "unknown"
+
+
+def test_jobs_of_one_name_in_one_folder_name_each_other(tmp_path: Path) -> None:
+    other = JOB.replace("cpu: 3", "cpu: 2")
+    write(tmp_path, {"jobs/a.yaml": JOB, "jobs/b.yaml": other, "jobs/dev/c.yaml": other})
+    answer, _ = preflight(tmp_path, "jobs")
+    assert [(each["file"], each.get("also_in")) for each in answer["jobs"]] == [
+        ("jobs/a.yaml", ["jobs/b.yaml"]),
+        ("jobs/b.yaml", ["jobs/a.yaml"]),
+        ("jobs/dev/c.yaml", None),
+    ]
+    assert "the same object is in jobs/b.yaml: the one that is applied last wins" in run_here("preflight", "jobs", cwd=tmp_path).stdout

@@ -605,7 +605,7 @@ def test_what_kustomize_builds_of_a_job_is_run() -> None:
         (("render",), "unfinished"),
         (("migrate", "--to", "TrainJob", "--diff"), "unfinished"),
         (("import", "--preview"), "unfinished"),
-        (("run", "--command", "true"), "run takes one training job"),
+        (("run", "--command", "true"), "run takes one PyTorchJob or TrainJob"),
     ],
 )
 @pytest.mark.parametrize("ignore_file", [".gitignore", ".jobspecignore"])

@@ -48,7 +48,7 @@ def test_the_wheel_holds_the_package_its_overlays_and_schemas_and_no_more(dist: 
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "jobspec").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     data = {f"jobspec/_data/{path.relative_to(ROOT).as_posix()}" for part in ("overlays", "schemas") for path in (ROOT / part).rglob("*.*")}
     data = {name for name in data if (ROOT / name.removeprefix("jobspec/_data/")).is_file()}
-    assert {"jobspec/py.typed", "jobspec/scaffold/workflow.yaml", "jobspec/project/health/lua/batch/Job/health.lua"} <= package
+    assert {"jobspec/py.typed", "jobspec/scaffold/workflow.yaml", "jobspec/project/health/lua/conditions.lua"} <= package
     assert names == package | data
 
 

@@ -13,7 +13,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from jobspec.apis import kinds
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.journey.checking import check
+from jobspec.journey.outcomes import foresee
 from jobspec.journey.reading import read
 from jobspec.journey.references import resolve
 from jobspec.journey.steps import Checked, Source
@@ -26,11 +28,12 @@ from jobspec.operators.api_defaults import as_admitted
 from jobspec.operators.made import with_generated_names
 from jobspec.policies.catalogue import POLICIES
 from jobspec.policies.objects import Choices, written
+from jobspec.policies.rule import PolicyRule
 from jobspec.policies.templates import TEMPLATES
 from jobspec.world.world import Cluster
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
-from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Server
+from tests.support.server import PLURALS, PODS, SIBLINGS, STRICT, WORKLOADS, Server
 
 Data = dict[str, Any]
 
@@ -39,13 +42,17 @@ _PATHS = {
     "ValidatingAdmissionPolicy": f"{_GROUP}/validatingadmissionpolicies",
     "ValidatingAdmissionPolicyBinding": f"{_GROUP}/validatingadmissionpolicybindings",
 }
-_OBJECTS = {**PLURALS, **WORKLOADS, "Pod": PODS}
+_OBJECTS = {**SIBLINGS, **PLURALS, **WORKLOADS, "Pod": PODS, "RayCronJob": "/apis/ray.io/v1/namespaces/{}/raycronjobs"}
 _NAMESPACE = "said-policies"
 _QUEUE = "team-a"
 _SETTLED = 6.0  # seconds after which the policies are compiled and in force
 _RULES = {rule.name: rule for rule in RULES}
-#: The rules of lint that policies say; those of outcome have cases of their own.
+#: The rules of lint that policies say.
 COMPARED = tuple(name for name in POLICIES if name in _RULES)
+#: The rules of outcome that policies say: a name is too long. Only jobs at random are compared by them.
+OF_NAMES = tuple(name for name in POLICIES if name not in _RULES)
+#: What a cluster tells the policies of jobs at random.
+_SET = {"queues": [_QUEUE], "gpu-taints": ["nvidia.com/gpu"]}
 
 
 class Seen(NamedTuple):
@@ -54,6 +61,10 @@ class Seen(NamedTuple):
     linted: Sequence[LintedDocument]
     objects: Sequence[tuple[Data, str]]
     """The document first, each with the account that sends it."""
+    outcomes: Sequence[Diagnostic] = ()
+    """What becomes of it because of its name."""
+    in_cluster: bool = False
+    """Whether it is in the cluster of which the policies' parameters tell."""
 
     @property
     def document(self) -> LintedDocument:
@@ -68,12 +79,49 @@ class Seen(NamedTuple):
                 rule = _RULES[name]
                 if rule.sees in each.seen_as and can_find(rule, each):
                     found.setdefault(name, []).extend(one.message for one in rule.check(each))
+        for outcome in self.outcomes:
+            found.setdefault(outcome.rule, []).append(outcome.message)
         return found
 
 
-def policies(parameters: str = "none", *, action: str = "Deny") -> Index:
-    """All policies, as an evaluator looks them up."""
-    return Cluster(objects=written([*POLICIES.values()], Choices(action=action, parameters=parameters)), closed=True).index
+def policies(parameters: str = "none", *, action: str = "Deny", of: Sequence[PolicyRule] = tuple(POLICIES.values())) -> Index:
+    """Policies, all by default, as an evaluator looks them up."""
+    return Cluster(objects=written(of, Choices(action=action, parameters=parameters)), closed=True).index
+
+
+def of_cluster() -> list[PolicyRule]:
+    """All policies with the parameters of the cluster of jobs at random."""
+    return [
+        each.changed(parameters=[one.changed(default=_SET.get(one.name, one.default)) for one in each.parameters])
+        for each in POLICIES.values()
+    ]
+
+
+def cluster_of_jobs() -> Cluster:
+    """A cluster with a queue for the jobs, and nodes that differ in their GPUs and taints alone."""
+    metadata = {"name": _QUEUE, "namespace": _NAMESPACE}
+    group = {"coveredResources": ["cpu"], "flavors": [{"name": "a", "resources": [{"name": "cpu", "nominalQuota": "1k"}]}]}
+    plain = {"cpu": "1k", "memory": "100Ti", "pods": "1k", "ephemeral-storage": "100Ti", **dict.fromkeys(_NO_GPUS, "1k")}
+    taint = {"key": _SET["gpu-taints"][0], "effect": "NoSchedule"}
+    objects: list[Data] = [
+        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": metadata, "spec": {"clusterQueue": "all"}},
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "ClusterQueue",
+            "metadata": {"name": "all"},
+            "spec": {"namespaceSelector": {}, "resourceGroups": [group]},
+        },
+        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "a"}, "spec": {}},
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "plain"}, "status": {"allocatable": plain}},
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "gpus"},
+            "spec": {"taints": [taint]},
+            "status": {"allocatable": {**plain, **dict.fromkeys(_GPUS, "1k")}},
+        },
+    ]
+    return Cluster(objects=objects)
 
 
 def seen_in(files: Sequence[Checked], cluster: Cluster) -> Iterator[Seen]:
@@ -107,13 +155,18 @@ def _objects(linted: LintedDocument) -> list[tuple[Data, str]]:
     return made
 
 
+#: The start of the key of a policy whose expressions may cost more than a server spends, so that our evaluator leaves them.
+_NOT_EVALUATED = "not evaluated: "
+
+
 def said_by_evaluator(each: Seen, index: Index) -> dict[str, list[str]]:
     """What our own evaluator says, by rule."""
     found: dict[str, list[str]] = {}
     for data, user in each.objects:
         request = Request(data, namespace=each.document.given.namespace or "default", user=user)
         for decision in decisions(request, index):
-            found.setdefault(decision.policy.partition(".")[0], []).append(f"{data['kind']}: {decision.message}")
+            start = "" if decision.is_evaluated else _NOT_EVALUATED
+            found.setdefault(start + decision.policy.partition(".")[0], []).append(f"{data['kind']}: {decision.message}")
     return found
 
 
@@ -134,6 +187,14 @@ def _trains_otherwise(each: Seen) -> bool:
     return [one for one in with_gpus if not one.is_init and not one.only_shows] != [one for one in _training(each) if one.gpus]
 
 
+def _tolerates_a_value(each: Seen) -> bool:
+    return any(one.get("value") for data, _ in each.objects for one in data.get("spec", {}).get("tolerations") or ())
+
+
+def _trains(each: Seen) -> bool:
+    return isinstance(each.document, LintedJob) and each.document.trains
+
+
 def _is_image_unwritten(each: Seen) -> bool:
     return any(one.image and not one.image.mark.line for one in _containers(each))
 
@@ -149,16 +210,18 @@ DIFFERS: dict[str, Callable[[Seen, list[str], list[str]], bool]] = {
         or not all(one.gpus for one in _training(each))
         or (not lint and each.document.given.kind == "RayCluster")  # of which lint does not know that it trains
     ),
-    "pod-without-node": lambda *_: True,
+    "pod-without-node": lambda each, lint, _: (
+        not each.in_cluster or (each.document.given.kind == "Pod" if not lint else _tolerates_a_value(each))
+    ),
     "image-without-digest": lambda each, *_: _is_image_unwritten(each),
     "unpinned-image": lambda each, *_: _is_image_unwritten(each),
     "invalid-image": lambda _, lint, said: (
         not lint and bool(said) and any("$" in one or "<" in one or "{" in one or "ko://" in one for one in said)
     ),
     "no-deadline": lambda each, lint, said: each.document.given.kind == "TrainJob" and bool(lint) and not said,
-    "no-queue-name": lambda *_: True,
+    "no-queue-name": lambda each, lint, _: not each.in_cluster or (not lint and not _trains(each)),
     "misplaced-queue-name": lambda each, lint, said: each.document.given.kind == "TrainJob" and bool(lint) and not said,
-    "unknown-queue": lambda *_: True,
+    "unknown-queue": lambda each, *_: not each.in_cluster,
     "secret-in-manifest": lambda _, lint, said: not said and _has_token_in_words(lint),
     "lost-logs": lambda _, lint, said: not said and all("before 1.9.4" in message for message in lint),
 }
@@ -177,9 +240,13 @@ class Difference(NamedTuple):
 def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str]) -> Iterator[Difference]:
     """The rules of which both sides say something else, and no sentence of the policy says so; the *tally* counts what both find."""
     found = each.findings
-    for name in COMPARED:
+    for name in (*COMPARED, *(OF_NAMES if each.in_cluster else ())):
         if each.document.given.group_kind not in POLICIES[name].kinds:
             continue
+        if _NOT_EVALUATED + name in said:
+            tally[_NOT_EVALUATED + name] += 1
+            continue
+        tally[f"jobs of {name}"] += 1
         lint, policy = found.get(name, []), said.get(name, [])
         if lint and policy:
             tally[name] += 1
@@ -190,15 +257,28 @@ def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str]) -> 
 # Jobs at random.
 
 
-def job(random: Random, name: str) -> Data:
-    """A job of one of the kinds that every server of the tests has, in which each rule may be broken."""
-    kind = random.choice(("PyTorchJob", "PyTorchJob", "JobSet", "Job", "CronJob", "TrainJob", "Pod"))
-    metadata: Data = {"name": name, "namespace": _NAMESPACE, **_some(random, {"labels": _LABELS, "annotations": _LABELS})}
+#: The kinds that a server with training-operator and the trainer has, and those of the other operators.
+OF_TRAINERS = ("PyTorchJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "JobSet", "Job", "CronJob", "TrainJob", "Pod")
+OF_TRAINERS += ("TrainingRuntime", "ClusterTrainingRuntime")
+OF_OTHERS = ("MPIJob", "RayCluster", "RayJob", "RayJob", "RayService", "RayCronJob", "LeaderWorkerSet")
+
+
+def job(random: Random, name: str, of: Sequence[str] = (*OF_TRAINERS, *OF_OTHERS)) -> Data:
+    """A job of one of some kinds, in which each rule may be broken."""
+    kind = random.choice(of)
+    metadata: Data = {"name": _name(random, name), "namespace": _NAMESPACE, **_some(random, {"labels": _LABELS, "annotations": _LABELS})}
+    if kind == "ClusterTrainingRuntime":
+        del metadata["namespace"]
     return {**_JOBS[kind](random), "kind": kind, "metadata": metadata}
 
 
+def _name(random: Random, name: str) -> str:
+    """A name that is as long as it may be, or a little longer, now and then."""
+    return name.ljust(random.randrange(38, 57), "x") if random.random() < 0.2 else name
+
+
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-_LABELS = ({_QUEUE_NAME: _QUEUE}, {_QUEUE_NAME: ""}, {"kueue.x-k8s.io/max-exec-time-seconds": "60"}, {"a": "b"})
+_LABELS = ({_QUEUE_NAME: _QUEUE}, {_QUEUE_NAME: "team-b"}, {_QUEUE_NAME: ""}, {"kueue.x-k8s.io/max-exec-time-seconds": "60"}, {"a": "b"})
 _AMOUNTS = ("1Gi", "512m", "0", "4Gi", "16", "2Mi", "64Gi", "1e3")
 _RUN_POLICY = {
     "activeDeadlineSeconds": (60, 0, 3600),
@@ -215,13 +295,70 @@ def _some(random: Random, choices: dict[str, Sequence[Any]], odds: float = 0.35)
 
 
 def _pytorchjob(random: Random) -> Data:
-    roles = {
-        role: {"replicas": 1, "template": _template(random, "pytorch"), **_some(random, {"restartPolicy": _RESTARTS}, 0.7)}
-        for role in random.choice((["Worker"], ["Master"], ["Master", "Worker"]))
-    }
+    made = _replicated(random, "pytorchReplicaSpecs", "pytorch", random.choice((["Worker"], ["Master"], ["Master", "Worker"])))
     elastic = {"elasticPolicy": ({"rdzvBackend": "c10d"}, {"rdzvBackend": "C10D"}, {"minReplicas": 1})}
-    spec = {"pytorchReplicaSpecs": roles, "runPolicy": _some(random, _RUN_POLICY), **_some(random, elastic, 0.2)}
-    return {"apiVersion": "kubeflow.org/v1", "spec": spec}
+    made["spec"] |= _some(random, elastic, 0.2)
+    return made
+
+
+def _replicated(random: Random, field: str, container: str, roles: Sequence[str]) -> Data:
+    """A job of training-operator."""
+    specs = {
+        role: {"replicas": 1, "template": _template(random, container), **_some(random, {"restartPolicy": _RESTARTS}, 0.7)}
+        for role in roles
+    }
+    return {"apiVersion": "kubeflow.org/v1", "spec": {field: specs, "runPolicy": _some(random, _RUN_POLICY)}}
+
+
+def _mpijob(random: Random) -> Data:
+    made = _replicated(random, "mpiReplicaSpecs", "mpi", ("Launcher", "Worker"))
+    run_policy = _some(random, {**_RUN_POLICY, "cleanPodPolicy": ("All", "None", "Running")})
+    for each in made["spec"]["mpiReplicaSpecs"].values():
+        each |= {"restartPolicy": random.choice(("Never", "OnFailure"))}
+    made["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = random.choice((1, 2, 10, 11))
+    return {"apiVersion": "kubeflow.org/v2beta1", "spec": {**made["spec"], "runPolicy": run_policy}}
+
+
+def _runtime(random: Random) -> Data:
+    step = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    spec = _job_spec(random)
+    spec["template"]["spec"]["containers"][0]["name"] = "node"
+    spec.pop("suspend", None)
+    jobs = [{"name": "node", "template": {"metadata": {"labels": step}, "spec": spec}}]
+    policy = {"numNodes": 1, "torch": {}}
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "spec": {"mlPolicy": policy, "template": {"spec": {"replicatedJobs": jobs}}}}
+
+
+def _ray_cluster(random: Random) -> Data:
+    workers = [
+        {
+            "groupName": f"g{at}",
+            "replicas": 1,
+            "minReplicas": 1,
+            "maxReplicas": 1,
+            "rayStartParams": {},
+            "template": _template(random, "ray"),
+        }
+        for at in range(random.choice((0, 1, 2)))
+    ]
+    return {"headGroupSpec": {"rayStartParams": {}, "template": _template(random, "ray")}, "workerGroupSpecs": workers}
+
+
+def _ray_job(random: Random) -> Data:
+    made = {"entrypoint": "python a.py", "rayClusterSpec": _ray_cluster(random)}
+    further = {"shutdownAfterJobFinishes": (True, False), "activeDeadlineSeconds": (60,), "suspend": (False,)}
+    if random.random() < 0.3:
+        template = _template(random, "submitter")
+        template["spec"]["restartPolicy"] = "Never"
+        made["submitterPodTemplate"] = template
+    return {**made, **_some(random, further)}
+
+
+def _leader_worker_set(random: Random) -> Data:
+    template = {"size": 2, "workerTemplate": _template(random, "main")}
+    if random.random() < 0.4:
+        template["leaderTemplate"] = _template(random, "main")
+    return {"replicas": 1, "leaderWorkerTemplate": template}
 
 
 def _job_spec(random: Random) -> Data:
@@ -258,6 +395,18 @@ _JOBS: dict[str, Callable[[Random], Data]] = {
     },
     "TrainJob": _trainjob,
     "Pod": lambda random: {"apiVersion": "v1", "spec": _template(random, "main")["spec"]},
+    "TFJob": lambda random: _replicated(random, "tfReplicaSpecs", "tensorflow", random.choice((["Worker"], ["Chief", "Worker"]))),
+    "XGBoostJob": lambda random: _replicated(random, "xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
+    "PaddleJob": lambda random: _replicated(random, "paddleReplicaSpecs", "paddle", ("Master", "Worker")),
+    "JAXJob": lambda random: _replicated(random, "jaxReplicaSpecs", "jax", ("Worker",)),
+    "TrainingRuntime": _runtime,
+    "ClusterTrainingRuntime": _runtime,
+    "MPIJob": _mpijob,
+    "RayCluster": lambda random: {"apiVersion": "ray.io/v1", "spec": _ray_cluster(random)},
+    "RayJob": lambda random: {"apiVersion": "ray.io/v1", "spec": _ray_job(random)},
+    "RayService": lambda random: {"apiVersion": "ray.io/v1", "spec": {"serveConfigV2": "a: b", "rayClusterConfig": _ray_cluster(random)}},
+    "RayCronJob": lambda random: {"apiVersion": "ray.io/v1", "spec": {"schedule": "0 3 * * *", "jobTemplate": _ray_job(random)}},
+    "LeaderWorkerSet": lambda random: {"apiVersion": "leaderworkerset.x-k8s.io/v1", "spec": _leader_worker_set(random)},
 }
 _IMAGES = (
     *("train", "train:latest", "train:1.4", "ghcr.io/acme/train", "ghcr.io:5000/acme/train", "ghcr.io/acme/Train:1", "train:1.4-cpu", "-"),
@@ -274,7 +423,13 @@ _VOLUMES = (
     {"hostPath": {"path": "/sys/class"}},
     {"hostPath": {"path": "/device"}},
 )
-_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "example.com/gpu-memory", "gpu.intel.com/i915", "nvidia.com/mig-1g.5gb")
+_NO_GPUS = ("example.com/gpu-memory", "nvidia.com/mig-1g.5gb")
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", *_NO_GPUS)
+_TOLERATIONS = (
+    *([{"operator": "Exists"}], [{"key": "nvidia.com/gpu", "operator": "Exists"}], [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]),
+    *([{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute"}], [{"key": "pool", "operator": "Exists"}]),
+    [{"key": "nvidia.com/gpu", "operator": "Equal", "value": "present"}],
+)
 
 
 def _template(random: Random, container: str, further: Data | None = None) -> Data:
@@ -284,6 +439,7 @@ def _template(random: Random, container: str, further: Data | None = None) -> Da
     if random.random() < 0.2:
         spec["initContainers"] = [_container(random, "first", volumes)]
     spec |= _some(random, {"hostIPC": (True, False), "hostPID": (True, False)}, 0.15)
+    spec |= _some(random, {"tolerations": _TOLERATIONS})
     labels = {"metadata": {"labels": {_QUEUE_NAME: _QUEUE}}} if random.random() < 0.1 else {}
     return {**labels, "spec": spec}
 
@@ -313,23 +469,29 @@ def _variables(random: Random) -> list[Data]:
     return [{"name": each, "value": random.choice(values)} for each in names]
 
 
-def random_jobs(random: Random, count: int) -> Iterator[tuple[Data, Seen]]:
-    """Jobs that a server accepts, as rules see them."""
-    cluster = Cluster()
+def random_jobs(random: Random, count: int, of: Sequence[str] = (*OF_TRAINERS, *OF_OTHERS)) -> Iterator[tuple[Data, Seen]]:
+    """Jobs of some kinds that a server accepts, as rules see them."""
+    cluster = cluster_of_jobs()
     made = 0
     while made < count:
-        data = job(random, f"a{made}")
+        data = job(random, f"a{made}", of)
         checked = check(read(Source("job.yaml", quick_yaml.dump(data)), cluster.target), cluster)
         if not checked.result.valid:
             continue
         for each in seen_in([checked], cluster):
             made += 1
-            yield data, each
+            yield data, each._replace(outcomes=_outcomes(checked, cluster), in_cluster=True)
+
+
+def _outcomes(checked: Checked, cluster: Cluster) -> list[Diagnostic]:
+    """What becomes of a job because of its name."""
+    found = foresee(resolve([checked], cluster)[0], cluster).result.diagnostics
+    return [each for each in found if each.rule in OF_NAMES and each.field.rpartition(".")[2] == "name"]
 
 
 def evaluator_finds(random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
     """The jobs of which lint and our own evaluator of the policies disagree."""
-    index = policies()
+    index = policies(of=of_cluster())
     for data, each in random_jobs(random, count):
         for difference in differences(each, said_by_evaluator(each, index), tally):
             yield Find(quick_yaml.dump(data), str(difference.by_lint), f"{difference.rule}: {difference.by_policy}")
@@ -341,7 +503,7 @@ def evaluator_finds(random: Random, tally: Counter[str], *, count: int = 100) ->
 @contextmanager
 def stored(server: Server, parameters: str = "none") -> Iterator[None]:
     """All policies on a server, where they warn."""
-    objects = written([*POLICIES.values()], Choices(parameters=parameters, namespaces=[_NAMESPACE]))
+    objects = written(of_cluster(), Choices(parameters=parameters, namespaces=[_NAMESPACE]))
     server.has_namespace(_NAMESPACE)
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
     server.call("POST", f"/api/v1/namespaces/{_NAMESPACE}/serviceaccounts", json.dumps(account))
@@ -372,10 +534,12 @@ def said_by_server(each: Seen, server: Server) -> dict[str, list[str]] | None:
     return found
 
 
-def server_finds(server: Server, random: Random, tally: Counter[str], *, count: int = 200) -> Iterator[Find]:
-    """The jobs of which lint and the policies on a server disagree."""
+def server_finds(
+    server: Server, random: Random, tally: Counter[str], *, count: int = 200, of: Sequence[str] = OF_TRAINERS
+) -> Iterator[Find]:
+    """The jobs of some kinds of which lint and the policies on a server disagree."""
     with stored(server):
-        for data, each in random_jobs(random, count):
+        for data, each in random_jobs(random, count, of):
             said = said_by_server(each, server)
             if said is None:
                 tally["refused"] += 1

@@ -13,7 +13,7 @@ import yaml
 
 from tests.support import server as servers
 from tests.support.processes import environment, run
-from tests.support.sdk_calls import CALLS
+from tests.support.sdk_calls import CALLS, whole
 from tests.support.server import NEWEST_OPERATORS, Server
 
 pytest.importorskip("kubeflow.trainer", reason="the Kubeflow SDK is not installed")
@@ -73,15 +73,6 @@ def test_captured_jobs_are_what_the_sdk_posts_and_the_trainer_stores(server: Ser
             assert spec - {path for path, _ in leaves(captured[name])} <= _DEFAULTS, name
     finally:
         server.call("DELETE", f"/api/v1/namespaces/{namespace}")
-
-
-def whole(value: Any) -> Any:
-    """A value without nulls, whose numbers without a fraction are integers."""
-    if isinstance(value, dict):
-        return {name: whole(each) for name, each in value.items() if each is not None}
-    if isinstance(value, list):
-        return list(map(whole, value))
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:

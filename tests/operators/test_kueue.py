@@ -9,6 +9,7 @@ from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
 from jobspec.journey.reading import items_of
 from jobspec.operators.kueue.admission import ask
+from jobspec.operators.kueue.fitting import fitting
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
@@ -33,6 +34,7 @@ def test_each_job_is_said_what_is_expected(path: Path) -> None:
         answer = ask(workload_of(queued_object(job), documents, choose(()), world), world)
         line = job.marks.nearest(("metadata", "name" if job.name else "generateName")).place().line
         found[line] = answer.verdict
-        words = re.sub(r"\s+", " ", text_report([Asked(job, answer)], world, TextOptions(100, "0.19.2", colour=False)))
+        asked = Asked(job, answer, room=fitting(answer, world))
+        words = re.sub(r"\s+", " ", text_report([asked], world, TextOptions(100, "0.19.2", colour=False)))
         assert all(part in words for part in expected[line][1].split("; ") if part), words
     assert found == {line: verdict for line, (verdict, _) in expected.items()}

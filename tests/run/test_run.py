@@ -368,7 +368,7 @@ def test_a_base_of_a_project_is_run_as_it_is_written(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "jobspec: the job has succeeded")
     done = run_here("run", ".", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("jobspec: run takes one training job, and the files hold PyTorchJob ")
+    assert done.stderr.startswith("jobspec: run takes one PyTorchJob or TrainJob, and the files hold PyTorchJob ")
     assert done.stderr.endswith("; pass a file with one\n")
 
 

@@ -1,5 +1,7 @@
 """Calls of the Kubeflow SDK in every form that its notebooks and tests have: what they post is captured, and sent to a live trainer."""
 
+from typing import Any
+
 #: A program that posts a job by each form of call. Jobs have names, so that two runs post the same.
 CALLS = """\
 from kubeflow.trainer import BuiltinTrainer, CustomTrainer, CustomTrainerContainer, TrainerClient
@@ -77,3 +79,12 @@ post(
 for name in names:
     assert client.get_job(name).name == name
 """
+
+
+def whole(value: Any) -> Any:
+    """A value without nulls, whose numbers without a fraction are integers."""
+    if isinstance(value, dict):
+        return {name: whole(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return list(map(whole, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value

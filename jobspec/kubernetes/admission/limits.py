@@ -157,9 +157,9 @@ def _beyond(
         none, hint, _ = _SAID[field]
         yield Problem(_RULE, (*path, field, Key(name)), f"{wanted}, and {none}", hint)
     elif is_beyond(one, limit):
-        yield Problem(_RULE, (*path, field, Key(name)), f"{wanted}, not {first}")
+        yield Problem(_RULE, (*path, field, Key(name)), f"{wanted}, not {first}", f"write {bound}")
     elif second is not None and is_beyond(other, limit):
-        yield Problem(_RULE, (*path, further, Key(name)), f"{wanted}, and {_SAID[further][2]} {second}")
+        yield Problem(_RULE, (*path, further, Key(name)), f"{wanted}, and {_SAID[further][2]} {second}", f"write {bound}")
 
 
 def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Problems:

@@ -70,7 +70,8 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
     used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
     for quota in quotas:
         asked = sum_of(needs for pod, needs in used if _counts(quota, pod))
-        yield from _exceeded(quota, asked, {}, f"{whose} request", ())
+        counts = [count for pod, count in pods if count and _counts(quota, pod)]
+        yield from _exceeded(quota, asked, {}, f"{whose} request", (), count=counts[0] if len(counts) == 1 else 0)
 
 
 def exceeds(problem: Problem) -> bool:
@@ -104,13 +105,35 @@ def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
             yield Problem(_RULE, (*path, "resources"), message, "set them, or add a LimitRange with defaults")
 
 
-def _exceeded(quota: NamespaceQuota, asked: Amounts, used: Amounts, who: str, path: Path) -> Problems:
+def _exceeded(quota: NamespaceQuota, asked: Amounts, used: Amounts, who: str, path: Path, *, count: int = 1) -> Problems:
+    """Yield the problems of amounts beyond a quota. *count*: the number of pods that ask for them, if the pods are alike; else 0."""
     for name, each in asked.items():
         hard, taken = quota.hard.get(name), used.get(name, NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
             used_part = f", of which {taken} is used" if taken.nanos else ""
             message = f"exceeds {quota.named}: {who} {each} of `{name}`, the quota is {hard}{used_part}"
-            yield Problem(_RULE, path, message, "request less, or raise the quota")
+            free = Quantity(hard.nanos - taken.nanos, hard.format)
+            yield Problem(_RULE, path, message, f"{_largest(name, each, free, count)}, or raise the quota")
+
+
+def _largest(name: str, asked: Quantity, free: Quantity, count: int) -> str:
+    """Write what a quota has room for in place of an amount that a number of pods asks for."""
+    if count == 0 or free.nanos <= 0:
+        return "request less"
+    fewer, unit = free.nanos * count // asked.nanos, _unit(name)
+    share = Quantity(free.nanos // count // unit * unit, free.format)
+    if count == 1:
+        return f"request at most {share}" if share.nanos else "request none"
+    if name in ("pods", "count/pods"):
+        return f"at most {fewer} of the {count} pods fit"
+    smaller = f"request at most {share} in each of the {count} pods" if share.nanos else ""
+    return " or ".join(filter(None, [smaller, f"have {fewer} pod{'s' if fewer > 1 else ''}" if fewer else ""])) or "request less"
+
+
+def _unit(name: str) -> int:
+    """The step, in nanos, in which people write an amount: thousandths of CPUs, mebibytes, one of all else."""
+    resource = name.rpartition(".")[2]
+    return 1_000_000 if resource == "cpu" else _ONE.nanos << 20 if resource in ("memory", "ephemeral-storage", "storage") else _ONE.nanos
 
 
 # Numbers of objects.

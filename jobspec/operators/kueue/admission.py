@@ -159,6 +159,11 @@ def _ask(workload: QueuedWorkload, world: World, usage: Usage | None) -> QueueAn
     return _once_gone(found, queue, taken) if found.preempted else found
 
 
+def admits_when_empty(workload: QueuedWorkload, queue: QueueInCohort) -> bool:
+    """True if a queue has flavors and quota for a workload in an empty cluster."""
+    return _admitted(workload, queue, {}, is_empty=True).verdict in ("fits", "borrows", "unknown")
+
+
 def admitted_groups(workloads: Sequence[QueuedWorkload], world: World) -> tuple[int, QueueAnswer | None]:
     """How many Workloads of one job an empty cluster admits together, one after the other, and the answer to the first that it does not."""
     usage: Usage = {}
@@ -748,9 +753,20 @@ class _Assignment:
         if self.fits:
             own = not borrowed.isdisjoint((it.flavor, name) for name, it in each.flavors.items() if it.borrow)
             verdict = "unknown" if each.is_unknown else "borrows" if own else "fits"
-        flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if self.fits or self.preempted else {}
+        is_assigned = self.fits or bool(self.preempted)
+        flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if is_assigned else {}
         placement = each.placement if flavors else None
-        return PodSetAnswer(each.pods.name, each.count, verdict, flavors, self.attempts[each.pods.name], placement)
+        tried = self.attempts[each.pods.name]
+        if not is_assigned:
+            tried = [replace(it, reasons=(self._why_unused(each),)) if it.verdict in ("fits", "borrows") else it for it in tried]
+        return PodSetAnswer(each.pods.name, each.count, verdict, flavors, tried, placement)
+
+    def _why_unused(self, each: _Assigned) -> str:
+        """Why a flavor with room is not assigned to a pod set: another resource, or another pod set, gets none."""
+        if each.mode < _FIT and each.reasons:
+            return f"has room, but of another resource there is not enough: {each.reasons[0]}"
+        others = [it.pods.name for it in self.sets if it is not each and it.mode < _FIT]
+        return f"has room, but not for all pods of the workload{f': `{others[0]}` gets no flavor' if others else ''}"
 
 
 def _reasons(tried: Sequence[Attempt]) -> list[str]:

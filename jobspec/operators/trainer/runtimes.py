@@ -38,6 +38,18 @@ TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtu
 RESERVED = {"torch": TORCH, "mpi": OPEN_MPI, "xgboost": XGBOOST}
 
 
+def patch_text(release: str, job: str, pod: str) -> str:
+    """Write the field of a TrainJob that changes the pod spec of a replicated job, as YAML for one line.
+
+    *pod*: what changes in the pod spec, such as `volumes: [...]`.
+    """
+    if is_at_least(release, "2.2.0"):
+        jobs = f"[{{name: {job}, template: {{spec: {{template: {{spec: {{{pod}}}}}}}}}}}]"
+        return f"runtimePatches: [{{manager: example.com/team, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs: {jobs}}}}}}}}}]"
+    field, spec = (PATCH_FIELDS[1], f"spec: {{{pod}}}") if is_at_least(release, "2.1.0") else (PATCH_FIELDS[0], pod)
+    return f"{field}: [{{targetJobs: [{{name: {job}}}], {spec}}}]"
+
+
 class RuntimeReference:
     """The `runtimeRef` of a TrainJob, with the API's defaults; all fields are empty where the job has none."""
 

@@ -61,7 +61,9 @@ def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
     if value_at(workload.document.data, NODES) is None and not is_at_least(target["trainer"], "2.2.0"):
         yield Finding(NODES, "`tune run` needs `numNodes`: without it the webhook crashes", "write `numNodes: 1`")
     elif nodes > 1 and model != _LARGE:
-        yield Finding(NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
+        yield Finding(
+            NODES, f"torchtune tunes {f'`{model}`' if model else 'this model'} on one node, not on {nodes}", "write `numNodes: 1`"
+        )
     elif nodes > 1 and is_at_least(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
         yield Finding(NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
 

@@ -1,0 +1,67 @@
+"""Hints that say what to write: a manifest that follows them has the finding no more."""
+
+import re
+
+import pytest
+import yaml
+
+from jobspec import Cluster
+from jobspec.api import lint
+
+_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llama, namespace: ml}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: 3
+    image: ghcr.io/acme/train:1.4
+    command: [torchrun, --standalone, --nnodes=1, train.py]
+    resourcesPerNode: {requests: {cpu: 2, memory: 4Gi}, limits: {memory: 4Gi, nvidia.com/gpu: 2}}
+"""
+_QUOTA = """
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: q, namespace: ml}
+spec: {hard: {requests.memory: 10Gi}}
+"""
+_RANGE = """
+apiVersion: v1
+kind: LimitRange
+metadata: {name: l, namespace: ml}
+spec: {limits: [{type: Container, max: {memory: 3Gi}}]}
+"""
+
+
+def _hints(text: str, rule: str, *objects: str, trainer: str = "2.3") -> list[str]:
+    found = lint(text, cluster=Cluster({"trainer": trainer}, objects=objects))
+    assert not [each for each in found.diagnostics if each.stage in ("decoding", "schema")]
+    return [each.hint for each in found.diagnostics if each.rule == rule]
+
+
+@pytest.mark.parametrize("release", ["2.0", "2.1", "2.2", "2.3"])
+def test_shared_memory_of_a_runtime_is_mounted_by_the_field_of_the_release(release: str) -> None:
+    (hint,) = _hints(_JOB, "small-shared-memory", trainer=release)
+    written = yaml.safe_load(re.findall("`([^`]*: .*)`", hint.partition("TrainJob ")[2])[0])
+    job = yaml.safe_load(_JOB)
+    job["spec"] |= written
+    assert _hints(yaml.safe_dump(job), "small-shared-memory", trainer=release) == []
+
+
+def test_torchrun_with_one_node_is_told_all_that_keeps_it_alone() -> None:
+    (hint,) = _hints(_JOB, "trains-alone")
+    assert hint.startswith("remove `--standalone` and `--nnodes=1`")
+    assert _hints(_JOB.replace("--standalone, --nnodes=1, ", ""), "trains-alone") == []
+
+
+def test_a_quota_says_what_it_has_room_for() -> None:
+    (hint,) = _hints(_JOB, "never-fits", _QUOTA)
+    assert hint == "request at most 3413Mi in each of the 3 pods or have 2 pods, or raise the quota"
+    assert _hints(_JOB.replace("4Gi", "3413Mi"), "never-fits", _QUOTA) == []
+    assert _hints(_JOB.replace("numNodes: 3", "numNodes: 2"), "never-fits", _QUOTA) == []
+
+
+def test_a_limit_range_says_its_largest_amount() -> None:
+    assert "write 3Gi" in _hints(_JOB, "pods-refused", _RANGE)
+    assert _hints(_JOB.replace("4Gi", "3Gi"), "pods-refused", _RANGE) == []
