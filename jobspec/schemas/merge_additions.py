@@ -18,7 +18,7 @@ _NESTED = ("items", "additionalProperties")
 
 
 def additions(document: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Change]:
-    """Return the changes that add what a document lacks of one that `merge_document` made.
+    """Return the changes that add the missing parts of a document of `merge_document`.
 
     A list for which the document has a patch strategy keeps it.
     """
