@@ -183,7 +183,7 @@ def pictures() -> dict[Path, str]:
         for name, text in examples:
             if name != "jobspec.yaml":
                 (Path(temporary) / name).write_text(text)
-        surroundings = {**os.environ, "FORCE_COLOR": "1", "PYTHONPATH": str(ROOT)}
+        surroundings = {**os.environ, "FORCE_COLOR": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         for name, command in PICTURES.items():
             words = [sys.executable, "-m", *command.split()]
             shown = subprocess.run(words, cwd=temporary, env=surroundings, capture_output=True, text=True, check=False).stdout

@@ -25,8 +25,9 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment for this checkout's program, without variables that change its colours or buffering."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED")}
+    """An environment for this checkout's program, without variables that change its colours, width or buffering."""
+    others = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED")
+    kept = {name: value for name, value in os.environ.items() if name not in others}
     return {**kept, "PYTHONPATH": str(ROOT), **more}
 
 
