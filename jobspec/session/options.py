@@ -341,7 +341,7 @@ def of_environment(
     return found
 
 
-_FEW = 3  # choices
+_FEW = 4  # choices
 
 
 #: The headings of a help text of many options, and the names of those below each; others have none.
@@ -397,7 +397,7 @@ def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "
             action = "store_false" if option.default else "store_true"
             add(*names, dest=option.dest, action=action, help=SUPPRESS if name in hidden else option.what)
         else:
-            is_long = len(option.choices) > _FEW  # which would stand in each usage, and twice in the help
+            is_long = len(option.choices) > _FEW or option.into_files  # which would stand in each usage, and twice in the help
             add(
                 *names,
                 dest=option.dest,
