@@ -26,7 +26,7 @@ from jobspec.session.found import Found
 from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
 from jobspec.session.project import plan, tree_before
 from jobspec.session.reading import reader
-from jobspec.session.rendered_files import find
+from jobspec.session.rendered_files import NotRenderedError, find
 from jobspec.session.terminal import is_terminal, takes_colour, width_of
 from jobspec.session.trees import ProjectFiles
 from jobspec.world.world import Cluster
@@ -64,6 +64,8 @@ def run(options: Options) -> int:
     """Show where a variant's job or another rendered file, or one field of it, comes from; 1 where the project has an error."""
     try:
         file, field = find(options.path, options.project), options.field
+    except NotRenderedError:
+        raise
     except JobspecError:
         is_missing = options.path.endswith(MANIFEST_ENDINGS) and not os.path.lexists(options.path)
         if options.project is not None or is_missing or (code := _blame_built(options)) is None:

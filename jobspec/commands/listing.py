@@ -13,6 +13,7 @@ from jobspec.apis.kinds import PROJECT_FILE
 from jobspec.apis.releases import CHOSEN, RELEASES
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.overlays.load import shipped
+from jobspec.project.matrix import matrix_words
 from jobspec.reports.text import wrapped
 from jobspec.session.inputs import overlay_file
 from jobspec.session.options import Option, Options, declare
@@ -57,6 +58,7 @@ def _variants(options: Options) -> list[dict[str, Any]]:
             "name": each.name,
             "base": each.entry.value["base"].data() if "base" in each.entry.value else None,
             "overlays": [_overlay_named(use) for use in each.entry.value["overlays"].data()] if "overlays" in each.entry.value else [],
+            "matrix": dict(each.values),
         }
         for each in planned.combinations
     ]
@@ -86,7 +88,7 @@ def _table_lines(rows: list[dict[str, Any]]) -> list[str]:
         elif "parameters" in row:
             text = row["description"]
         else:
-            text = ", ".join([str(row["base"] or "no base"), *row["overlays"]])
+            text = ", ".join([str(row["base"] or "no base"), *row["overlays"], *matrix_words(row["matrix"])])
         width = max(width_of(sys.stdout), _NARROW)
         lines += wrapped(text, width, " " * (wide + 4), first=f"  {row['name']:{wide}}  ")
         for name, about in row.get("parameters", {}).items():

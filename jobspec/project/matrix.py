@@ -40,6 +40,11 @@ def combinations(matrix: MarkedTree | None, spelled: Spelling) -> Iterator[Value
         yield dict(zip(named, combination, strict=True))
 
 
+def matrix_words(values: Values) -> list[str]:
+    """Write the matrix's values of one combination, such as `lr=0.1`."""
+    return [f"{name}={str(each).lower() if isinstance(each, bool) else each}" for name, each in values.items()]
+
+
 def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:
     """Yield the problems of a matrix, and of the names in *parts* of its variant."""
     names = matrix.value if matrix else {}

@@ -20,6 +20,7 @@ from jobspec.lint.linting import seen
 from jobspec.operators.workloads import is_workload, takes_overlays
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
 from jobspec.project.capacity import capacity_of
+from jobspec.project.matrix import matrix_words
 from jobspec.project.variants import PlannedVariant
 from jobspec.reports.diff import spelt
 from jobspec.reports.expansion import containers_text
@@ -58,7 +59,7 @@ def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], k
         texts.append(object_text(name, text, blamed, is_secret=document.kind == "Secret"))
     job = next((each for test in (takes_overlays, is_workload) for each in objects.values() if test(each)), None)
     base = from_here(variant.base.file)
-    written = [base, *filter(None, [", ".join(_overlays_of_variant(variant))])]
+    written = [base, *filter(None, [", ".join(_overlays_of_variant(variant)), ", ".join(matrix_words(variant.values))])]
     if job is None:
         return PageRow(variant.name, "", "", "", written, None, None, "", texts, findings)
     return _row_of_job(variant.name, job, Documents([*objects.values()], cluster), written, texts, findings)

@@ -123,11 +123,15 @@ def _output(path: str, project: LoadedProject) -> str:
         raise JobspecError(f"{project.output_place}: cannot render to `{project.output}`: {error}") from None
 
 
+class NotRenderedError(JobspecError):
+    """A path in a rendered tree that is no file with values from files of users."""
+
+
 def _in_variant(path: str, inside: list[str]) -> tuple[str, str]:
     """The folder and the name of a file below the output folder."""
     if inside[-1] in (KUSTOMIZATION, tree.NAME):
         what = "lists what engines read" if inside[-1] == KUSTOMIZATION else "holds the hashes of the rendered files"
-        raise JobspecError(f"{path}: jobspec writes this file itself: it {what}, and no value in it comes from your files")
+        raise NotRenderedError(f"{path}: jobspec writes this file itself: it {what}, and no value in it comes from your files")
     if len(inside) < 2 or (len(inside) > 2 and inside[0] != SHARED):
-        raise JobspecError(f"{path}: not a rendered file; name one, such as FOLDER/VARIANT/pytorchjob-NAME.yaml")
+        raise NotRenderedError(f"{path}: not a rendered file; name one, such as FOLDER/VARIANT/pytorchjob-NAME.yaml")
     return inside[0], "/".join(inside[1:])

@@ -209,11 +209,12 @@ def test_what_there_is_is_listed(tmp_path: Path) -> None:
     done = run_here("list", "-o", "json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     listed = json.loads(done.stdout)
-    assert listed["variants"] == [{"name": f"a-{n}", "base": "job.yaml", "overlays": ["gpu-nccl gpus=2", "istio-off"]} for n in (1, 2)]
+    overlays = ["gpu-nccl gpus=2", "istio-off"]
+    assert listed["variants"] == [{"name": f"a-{n}", "base": "job.yaml", "overlays": overlays, "matrix": {"k": n}} for n in ("1", "2")]
     assert [each["name"] for each in listed["overlays"]] == shipped()
     assert {each["name"] for each in listed["targets"]} == {*OPERATORS, "kubernetes"}
     text = run_here("list", cwd=tmp_path).stdout
-    assert "  a-1  job.yaml, gpu-nccl gpus=2, istio-off\n" in text
+    assert "  a-1  job.yaml, gpu-nccl gpus=2, istio-off, k=1\n" in text
     assert "gpus <integer>  GPUs for each pod; default 1; minimum 1\n" in text
     done = run_here("list", "variants", cwd=tmp_path.parent)
     assert (done.returncode, done.stdout) == (2, "")
