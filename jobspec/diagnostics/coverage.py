@@ -59,7 +59,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     counts["valid"] -= lost
     shown = {status: [*_stages_not_reached(files, status)] for status in STATUSES}
     shown["partly"] = [*_reasons_of_partly(files), *shown["partly"]]
-    shown["skipped"] = [", ".join(_reasons(files))]
+    shown["skipped"] = [", ".join(reasons_of_skipped(files))]
     parts = [
         f"{counts[status]} {_WORDS.get(status, status)}" + f" ({'; '.join(shown[status])})" * any(shown[status])
         for status in STATUSES
@@ -95,7 +95,7 @@ _WORDS = {"partly": "partly checked"}
 _CHART, _OF_CHART = "Helm chart file", "Chart.yaml"
 
 
-def _reasons(files: Sequence[FileResult]) -> list[str]:
+def reasons_of_skipped(files: Sequence[FileResult]) -> list[str]:
     """Return why documents are skipped, each reason with their number.
 
     The most frequent unknown kinds are given by name.

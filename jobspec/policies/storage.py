@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.lint.storage import LEAST_MEMORY, OF_THE_NODE
+from jobspec.operators.kuberay import WAITER
 from jobspec.policies.cel import at, in_containers, in_volumes, items, literal
 from jobspec.policies.rule import Parameter, PolicyRule
 from jobspec.policies.templates import EVERY, OBJECT
@@ -24,12 +25,16 @@ _SAID_SIZE = f"string({_SIZE}.value())"
 _SAID_LIMIT = "string(container.limits.memory)"
 _MEMORY = [(field, f"string(container.{field}.memory)") for field in ("limits", "requests")]
 _TINY_CONTAINER = " ||\n      ".join(f"('memory' in container.{field} && {_is_tiny(said)})" for field, said in _MEMORY)
+_IS_RAY_POD = f"{at(OBJECT, 'metadata', 'labels')}[?'ray.io/cluster'].hasValue()"
+#: The volume that KubeRay adds to its pods, which has no limit if the container has no memory limit.
+_IS_OF_RAY = f"(volume.name == 'shared-mem' && {_IS_RAY_POD})"
+#: The container that KubeRay adds to its pods, with a memory limit of its own, and all volumes of the container of Ray.
+_WAITS_FOR_RAY = f"(container.name == {literal(WAITER)} && {_IS_RAY_POD})"
 _OVER = (
-    "'memory' in container.limits && container.mounts.exists(mount, mount.name == volume.name) &&\n"
+    f"!{_WAITS_FOR_RAY} &&\n        'memory' in container.limits && container.mounts.exists(mount, mount.name == volume.name) &&\n"
     f"        !quantity({_SAID_LIMIT}).isLessThan(quantity('1')) && !quantity({_SAID_SIZE}).isLessThan(quantity({_SAID_LIMIT}))"
 )
-#: The volume that KubeRay adds to its pods, which has no limit if the container has no memory limit.
-_IS_OF_RAY = f"(volume.name == 'shared-mem' && {at(OBJECT, 'metadata', 'labels')}[?'ray.io/cluster'].hasValue())"
+
 
 POLICIES = (
     PolicyRule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from jobspec.diagnostics.coverage import reasons_of_skipped
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
@@ -65,6 +66,9 @@ def preflight(
         left.append(why)
     change, obstacle = _change(options) if options.stored_ref is not None else (None, "")
     left += [obstacle] if obstacle else []
+    reasons = reasons_of_skipped([each for each in judged.files if is_asked(os.path.normpath(each.path))])
+    skipped = [each for each in reasons if not each.endswith(_BUILT)]
+    left += [f"skipped: {', '.join(skipped)}"] if skipped else []
     verdict = gravest(jobs)
     if judged.fails and verdict == "runs":
         verdict = "unknown"
@@ -81,6 +85,8 @@ def preflight(
     )
 
 
+#: The end of the reason of a file that is skipped because what it builds is judged.
+_BUILT = ("kustomization", "kustomizations")
 #: The rule of a job that its queue never admits, which is a verdict of its own.
 _BY_QUEUE = "never-admitted"
 

@@ -192,3 +192,10 @@ def test_jobs_of_one_name_in_one_folder_name_each_other(tmp_path: Path) -> None:
         ("jobs/dev/c.yaml", None),
     ]
     assert "the same object is in jobs/b.yaml: the one that is applied last wins" in run_here("preflight", "jobs", cwd=tmp_path).stdout
+
+
+def test_what_is_not_looked_at_is_said(tmp_path: Path) -> None:
+    write(tmp_path, {"chart/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart/templates/job.yaml": JOB})
+    answer, code = preflight(tmp_path, ".")
+    assert (code, answer["verdict"]) == (0, "no job")
+    assert answer["left"] == ["skipped: 2 Helm chart files: not rendered, use --helm CHART"]

@@ -519,14 +519,16 @@ def stored(server: Server, parameters: str = "none") -> Iterator[None]:
 
 
 def said_by_server(each: Seen, server: Server) -> dict[str, list[str]] | None:
-    """What a server warns of, by rule; None if it refuses an object for another reason."""
+    """What a server warns of, by rule; None if it refuses the job for another reason."""
     found: dict[str, list[str]] = {}
     for data in (each.document.given.data, *(made for made, _ in each.objects[1:])):  # the server fills in what it admits
         kind = data["kind"]
         sent = {**data, "metadata": {**data["metadata"], **({} if kind == "ClusterTrainingRuntime" else {"namespace": _NAMESPACE})}}
         answer = server.call("POST", _OBJECTS[kind].format(_NAMESPACE) + STRICT, json.dumps(sent))
-        if not answer.accepted:
+        if not answer.accepted and data is each.document.given.data:
             return None
+        if not answer.accepted:  # what comes of it is not judged, but its name is
+            found.update({_NOT_EVALUATED + name: [str(answer)] for name in COMPARED})
         for warning in answer.warnings:
             if " ValidatingAdmissionPolicy '" in warning:
                 name = warning.partition(" ValidatingAdmissionPolicy '")[2].partition(".")[0]

@@ -69,6 +69,35 @@ def test_validate_accepts_all_of_them(place: str, tmp_path: Path, capsys: pytest
     assert capsys.readouterr().out.startswith(f"{len(objects)} documents: {len(objects)} valid (")
 
 
+_RAY_WITH_MEMORY = """
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: a, namespace: ml}
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: ray, image: "ray:2.46.0"}]}}}
+  workerGroupSpecs:
+  - groupName: workers
+    replicas: 1
+    minReplicas: 1
+    maxReplicas: 1
+    rayStartParams: {}
+    template:
+      spec:
+        containers:
+        - {name: ray, image: "ray:2.46.0", resources: {limits: {memory: LIMIT}}, volumeMounts: [{name: data, mountPath: /data}]}
+        volumes: [{name: data, emptyDir: {medium: Memory, sizeLimit: 2Gi}}]
+"""
+
+
+@pytest.mark.parametrize(("limit", "is_over"), [("4Gi", False), ("1Gi", True)])
+def test_the_container_that_kuberay_adds_limits_no_volume(limit: str, is_over: bool, tmp_path: Path, index: Index) -> None:
+    (tmp_path / "ray.yaml").write_text(_RAY_WITH_MEMORY.replace("LIMIT", limit))
+    cluster = Cluster()
+    (seen,) = hunted.seen_in([checked(tmp_path / "ray.yaml", cluster)], cluster)
+    found = [bool(each.get("memory-volume-over-limit")) for each in (seen.findings, hunted.said_by_evaluator(seen, index))]
+    assert found == [is_over, is_over]
+
+
 # Rules of outcome, and parameters.
 
 
