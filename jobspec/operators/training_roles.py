@@ -26,9 +26,10 @@ _LEADING = ("master", "leader", "head", "driver", "launcher", "coordinator", "ch
 
 
 def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
-    """The jobs that overlays change: the PyTorchJobs and TrainJobs; without any, the Jobs, CronJobs and JobSets.
+    """Return the jobs that overlays change.
 
-    Of these, if some train by their signs, the others do not count: they may prepare data.
+    Overlays change the PyTorchJobs and TrainJobs. If there are none, overlays change the Jobs, CronJobs and JobSets. If some of these Jobs,
+    CronJobs and JobSets train by their signs, the others do not count: they may prepare data.
     """
     given = list(documents)
     if found := [each for each in given if takes_overlays(each)]:

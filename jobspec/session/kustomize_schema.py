@@ -31,7 +31,10 @@ SCHEMA_FILE = "kustomize-schema.json"
 
 
 def schema_text(paths: Sequence[str], target: Target, custom: CustomKinds | None = None) -> str:
-    """Return the schema of the kinds in some files and folders; without any, of all kinds that jobspec has structures of."""
+    """Return the schema of the kinds in some files and folders.
+
+    Without a path, return the schema of all kinds that jobspec has structures of.
+    """
     kinds = _kinds_of(documents_in(paths, target), target, custom) if paths else _every_kind(target)
     return json.dumps(merge_document(kinds, target), indent=1) + "\n"
 
@@ -60,9 +63,10 @@ def _kinds_of(documents: Iterable[Document], target: Target, custom: CustomKinds
 
 
 def with_schema(folder: str) -> tuple[str, Replacement]:
-    """Return the path of a folder's kustomization, and its text with an entry of the schema beside it.
+    """Return the path and the edited text of a folder's kustomization.
 
-    Raises JobspecError if it names another one, or cannot be edited.
+    The text has an entry of the schema, which lies beside the kustomization. Raises JobspecError if the kustomization names another
+    schema, or cannot be edited.
     """
     path = kustomization_of(folder)
 
@@ -106,7 +110,10 @@ def kustomization_of(folder: str) -> str:
 
 
 def repository_of(folder: str) -> str:
-    """Return the folder of the repository around a folder; without one, the working folder if it holds the folder, or else that itself."""
+    """Return the folder of the repository around a folder.
+
+    Without a repository, return the working folder if it holds the folder, or else the folder itself.
+    """
     root = repository_root(os.path.realpath(folder))
     is_below = os.path.commonpath([os.getcwd(), os.path.realpath(folder)]) == os.getcwd()
     return os.path.relpath(root) if root else os.curdir if is_below else folder
