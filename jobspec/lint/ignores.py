@@ -47,7 +47,7 @@ class Ignore:
 
 
 class Ignores:
-    """What the comments of a file ignore."""
+    """The findings that comments of a file ignore."""
 
     __slots__ = ("_by_document", "_by_line", "_file", "_indices", "_starts", "each")
 
@@ -76,7 +76,7 @@ class Ignores:
 
 
 def ignores(text: str, file: str) -> Ignores:
-    """What the comments of a file ignore."""
+    """The findings that comments of a file ignore."""
     found = [(comment, match) for comment in placed_comments(text) if (match := _COMMENT.search(comment.text))]
     documents = read(text, file=file)[0] if found else []
     lines, starts = text.split("\n"), [each.marks.mark.line for each in documents]
@@ -166,7 +166,7 @@ STAGES = ("schema", "admission", "render", "outcome", "lint")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFilter:
-    """What is chosen, by options or in a file; rules by their present names or by former ones."""
+    """The choice of findings, by options or in a file, by present or former names of rules."""
 
     select: Sequence[str] | None = None
     """Names of rules and stages; empty for all. None here, or as `fail_on`, means that nothing is said."""
@@ -215,7 +215,10 @@ class ReportFilter:
 
 
 def require_known(settings: ReportFilter, rules: Iterable[str], where: str = "") -> None:
-    """Raises JobspecError for names that are neither a rule nor a stage, and an unknown severity; *where*: the file, if not options."""
+    """Raise JobspecError for names of no rule or stage, and for an unknown severity.
+
+    *where*: the file, if not options.
+    """
     known = [*rules, *STAGES]
     wrong = [name for name in (*(settings.select or ()), *settings.ignore) if name not in known]
     problems = [
@@ -230,7 +233,7 @@ def require_known(settings: ReportFilter, rules: Iterable[str], where: str = "")
 
 
 def declared(data: Any, where: str) -> Mapping[str, Any]:
-    """The settings that a file declares. Raises JobspecError with all that is wrong with them."""
+    """Return the settings of a file. Raises JobspecError with all mistakes in them."""
     from jobspec.kubernetes.structural import schema_problems_at
 
     shape = part("jobspec.dev/v1alpha1", "Project", complete({}), ("spec", "checks"))
@@ -249,7 +252,7 @@ _FIELDS = ("file", "object", "rule", "field")
 
 
 def written(results: Sequence[FileResult], place: Callable[[str], str], paths: Iterable[str]) -> str:
-    """The text of a baseline of these results; *place* gives the path of a file as the baseline names it.
+    """Write a baseline of results. *place* gives the path of a file in the baseline.
 
     *paths*: the files and folders that were given. A baseline holds all that is reported, also what cannot be read.
     """
@@ -262,7 +265,10 @@ def written(results: Sequence[FileResult], place: Callable[[str], str], paths: I
 
 
 def read_baseline(text: str, path: str) -> tuple[Counter[Known], list[str]]:
-    """The entries of a baseline, and the files and folders that it is of. Raises JobspecError for what is none."""
+    """Read the entries of a baseline, its files and its folders.
+
+    Raises JobspecError for a file that is no baseline.
+    """
     known: Counter[Known] = Counter()
     try:
         data = loads(text)
@@ -278,7 +284,7 @@ def read_baseline(text: str, path: str) -> tuple[Counter[Known], list[str]]:
 def without_known(
     results: Iterable[FileResult], known: Counter[Known], place: Callable[[str], str], *, looked_at: Callable[[str, str], bool]
 ) -> tuple[list[FileResult], list[Known]]:
-    """The results without what a baseline knows, and its stale entries: nothing breaks the rule any more.
+    """Drop the findings that a baseline knows, and return its stale entries.
 
     *looked_at* says whether a rule was looked at in a file of the baseline.
     """

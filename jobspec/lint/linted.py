@@ -102,7 +102,10 @@ class LintedDocument:
 
 
 class LintedJob(LintedDocument):
-    """A job and its pods, or a runtime and the pods of a job that says nothing but its name, or an object and the pods of its templates."""
+    """An object as rules look at it: a job, a runtime or a template, and its pods.
+
+    The pods of a runtime are those of a job with nothing but a name.
+    """
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
@@ -255,7 +258,10 @@ def _is_whole(given: Document) -> bool:
 
 
 def linted_job(given: Document, documents: Documents) -> LintedJob | None:
-    """An accepted job or runtime as rules look at it; None for other documents, and for a job that cannot be expanded."""
+    """Return an accepted job or runtime as rules look at it.
+
+    None for other documents, and for a job that cannot be expanded.
+    """
     target = documents.target
     if given.group_kind in kinds.RUNTIMES:
         job = _stand_in(given)

@@ -115,7 +115,9 @@ def lint(
     run: Run = one_by_one,
     only: Container[str] | None = None,
 ) -> list[FileResult]:
-    """The files' results with what lint finds in their accepted documents; each finding is reported once, in the file that wrote its cause.
+    """Add the findings of lint in accepted documents.
+
+    Each finding is reported once, in the file that wrote its cause.
 
     Jobs may refer to the objects of the *cluster*.
 
@@ -171,7 +173,7 @@ def lint(
 
 
 def seen(file: Checked) -> list[Document]:
-    """The documents of a file that can be looked at: those that a server accepts, and those of kinds that are unknown to the check.
+    """Return the documents of a file for lint: accepted ones, and those of unknown kinds.
 
     A document of a known kind in a version that nobody serves is not among them: nobody can say what form it has.
     """

@@ -17,7 +17,7 @@ _CODE = ("Before", "After")
 
 
 def sections(check: Callable[[Any], Any]) -> dict[str, str]:
-    """The parts of a rule's docstring: the first paragraph under an empty name, each section under its own."""
+    """Split a rule's docstring into sections. The first paragraph has an empty name."""
     found: dict[str, list[str]] = {"": []}
     name = ""
     for line in (check.__doc__ or "").splitlines():

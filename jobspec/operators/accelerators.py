@@ -26,7 +26,10 @@ def is_gpu(resource: str) -> bool:
 
 
 def is_other_accelerator(resource: str) -> bool:
-    """True if a resource is counted in slices of a GPU (MIG), TPUs, NPUs or the like, not in memory or cores of one."""
+    """True if a resource is counted in slices of a GPU (MIG), TPUs, NPUs or the like.
+
+    A resource that is counted in memory or cores of such a device does not count.
+    """
     return _names_other(resource) and not _is_share(resource)
 
 

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document], target: Target) -> list[MarkedTree]:
-    """The objects with all that the server fills in. *context*: documents that they may refer to, such as priority classes."""
+    """Fill in the defaults of the server in objects.
+
+    *context*: documents that the objects may refer to, such as priority classes.
+    """
     from jobspec.operators.jobset.webhook import stored_jobset
 
     server, release = api_server(target), target["kubernetes"]
@@ -74,7 +77,10 @@ _OF_WORKLOADS: dict[kinds.GroupKind, dict[str, Any]] = {
 
 
 def as_admitted(document: Document, target: Target, custom: Shape | None = None) -> dict[str, Any]:
-    """An accepted object with the defaults of its type; *custom*: the structure that a CRD gives it."""
+    """Return the data of an accepted object with the defaults of its type.
+
+    *custom*: the structure that a CRD gives the object.
+    """
     known = kinds.find(document.api_version, document.kind)
     shape = custom or shapes.load(document.api_version, document.kind, target)
     if shape is None:

@@ -420,7 +420,10 @@ def _role(pod: MarkedTree) -> str:
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:
-    """The value that a variable will have in a pod; in `<>` what it is taken from, where that is not known yet."""
+    """Return the value that a variable will have in a pod.
+
+    If the value is not known yet, return its source in `<>`.
+    """
     source = variable.get("valueFrom")
     if source is None or not source.value:  # an empty source is one that the server refuses in pods, and takes in a TrainJob
         return text(variable, "value")

@@ -37,7 +37,10 @@ class Effect(Record):
 
 
 def runs_until_deleted(job: Document, role: str) -> bool:
-    """Whether the pods of a role never end by themselves: those of MPI's workers, which are servers of SSH."""
+    """True if the pods of a role never end by themselves.
+
+    Such pods are MPI's workers, which are servers of SSH.
+    """
     return (job.api_version, job.kind) == (mpi_operator.API_VERSION, MPIJOB[1]) and role == WORKER
 
 
@@ -50,7 +53,10 @@ def suspension_effect(old: Document, new: Document) -> Effect:
 
 
 def restart_rules(job: Document, objects: Sequence[dict[str, Any]]) -> RestartRules:
-    """The rules about restarts and the end of a job that its operator expands to these *objects*."""
+    """Return the rules about restarts and the end of a job.
+
+    *objects*: what the operator expands the job to.
+    """
     spec = job.data["spec"]
     return _rules_of_pytorchjob(spec) if job.group_kind == PYTORCHJOB else _rules_of_trainjob(spec, objects)
 
@@ -112,12 +118,18 @@ def _rules_of_pytorchjob(spec: dict[str, Any]) -> RestartRules:
 
 
 def decisive_role(roles: Collection[str], *, elastic: bool) -> str:
-    """The role whose success ends the job, among *roles* in lower case; empty where all pods have to succeed."""
+    """Return the role whose success ends the job.
+
+    *roles* are in lower case. If all pods have to succeed, return an empty string.
+    """
     return "master" if "master" in roles else "worker" if elastic else ""
 
 
 def counts_restarts(restart_policy: str) -> bool:
-    """Whether restarts count towards the job's `backoffLimit`: those of pods that the operator recreates do not."""
+    """True if restarts count towards the job's `backoffLimit`.
+
+    Restarts of pods that the operator recreates do not count.
+    """
     return restart_policy != "ExitCode"
 
 
@@ -132,7 +144,10 @@ def leaves_finished_pods(clean_pod_policy: str | None) -> bool:
 
 
 def cleans_up_at_limits_too(release: str) -> bool:
-    """Whether `cleanPodPolicy` decides on the pods of a job that fails by its `backoffLimit` or deadline; older releases delete all."""
+    """True if `cleanPodPolicy` decides on the pods of a job that fails by a limit.
+
+    The limit is the `backoffLimit` or the deadline of the job. Older releases delete all pods.
+    """
     return is_at_least(release, "1.9.4")
 
 
@@ -254,7 +269,10 @@ def _rules_of_trainjob(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) 
 
 
 def makes_again(release: str) -> Literal["", "finished", "failed"]:
-    """The finished TrainJobs whose JobSet the trainer recreates once a TTL has deleted it; empty where it recreates none."""
+    """Return the kind of end after which the trainer recreates the JobSet of a TrainJob.
+
+    The trainer recreates the JobSet once a TTL has deleted it. If the trainer recreates none, return an empty string.
+    """
     if not is_at_least(release, "2.1.0"):
         return ""
     return "failed" if is_at_least(release, "2.2.0") else "finished"

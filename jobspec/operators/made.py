@@ -150,7 +150,10 @@ def stored(document: Document, target: Target) -> MarkedTree:
 
 
 def as_sent(document: Document, target: Target) -> MarkedTree:
-    """The document of a built-in kind as Go decodes it, with a name and a namespace, and without the defaults of its type."""
+    """Return the document of a built-in kind as Go decodes it.
+
+    The result has a name and a namespace, but not the defaults of its type.
+    """
     shape, tree = shapes.part(document.api_version, document.kind, target), marked(document)
     return _created(with_data(tree, decode_as_go(document.data, shape), tree.mark), target)
 
@@ -166,7 +169,10 @@ def with_crd_defaults(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
 
 
 def with_generated_names(tree: MarkedTree) -> Any:
-    """The plain data of an object, with texts of the right length in place of placeholders for generated names, UIDs and hashes."""
+    """Return the plain data of an object, with texts in place of its placeholders.
+
+    The placeholders stand for generated names, UIDs and hashes. The texts have the right length.
+    """
     if isinstance(tree, PlainTree):
         return tree.plain  # as somebody wrote it
     data = tree.value

@@ -39,9 +39,10 @@ def changed_manifest(
     *,
     tree: MarkedTree | None = None,
 ) -> Changed:
-    """A manifest as policies leave it; *request*: as the server has it before, with defaults; *custom*: its structure by a CRD.
+    """Return a manifest as policies leave it.
 
-    *tree*: that of the manifest, where the places of its values are asked for.
+    *request*: the manifest as the server has it before, with defaults. *custom*: the structure of the manifest by a CRD. *tree*: the tree
+    of the manifest, where the places of its values are asked for.
     """
     shape = custom or shapes.load(document.api_version, document.kind, target)
     tree = tree or set_by(Mark(document.file), document.data)
@@ -70,7 +71,10 @@ class ChangedObjects(NamedTuple):
 def changed_objects(
     job: ExpandedJob, policies: Index | None, context: Sequence[Document], *, first_and_last_only: bool = False
 ) -> ChangedObjects:
-    """A job with its objects as policies leave them, and with what is made of those; *first_and_last_only*: as for `expand`."""
+    """Return a job with its objects as policies leave them.
+
+    The result also has what is made of the changed objects. *first_and_last_only*: as for `expand`.
+    """
     if policies is None or not policies.change_objects:
         return ChangedObjects(job)
     decisions: list[tuple[MarkedTree, Decision]] = []
@@ -112,7 +116,10 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: Index, context
 
 
 def request_for(made: MarkedTree, job: ExpandedJob, policies: Index, *, is_named: bool = True) -> Request:
-    """The request for an object of a job; *is_named*: else its name is generated once policies have changed the object."""
+    """Return the request for an object of a job.
+
+    *is_named*: if false, the name of the object is generated once policies have changed the object.
+    """
     data = with_generated_names(made)
     if not is_named:
         data = {**data, "metadata": {name: each for name, each in data["metadata"].items() if name != "name"}}

@@ -52,9 +52,10 @@ _PROGRAMS = {
 
 
 def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
-    """The jobs that overlays change: PyTorchJobs and TrainJobs; without any, other kinds that train; without any, the Jobs and CronJobs.
+    """Return the jobs that overlays change.
 
-    Of Jobs and JobSets, if some train by their signs, the others do not count: they may prepare data.
+    These are the PyTorchJobs and TrainJobs. If there are none, other kinds that train; if there are none, the Jobs and CronJobs. Of Jobs
+    and JobSets, if some train by their signs, the others do not count: they may prepare data.
     """
     given = list(documents)
     if found := [each for each in given if takes_overlays(each)]:

@@ -79,7 +79,10 @@ def _is_named_so(container: MarkedTree) -> bool:
 
 
 def runs_training_file(container: MarkedTree) -> bool:
-    """Whether a command line has a file of Python, or a module after `-m`, that is named for training, such as `train.py`."""
+    """True if a command line has a Python file or module that is named for training.
+
+    Such a file is `train.py`. The module stands after `-m`.
+    """
     names = _programs(container)
     files = [each for before, each in zip(["", *names], names, strict=False) if each.endswith(".py") or before == "-m"]
     return any(part in _TRAINS for each in files for part in each.replace("-", "_").replace(".", "_").split("_"))

@@ -74,7 +74,7 @@ class Objects(Record):
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
-    """What rules find in a workload, as diagnostics of its document."""
+    """Return the findings of rules in a workload as diagnostics of its document."""
     document = workload.document
     release = target[COMPONENTS[document.api_version, document.kind]]
     return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, release)]
@@ -222,9 +222,10 @@ def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
 
 
 def undecodable(as_new: Verdict) -> list[Diagnostic]:
-    """The values of a wrong type that keep a webhook from decoding an update; the server accepted them by an older schema.
+    """Return the values of a wrong type that keep a webhook from decoding an update.
 
-    *as_new* is the verdict on the document as a new object, which checks also the values that the update does not change.
+    The server accepted these values by an older schema. *as_new* is the verdict on the document as a new object, which checks also the
+    values that the update does not change.
     """
     why = "the server accepts it as it was there before, and the operator cannot read it"
     return [
@@ -235,9 +236,10 @@ def undecodable(as_new: Verdict) -> list[Diagnostic]:
 
 
 def as_decoded(document: Document, target: Target) -> Document:
-    """An object that does not keep its schema as Go holds it: what is required and missing is Go's zero, a wrong type is left out.
+    """Return an object that does not keep its schema as Go holds it.
 
-    The server lets such objects be where an older schema took them, or another one than the operator's own.
+    A required field that is missing gets Go's zero value. A value of a wrong type is left out. The server lets such objects be where an
+    older schema took them, or another one than the operator's own.
     """
     shape = shapes.load(document.api_version, document.kind, target)
     spec = shape.at(("spec",)) if shape else None
@@ -260,7 +262,10 @@ def as_decoded(document: Document, target: Target) -> Document:
 
 
 def is_rewritten(document: Document, target: Target, *, old: Document | None) -> bool:
-    """Whether a mutating webhook rewrites the document, which is an update of *old* unless that is None."""
+    """True if a mutating webhook rewrites the document.
+
+    If *old* is not None, the document is an update of it.
+    """
     if not _has_defaulter(document, target, old=old):
         return False
     if old is None and _is_changed_by_kueue(document, target):

@@ -113,7 +113,10 @@ OF_CONTAINER = ("image", "command", "args", "env")
 
 
 class JobFields(Record):
-    """Where manifests of one kind say what jobs of every kind say: by whom they are held back, and how they end."""
+    """Paths in manifests of one kind to fields that jobs of every kind have.
+
+    The fields say by whom a job is held back, and how the job ends.
+    """
 
     policy: tuple[str, ...] = ("spec",)
     """The path of the mapping with `suspend`, `managedBy` and `ttlSecondsAfterFinished`."""
@@ -193,7 +196,10 @@ def roles_in(document: Document) -> list[Role]:
 
 
 def written_pod_specs(document: Document) -> list[tuple[Path, Data]]:
-    """The pod specs that a manifest of any kind writes, with their paths: of templates, of patches of templates, of a Pod itself."""
+    """Return the pod specs that a manifest of any kind writes, with their paths.
+
+    The pod specs are those of templates, of patches of templates, and of a Pod itself.
+    """
     data = document.data
     if document.group_kind == kinds.POD:
         return [(("spec",), data["spec"])] if isinstance(value_at(data, ("spec",)), dict) else []
@@ -245,7 +251,10 @@ def may_have_templates(document: Document) -> bool:
 
 
 def is_known_controller(kind: GroupKind) -> bool:
-    """True if the pods of a kind are known from its template: it is a Pod, or a workload of Kubernetes itself."""
+    """True if the pods of a kind are known from its template.
+
+    Such a kind is a Pod, or a workload of Kubernetes itself.
+    """
     return kind == kinds.POD or kind in kinds.POD_TEMPLATES
 
 
@@ -255,7 +264,10 @@ def may_take_overlays(document: Document | DocumentResult) -> bool:
 
 
 def takes_overlays(document: Document | DocumentResult) -> bool:
-    """Whether overlays are applied to the document whatever else is there: it is of a kind for training."""
+    """True if overlays are applied to the document whatever else is there.
+
+    That is so for every kind for training.
+    """
     return (document.api_version, document.kind) in KINDS
 
 
@@ -275,7 +287,10 @@ def suspend_of(job: GroupKind) -> tuple[str, ...]:
 
 
 def queue_of(job: Document) -> Any:
-    """Return the label of a job that names its queue, as it is written. If there is none, return None."""
+    """Return the queue label of a job, as it is written.
+
+    If the job has no queue label, return None.
+    """
     return value_at(job.data, queue_place(job))
 
 
@@ -314,7 +329,10 @@ def queue_path(job: GroupKind) -> Path:
 
 
 def queued_object(job: Document) -> Document:
-    """What Kueue queues of a job: of a CronJob, its next Job, under the name of the CronJob; of others, the job itself."""
+    """Return the object that Kueue queues of a job.
+
+    For a CronJob, the object is its next Job, under the name of the CronJob. For other kinds, the object is the job itself.
+    """
     place = JOBS.get(job.group_kind, JobFields()).queued
     if not place:
         return with_labels_of_pods(job) if job.group_kind == kinds.JOB else job

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> list[FileResult]:
-    """The results of files, those of what is built of them included: each finding once, in the file that its object was written in.
+    """Report each finding of files and builds once, in the file that its object was written in.
 
     *builds*: by the path of the result. What a kustomization generates is counted with the kustomization.
     """

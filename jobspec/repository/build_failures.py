@@ -62,7 +62,10 @@ _ELSEWHERE = re.compile(r"not in or below the folder|unknown field|does not exis
 
 
 def failure_in(printed: str, root: str, shown: Callable[[str], str]) -> FailedBuild:
-    """The failure that a builder prints for the kustomization of a folder. *shown*: the path that users know of a real one."""
+    """Return the failure that a builder prints for a kustomization.
+
+    *shown*: the path that users know of a real one.
+    """
     lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
     quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
     text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
@@ -84,7 +87,10 @@ def _shortened(text: str) -> str:
 
 
 def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any], files: SourceFiles) -> Mark:
-    """The line of a kustomization at *path*, in fact at *real*, that a failure is about; its first line if no line is."""
+    """Return the line of a kustomization that a failure is about, or its first line.
+
+    *path* is the path that users know, *real* where the file is.
+    """
     lines = files.text(real).split("\n")
     words = list(_words_of(failure.why))
     for word in words:

@@ -39,7 +39,7 @@ class KeptObjects(Protocol):
 
 
 class Output(NamedTuple):
-    """What a builder has printed."""
+    """The output of a builder."""
 
     folder: str
     """The folder that its paths begin at."""
@@ -65,7 +65,9 @@ class Output(NamedTuple):
 
 
 def output_of(printed: str, folder: str, manifests: Iterable[str], files: SourceFiles) -> Output:
-    """What a builder prints: as lines of JSON, which are read ten times as fast, or as it is where its YAML has problems.
+    """Return the output of a builder as lines of JSON, which are read ten times as fast.
+
+    If its YAML has problems, the output stays as it is.
 
     Of each object the first line, a comment, has where it comes from and what changed it, and the second line has the object without the
     annotations that say so.
@@ -120,7 +122,7 @@ def _as_json(text: str) -> tuple[Annotations, str] | None:
 
 
 def written(output: Output) -> str:
-    """An output as a file keeps it: the first line has what is asked of it before its objects are read."""
+    """Write an output for a file, whose first line tells of it before its objects are read."""
     import json
 
     listed = {path: list(map(vars, rows)) for path, rows in output.documents.items()}
@@ -129,7 +131,7 @@ def written(output: Output) -> str:
 
 
 def output_from(first_line: bytes, kept: KeptObjects) -> Output:
-    """Return the output of which a file has this first line, as `written` gives it, and the objects after it."""
+    """Return the output with this first line, as `written` gives it, and the objects after it."""
     import json
 
     folder, listed, sources, kinds = json.loads(first_line[2:])

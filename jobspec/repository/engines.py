@@ -29,7 +29,7 @@ APPLYING_KINDS = (FLUX, APPLICATION, PROJECT, CONFIG_MAP)
 def applied_folders(
     documents: Sequence[Document], top: str, *, is_added: Callable[[str], bool] = lambda _: False
 ) -> dict[str, AppliedFolder]:
-    """The folders below *top* that Flux's Kustomizations, Argo CD's Applications and the engines of projects apply.
+    """Return the folders below *top* that Flux, Argo CD and the engines of projects apply.
 
     Of a folder that several apply, what they say alike counts. *is_added*: whether a patch somewhere may add a field to Kustomizations.
     """
@@ -188,7 +188,7 @@ def _agreed_substitution(several: Sequence[Variables | None]) -> Variables | Non
 
 
 def patched_by_flux(documents: Iterable[Document]) -> frozenset[str]:
-    """What patches of Flux's Kustomizations, and patches inside of these, may fill in, such as `HelmRelease interval`."""
+    """Return what patches of Flux's Kustomizations may fill in, such as `HelmRelease interval`."""
     found = set()
     for patch in (each for document in documents if document.group_kind == FLUX for each in structs(document.data, "spec", "patches")):
         text = str(patch.get("patch"))

@@ -87,7 +87,7 @@ _FIRST_SET = re.compile(r", first set in line \d+")  # of what helm prints, whic
 
 
 def with_templates(result: FileResult, text: str) -> FileResult:
-    """The result of a file of what helm has rendered elsewhere, with the template of each finding in its hint."""
+    """Name the template of each finding in its hint, for a file rendered by helm elsewhere."""
     templates: list[str] = []
     for line in text.split("\n"):
         if line.startswith(_SOURCE):

@@ -44,7 +44,7 @@ class NumberInText(NamedTuple):
 
 
 def numbers_in_text(rendered: str, values: Iterable[tuple[str, str]], render: Render) -> Iterator[NumberInText]:
-    """Yield the numbers that helm writes into strings in other characters, if the characters matter there.
+    """Yield numbers that helm writes in other characters, where the characters matter.
 
     *values*: the path and the text of each values file, and of `Chart.yaml`. *render*: see `Render`.
     """

@@ -23,7 +23,7 @@ _IN_PODS = frozenset(("containers", "initContainers"))
 
 
 def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Iterator[tuple[str, Diagnostic]]:
-    """The path of each kustomization with an entry that changes nothing, and a warning about the entry.
+    """Yield the path of each kustomization with an entry that changes nothing, and a warning.
 
     *layers*: all kustomizations of the repository by their folders. *shown*: the path that users know of a real one.
     """

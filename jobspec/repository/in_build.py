@@ -52,7 +52,7 @@ class AppliedFolder:
 
 @dataclass(frozen=True, slots=True)
 class InBuild:
-    """What a file is in the builds of its repository."""
+    """The role of a file in the builds of its repository."""
 
     role: str = ""
     """Why it is skipped, such as that it is a patch of kustomize; empty for what may be a manifest."""

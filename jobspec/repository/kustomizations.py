@@ -47,14 +47,17 @@ UNRESTRICTED = "LoadRestrictionsNone"
 
 
 def builds_anywhere(document: Document) -> bool:
-    """Whether an engine that builds without kustomize's restriction to the folder is there: Flux, or Argo CD with that build option."""
+    """True if an engine builds without kustomize's restriction to the folder.
+
+    Flux does, and Argo CD with that build option.
+    """
     options = mapping(document.data, "data").get("kustomize.buildOptions") if document.name == "argocd-cm" else ""
     return document.group_kind == FLUX or UNRESTRICTED in str(options)
 
 
 @dataclass(frozen=True, slots=True)
 class RootKustomization:
-    """A kustomization that no other one refers to, and what its build reads; all paths are real ones."""
+    """A kustomization without referrers, and the files of its build. All paths are real."""
 
     path: str
     manifests: frozenset[str]
@@ -83,7 +86,7 @@ class RootKustomization:
 
 
 class References(NamedTuple):
-    """What one kustomization refers to."""
+    """The references of one kustomization."""
 
     path: str
     is_root: bool
@@ -106,7 +109,10 @@ class References(NamedTuple):
 def references_of(
     path: str, data: dict[str, Any], folders: Collection[str], top: str, real_folder: Callable[[str], str], files: SourceFiles
 ) -> References:
-    """What a kustomization refers to, where *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path."""
+    """Return the references of a kustomization.
+
+    *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path.
+    """
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
     lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
     listed = [name for field in LISTS for name in texts(data, field)]

@@ -70,7 +70,10 @@ _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 
 def read_env(text: str, file: str) -> dict[str, str]:
-    """The values of a file of NAME=VALUE lines, with comments and quotes as in a shell. Raises JobspecError for all other lines."""
+    """Read a file of NAME=VALUE lines, with comments and quotes as in a shell.
+
+    Raises JobspecError for all other lines.
+    """
     found, wrong = {}, []
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -93,7 +96,7 @@ def read_env(text: str, file: str) -> dict[str, str]:
 def stood_in(
     documents: Sequence[Document], errors: Sequence[Diagnostic], target: Target, given: Variables
 ) -> tuple[list[Document], list[Diagnostic]]:
-    """The documents with values in place of the placeholders at which there are errors, and a note for each such place.
+    """Put values in place of the placeholders with errors, and note each such place.
 
     *given*: what is filled in otherwise.
     """
@@ -195,7 +198,7 @@ _SIGNS = "$<{[_."
 
 
 def template_in(text: str, file: str) -> Diagnostic | None:
-    """A note that a text which is no YAML is a template: a line or a value begins with `{{`, or is but a placeholder; else None."""
+    """Note that a text is a template, by lines with `{{` or a placeholder; else return None."""
     lines = list(enumerate(text.splitlines(), 1))
     actions = [number for number, line in lines if _ACTION.match(line)]
     alone = [(number, found[1]) for number, line in lines if (found := _ALONE.fullmatch(line))]
@@ -211,7 +214,7 @@ def template_in(text: str, file: str) -> Diagnostic | None:
 def without_placeholders(
     result: FileResult, read: Callable[[str], str], within: InBuild, given: Variables, files: SourceFiles
 ) -> FileResult:
-    """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
+    """Drop what is said of values filled in later, and add one note with their number.
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
     key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What the builds that it is *within*

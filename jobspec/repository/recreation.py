@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Recreation(Record):
-    """When an engine deletes and recreates an object, or does not touch it, and what makes the engine do so."""
+    """When an engine recreates an object or leaves it, and the reason."""
 
     engine: str
     when: When
@@ -44,7 +44,7 @@ _HOOKS = (
 
 
 def recreation_of(document: Document, folder: AppliedFolder) -> Recreation | None:
-    """Return how an object is recreated or left as it is, in a folder that an engine applies; None if each change is an update.
+    """Return how an engine recreates an object. If each change is an update, return None.
 
     If the engine is known, the annotations of others have no effect; Argo CD takes hooks of Helm for its own.
     """

@@ -30,7 +30,7 @@ _REPLICA_TYPES = {kinds.PYTORCHJOB: "pytorchReplicaSpecs"} | {
 
 
 def replicas_configuration(why: str, layer: Layer, layers: Mapping[str, Layer]) -> tuple[str, dict[str, Any]] | None:
-    """Return the kind and the configuration by which a kustomization sets replicas, if its build failed for the lack of one.
+    """Return the kind and configuration for `replicas`, if a build failed for the lack of one.
 
     *why*: what kustomize said.
     """

@@ -37,7 +37,7 @@ _ASSERTION = re.compile(r"(?:^|-)assert(?:-[^.]*)?\.ya?ml$|^\d+-errors?\.ya?ml$"
 
 
 class Kustomization(NamedTuple):
-    """What is read in a `kustomization.yaml`."""
+    """The parts of a `kustomization.yaml` that are read."""
 
     data: dict[str, Any]
     """Empty where it is no mapping."""
@@ -56,7 +56,7 @@ def kustomization_in(text: str, *, comments: bool) -> Kustomization:
 
 
 class Builds:
-    """What kustomizations, by their paths, and the folders of charts say of the files around them."""
+    """The kustomizations, by their paths, and the folders of charts around files."""
 
     def __init__(self, kustomizations: Mapping[str, Kustomization], charts: Iterable[str]) -> None:
         by_folder = {os.path.dirname(file): each.data for file, each in kustomizations.items()}

@@ -9,7 +9,10 @@ from jobspec.documents.document import Document
 
 
 class SourceFiles(Protocol):
-    """Reads files by their paths. It can be pickled, since marks of built objects read the files that they point at on first use."""
+    """Reads files by their paths.
+
+    It can be pickled, since marks of built objects read their files on first use.
+    """
 
     def content(self, path: str) -> bytes:
         """Return what a file holds. Raises OSError if it cannot be read."""

@@ -33,7 +33,7 @@ _SHOWN = 3  # names in a message
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What is filled in for the variables of the objects of a folder."""
+    """The values for the variables of the objects of a folder."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     is_open: bool = False
@@ -76,7 +76,7 @@ class Variables:
 def filled_in(
     documents: Sequence[Document], given: Variables, target: Target, files: SourceFiles
 ) -> tuple[list[Document], list[Diagnostic]]:
-    """The documents with values in place of variables, and what is wrong with variables that Flux does not know."""
+    """Put values in place of variables, and report variables that Flux does not know."""
     if not given.runs:
         return list(documents), []
     problems: list[Diagnostic] = []

@@ -90,7 +90,7 @@ class _Reference(NamedTuple):
 
 
 def unfollowed_names(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Iterator[tuple[str, Diagnostic]]:
-    """The path of each kustomization that changes names or labels which custom resources do not follow, and a warning about the entry.
+    """Yield each kustomization with a warning of names or labels that resources do not follow.
 
     The parameters are those of `idle_entries`.
     """

@@ -97,7 +97,10 @@ def _objects_in(each: Found, target: Target) -> Iterator[BuiltObject]:
 
 
 def blamed_fields(each: BuiltObject, target: Target) -> tuple[list[Blamed], str]:
-    """Return the fields of an object in the order of its text, each with the value that the base had, and that text."""
+    """Return the fields of an object in the order of its text, and that text.
+
+    Each field comes with the value that the base had.
+    """
     text = text_of([each.document], target)
     lines = {path: tree.mark.line for path, tree in fields_of(read(text, file="")[0][0], target).values.items()}
     base = written_as(each.source, each.document.data, files_of(each.found)) if each.source else None

@@ -87,7 +87,10 @@ def accepted(captured: Sequence[CapturedObject]) -> list[CapturedObject]:
 
 
 def files_of_captured(captured: Sequence[CapturedObject], folder: str) -> dict[str, str]:
-    """Return the text of a file for each captured object, by its path in a folder. Objects of one kind and name share a file."""
+    """Return the text of a file for each captured object, by its path in a folder.
+
+    Objects of one kind and name share a file.
+    """
     named = grouped(captured, lambda each: f"{each.data['kind'].lower()}-{each.data['metadata'].get('name') or 'job'}.yaml")
     return {os.path.join(folder, name): text_of_captured(objects) for name, objects in named.items()}
 
@@ -102,7 +105,10 @@ class AddedJobs(Record):
 
 
 def add_to_project(captured: Sequence[CapturedObject], project: LoadedProject | None, cluster: Cluster, options: Options) -> AddedJobs:
-    """Add captured jobs to the project of the working folder, or to a new one, as `jobspec import` adds manifests."""
+    """Add captured jobs to a project, as `jobspec import` adds manifests.
+
+    The project is that of the working folder, or a new one.
+    """
     jobs = _named_for_script([each for each in captured if (each.data["apiVersion"], each.data["kind"]) in KINDS], options.script)
     others = [f"not added: {each.data['kind']} {each.data['metadata'].get('name', '')}\n" for each in captured if not _is_same(each, jobs)]
     if not jobs:

@@ -53,7 +53,10 @@ def concerned(
 
 
 def referring(changed: Sequence[FileResult], read: Callable[[str], str]) -> Callable[[FileResult], bool]:
-    """A function that says whether a file may refer to an object of these files, or has jobs that one of them decides on."""
+    """Return a function that tells if a file depends on an object of the changed files.
+
+    The file may refer to the object, or has jobs that the object decides on.
+    """
     objects = {(group_kind(row.api_version, row.kind), row.name) for each in changed for row in each.documents}
     decides = any(kind in POLICY_KINDS for kind, _ in objects)
     names = [re.escape(name) for kind, name in objects if _NAME.fullmatch(name) and (kind in _REFERABLE or kind[1] in _QUEUES)]

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
-    """The rules to run: those that are on by default and those that are selected by name, without the ignored ones."""
+    """Return the rules to run, without the ignored ones.
+
+    Rules run if they are on by default, or if the user selects them by name.
+    """
     if not settings:
         return DEFAULT_RULES
     selected = settings.select or ()

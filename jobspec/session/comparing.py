@@ -41,7 +41,10 @@ class DiffSide:
 
 
 def compared(options: Options) -> ComparisonView:
-    """What changes, as reports have it. Raises JobspecError with all errors of both sides."""
+    """Compare both sides of a command line, and return the changes as reports have them.
+
+    Raises JobspecError with all errors of both sides.
+    """
     then, before, after = sides(options)
     if before.state is None or after.state is None:
         wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
@@ -51,7 +54,7 @@ def compared(options: Options) -> ComparisonView:
 
 
 def with_compared(options: Options) -> Options:
-    """Return the options with the ref, and with the paths of a repository or the path of a project.
+    """Return the options with the ref and the paths of a repository, or the path of a project.
 
     A first argument that names no commit and is a path is one of the paths. Without any, the project here is compared, or else the
     working folder.
@@ -125,7 +128,10 @@ def queues_in(paths: Sequence[str]) -> World:
 
 
 def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, world: World) -> Iterator[str]:
-    """What Kueue does with a changed variant otherwise than before, and which quota all variants exceed together."""
+    """Yield what Kueue does with a changed variant otherwise than before.
+
+    Yield also which quota all variants exceed together.
+    """
     from jobspec.reports.queue import Asked, beyond, verdict_text
     from jobspec.session.queues import answer_of
 
@@ -148,7 +154,10 @@ def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState,
 
 
 def prices_in(path: str) -> PriceList | FileResult:
-    """The price list in a file, or what is wrong with it. Raises JobspecError where the file holds anything else."""
+    """Return the price list in a file, or what is wrong with it.
+
+    Raises JobspecError if the file holds anything else.
+    """
     otherwise = "a price list is one document of the kind Prices of jobspec.dev/v1alpha1"
     found = only_document(Source(path, content_of(Found(path, named=True))), PRICES, otherwise)
     return found if isinstance(found, FileResult) else PriceList(found)

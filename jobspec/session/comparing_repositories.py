@@ -29,7 +29,10 @@ from jobspec.session.states import states_of
 
 
 def compared_objects(options: Options, prices: PriceList | None) -> ComparisonView:
-    """Compare the objects of a repository at a Git ref with those of the working tree. Raises JobspecError outside of a repository."""
+    """Compare the objects of a repository at a Git ref with those of the working tree.
+
+    Raises JobspecError outside of a repository.
+    """
     context = load_run_context(options)
     if context.wrong:
         raise JobspecError(lines_of(each for result in context.wrong for each in result.diagnostics))

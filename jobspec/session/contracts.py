@@ -23,7 +23,10 @@ TRAINER = "trainer"
 
 
 def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
-    """The cluster with the contracts of images that settings declare. Raises JobspecError for files that hold none."""
+    """Add the contracts of images that settings declare to a cluster.
+
+    Raises JobspecError for files that hold no contract.
+    """
     if not settings or not settings.contracts:
         return cluster
     try:

@@ -36,7 +36,10 @@ def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | Unr
 
 
 def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
-    """The CRDs in files and folders, and the errors by file. Raises JobspecError for a path without any CRD."""
+    """Read the CRDs in files and folders, and return them with the errors by file.
+
+    Raises JobspecError for a path without any CRD.
+    """
     crds: list[Document] = []
     wrong: dict[str, list[Diagnostic]] = {}
     for path in paths:

@@ -28,7 +28,10 @@ class RunReport(Record):
 
 
 def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: Options, stream: TextIO, *, read: ReadText) -> None:
-    """Write the reports of a run in the wanted formats, into files or to a *stream*. Raises JobspecError for two on the stream."""
+    """Write the reports of a run in the wanted formats, into files or to a *stream*.
+
+    Raises JobspecError if two reports are for the stream.
+    """
     wanted = [each.partition("=") for each in options.reports] or [(options.output, "", "")]
     if sum(not path for _, _, path in wanted) > 1:
         raise JobspecError("only one report can go to standard output; write the others as `-o FORMAT=FILE`")

@@ -44,7 +44,10 @@ class ExpandedFiles(Record):
 
 
 def expand_files(options: Options, given: Found | None = None) -> ExpandedFiles:
-    """Expand the jobs of a command line, or of the *given* text. Raises JobspecError if accepted files hold no job."""
+    """Expand the jobs of a command line, or of the *given* text.
+
+    Raises JobspecError if accepted files hold no job.
+    """
     run_context = load_run_context(options)
     queues: list[Document] = []
     if options.queued:

@@ -12,7 +12,10 @@ from jobspec.session.overlay_pages import overlay_page
 
 
 def explained(name: str, targets: Iterable[str], *, recursive: bool = False) -> str:
-    """The explanation of a rule, an overlay that comes with jobspec, or a field. Raises JobspecError where there is none of the name."""
+    """Explain a rule, an overlay that comes with jobspec, or a field.
+
+    Raises JobspecError if nothing has the name.
+    """
     if text := _explained_rule(name):
         return text
     if name in shipped():

@@ -70,9 +70,9 @@ def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
 
 
 def place_of(path: str, targets: Iterable[str], api_version: str = "") -> tuple[ExplainedKind, list[str], str]:
-    """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind.
+    """Return the kind in a path, the steps behind it, and the release of its component.
 
-    *api_version*: of the kind, where it is known.
+    Raises JobspecError if there is no such kind. *api_version*: the API version of the kind, if it is known.
     """
     from jobspec.apis.releases import RELEASES, choose, release_of
 

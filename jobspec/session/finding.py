@@ -39,7 +39,9 @@ def find(
     run: Callable[..., list[Any]] = one_by_one,
     keep: bool = True,
 ) -> list[Found]:
-    """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
+    """Return the files that *paths* stand for.
+
+    The path `-` is standard input, and a folder stands for all manifests in it, with dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
@@ -103,10 +105,11 @@ def find_for(
     encrypted: bool = False,
     run: Callable[..., list[Any]] = one_by_one,
 ) -> list[Found]:
-    """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
+    """Return the files of a command line, and what helm renders of its charts.
 
-    Without a path it means the project here, or else the working folder, unless there are charts. Files in folders that Git ignores, that
-    a `.jobspecignore` names or that the *settings* exclude are skipped. The others are as in `find`.
+    Without a path, the command line means the project here, or else the working folder, unless there are charts. Files in folders that Git
+    ignores, that a `.jobspecignore` names or that the *settings* exclude are skipped. *kubernetes*: the release of Kubernetes that helm
+    renders for. The other parameters are as in `find`.
     """
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
@@ -209,7 +212,10 @@ def _below(folder: str, name: str) -> str:
 
 
 def unbuilt(found: Iterable[Found], command: str) -> str:
-    """How a command that builds nothing gets what is built of the files; empty where there is nothing to build."""
+    """Return how a command that builds nothing gets the build of the files.
+
+    If there is nothing to build, return an empty string.
+    """
     for each in found:
         if os.path.basename(each.path) in KUSTOMIZATIONS:
             return f"; build them first: kustomize build {os.path.dirname(each.path) or os.curdir} | jobspec {command} -"

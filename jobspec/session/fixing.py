@@ -74,13 +74,16 @@ def safe_fixes(
     settings: ReportFilter | None,
     is_asked: Callable[[str], bool] = lambda _: True,
 ) -> str:
-    """Return the safe fixes of files as a diff that `git apply` takes, and write nothing. *is_asked*: whether a file is to be fixed."""
+    """Return the safe fixes of files as a diff that `git apply` takes.
+
+    No file is written. *is_asked*: whether a file is to be fixed.
+    """
     fixed = fixed_files(found, checker, settings, lambda path, each: each.has_safe_fix and is_asked(path))
     return "".join(diff_lines({each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}))
 
 
 def files_to_fix(options: Options, run_context: RunContext, settings: ReportFilter | None) -> list[Found]:
-    """The files of a command line that are manifests, none of which builds make."""
+    """Return the manifests of a command line that no build makes."""
     found = find_for(options, settings, encrypted=True)
     given = {each.path for each in found}
     files, _ = plans_in(found, options, run_context.cluster.contracts)
@@ -93,7 +96,10 @@ def fixed_files(
     settings: ReportFilter | None,
     is_wanted: Callable[[str, Diagnostic], bool] = lambda *_: True,
 ) -> list[FixedFile]:
-    """The files that have anything to fix, with their fixes; *is_wanted*: whether a diagnostic of a file is to be fixed."""
+    """Return the files that have anything to fix, with their fixes.
+
+    *is_wanted*: whether a diagnostic of a file is to be fixed.
+    """
     before = {each.path: (each, text) for each in found if isinstance(text := decode(content_of(each), each.path), str)}
     texts = {path: kept(text) if path.endswith(PAGES) else text for path, (_, text) in before.items()}
 

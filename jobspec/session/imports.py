@@ -61,9 +61,9 @@ def existing_project(project: LoadedProject | None) -> Existing | None:
 
 
 def plan_import(jobs: Sequence[Original], project: LoadedProject | None, cluster: Cluster, options: Options) -> Planned:
-    """Plan the files that make jobs bases and variants of the project of the working folder, with bases below `--to`.
+    """Plan the files that make jobs bases and variants of a project.
 
-    Of jobs that are variants already, the plan has errors alone.
+    The project is that of the working folder, and the bases are below `--to`. Of jobs that are variants already, the plan has errors alone.
     """
     if again := _imported_before(jobs, project):
         return Planned({}, (), again)
@@ -112,7 +112,10 @@ def base_folder(to: str, output: str) -> str:
 
 
 def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
-    """What keeps a valid file from being imported: it was named and holds no job, or an object whose name the server makes."""
+    """Yield what keeps a valid file from being imported.
+
+    The user named the file and it holds no job, or it holds an object whose name the server makes.
+    """
     path = checked.result.path
     jobs = [each for each in checked.documents if takes_overlays(each)]
     if checked.result.valid and is_named and not jobs:
@@ -133,7 +136,7 @@ def read_originals(file: Found, checked: Checked, cluster: Cluster) -> list[Orig
 
 
 def files_before(planned: Planned) -> dict[str, bytes]:
-    """What stands in the place of the files that are to be written."""
+    """Return the present content of the files that an import will replace."""
     return {path: content_of(Found(path, named=True)) for path in planned.files if os.path.isfile(path)}
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class RunContext(Record):
-    """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
+    """A cluster and overlays to check the files of a run with, or what is wrong with those."""
 
     cluster: Cluster
     overlays: Sequence[LoadedOverlay]
@@ -56,9 +56,10 @@ class RunContext(Record):
 
 
 def load_run_context(options: Options, *, for_server: bool = False) -> RunContext:
-    """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
+    """Read the CRDs and overlays of a command line.
 
-    Raises JobspecError for what is not there and for unknown releases.
+    *for_server*: the CRDs are to be stored on a server, so that all CRDs of a folder are read. Raises JobspecError for what is not there
+    and for unknown releases.
     """
     pinned = pinned_cluster(options)
     asked = {**(pinned.releases if pinned else {}), **dict(map(parse_target, options.target))}
@@ -85,7 +86,10 @@ def load_run_context(options: Options, *, for_server: bool = False) -> RunContex
 
 
 def pinned_cluster(options: Options) -> PinnedCluster | None:
-    """The cluster of a command line; None where it names none. Raises JobspecError where its file cannot be read or holds anything else."""
+    """Return the cluster of a command line.
+
+    If the command line names none, return None. Raises JobspecError if the file of the cluster cannot be read or holds anything else.
+    """
     if options.cluster is None and options.pinned is None:
         return None
     from jobspec.journey.steps import Source
@@ -123,7 +127,10 @@ def _remark(operator: str, cluster: Cluster) -> FileResult:
 
 
 def settings_of(options: Options) -> ReportFilter | None:
-    """What is to be reported; None where neither an option nor a settings file says anything of it."""
+    """Return the filter of what is to be reported.
+
+    If neither an option nor a settings file says anything of reporting, return None.
+    """
     given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
     if (
         not any(given)
@@ -160,7 +167,10 @@ KEPT_SCHEMAS = os.path.join(".jobspec", "schemas")
 
 
 def kept_schemas() -> list[str]:
-    """The folder of the CRDs that the repository around the working folder keeps; none where it keeps none."""
+    """Return the folder of the CRDs that the repository around the working folder keeps.
+
+    If the repository keeps none, return an empty list.
+    """
     here = ""
     while True:
         path = os.path.join(here, KEPT_SCHEMAS)
@@ -190,7 +200,7 @@ def by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
 
 
 def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileResult]) -> list[FileResult]:
-    """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
+    """Add an error to the first result if overlays are given and no file has a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
     rows = [document for each in results for document in each.documents]
@@ -202,7 +212,10 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
 def no_workload(
     overlays: Sequence[LoadedOverlay], path: str, severity: Severity, there: Iterable[Document | DocumentResult] = ()
 ) -> Diagnostic:
-    """What is said of a file without a training job that overlays could be applied to; *there*: what it holds."""
+    """Return the diagnostic of a file without a training job to apply overlays to.
+
+    *there*: what the file holds.
+    """
     message = f"no training job to apply `{overlays[0].name}` to"
     others = dict.fromkeys(each.kind for each in there if is_workload(each) or is_job_of_others(each.api_version, each.kind))
     patch = f"; overlays do not know which pods of a {next(iter(others))} train: patch it with kustomize" if others else ""
@@ -251,9 +264,10 @@ def parameter_value(text: str) -> ParameterValue:
 
 
 def project_among(paths: Sequence[str]) -> str | None:
-    """The path of the project that a command line means: the only path, or without one the working folder's; None for other paths.
+    """Return the path of the project that a command line means.
 
-    Raises JobspecError without a path and without a project in the working folder.
+    That is the only path, or without a path the project of the working folder. For other paths, return None. Raises JobspecError without a
+    path and without a project in the working folder.
     """
     if not paths:
         if os.path.lexists(PROJECT_FILE) and not os.path.isfile(PROJECT_FILE):

@@ -21,9 +21,10 @@ OF_AN_INDEX = f"{NAME}=={__version__}"
 
 
 def requirement_of_the_running() -> str | None:
-    """Return the requirement that installs the running jobspec elsewhere, or None if no other machine has its source.
+    """Return the requirement that installs the running jobspec elsewhere.
 
-    From an index it names the version; from a repository its URL and commit; from a clone the URL of the remote, if that has the commit.
+    If no other machine has the source, return None. For a jobspec from an index, the requirement names the version; from a repository, its
+    URL and commit; from a clone, the URL of the remote, if that has the commit.
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution

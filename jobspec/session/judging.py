@@ -93,7 +93,10 @@ class RunResults(Record):
 
 
 def judge_files(found: Sequence[Found], options: Options, context: RunContext, depth: Depth) -> RunResults:
-    """Judge files as the repository has them, with the variants of the projects among them: the journey of every command."""
+    """Judge files as the repository has them, with the variants of the projects among them.
+
+    Every command takes this journey.
+    """
     skip_unknown = options.skip_unknown
     found, plans, bases = plans_among(found, options, context)
     documents = depth.documents or depth.rules is not None
@@ -210,7 +213,10 @@ def check_files(
     definitions: bool = True,
     kept: Kept | None = None,
 ) -> list[Checked]:
-    """Check files with each other, in several processes where they are many and their *documents* are not needed, and none are *kept*."""
+    """Check files with each other.
+
+    If there are many files, several processes check them, unless *kept* is given, or the *documents* are needed without the *outcome*.
+    """
 
     def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
         spreads = kept is None and (outcome or not documents)

@@ -19,7 +19,7 @@ FIELDS = ("overlays", "set", "check", "fail-on", "target", "cluster")
 
 
 class KrmConfig:
-    """What a `functionConfig` asks for, and everything that is wrong with it."""
+    """The requests of a `functionConfig`, and everything that is wrong with it."""
 
     def __init__(self, config: Any) -> None:
         self.wrong: list[str] = []

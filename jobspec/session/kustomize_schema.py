@@ -41,7 +41,10 @@ Kind: TypeAlias = tuple[str, str]
 
 
 def schema_text(paths: Sequence[str], target: Target, custom: CustomKinds | None = None) -> str:
-    """Return the schema of the kinds in some files and folders; without any, of all kinds that jobspec has structures of."""
+    """Return the schema of the kinds in some files and folders.
+
+    Without a path, return the schema of all kinds that jobspec has structures of.
+    """
     return _as_json(schema_document(paths, target, custom))
 
 
@@ -203,7 +206,10 @@ def _kustomizations_of(folder: str) -> Iterator[str]:
 
 
 def repository_of(folder: str) -> str:
-    """Return the folder of the repository around a folder; without one, the working folder if it holds the folder, or else that itself."""
+    """Return the folder of the repository around a folder.
+
+    Without a repository, return the working folder if it holds the folder, or else the folder itself.
+    """
     root = repository_root(os.path.realpath(folder))
     is_below = os.path.commonpath([os.getcwd(), os.path.realpath(folder)]) == os.getcwd()
     return os.path.relpath(root) if root else os.curdir if is_below else folder

@@ -34,7 +34,10 @@ TRAINER = "trainer"
 
 
 def target_release(to: str) -> str:
-    """The release of the trainer to go to; empty for a kind. Raises JobspecError for anything else."""
+    """Return the release of the trainer to go to.
+
+    If *to* is a kind, return an empty string. Raises JobspecError for anything else.
+    """
     if to in (TRAINJOB, MPI_JOB):
         return ""
     operator, _, release = to.partition("=")
@@ -44,7 +47,10 @@ def target_release(to: str) -> str:
 
 
 def source_cluster(options: Options, found: Sequence[Found], cluster: Cluster) -> Cluster:
-    """The cluster that TrainJobs were written for: of --target, else of the newest release that takes the files."""
+    """Return the cluster that TrainJobs were written for.
+
+    The release of the trainer is that of --target, or else the newest that takes the files.
+    """
     if any(each.partition("=")[0] == TRAINER for each in options.target):
         return cluster
     for release in reversed(targets.RELEASES[TRAINER]):
@@ -80,7 +86,10 @@ def why_nothing_migrates(files: Sequence[File], to: str) -> str:
 
 
 def left_patches(file: File, result: FileResult, gone: Collection[str]) -> Iterator[Diagnostic]:
-    """A warning for each kustomize patch of a PyTorchJob that is migrated: the patch stays, and kustomize finds nothing that it is for."""
+    """Yield a warning for each kustomize patch of a PyTorchJob that is migrated.
+
+    The patch stays, and kustomize finds nothing to apply the patch to.
+    """
     if gone and any(each.reason == PATCH for each in result.documents):
         for each in read_documents(file.text, file=file.name)[0]:
             if each.group_kind == PYTORCHJOB and each.name in gone:
@@ -126,7 +135,7 @@ def _ended(text: str) -> str:
 
 
 def texts_before(found: Sequence[Found], files: Sequence[File]) -> Callable[[str], str]:
-    """What gives the text of a file as it was before it was written."""
+    """Return a function that gives the text of a file as it was before it was written."""
     texts = {each.name: each.text for each in files}
     others = reader(found)
     return lambda name: texts.get(name) or others(name)

@@ -263,7 +263,10 @@ class Options(InputOptions, WorldOptions, ChoiceOptions, ReportOptions, CommandO
 
 
 def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
-    """The values of a plain command line of paths and options; None where argparse has to read it."""
+    """Read a plain command line of paths and options.
+
+    If argparse has to read the command line, return None.
+    """
     values: dict[str, Any] = {option.dest: [] if option.repeatable else option.default for option in options}
     paths: list[str] = []
     known = {name: option for option in options for name in option.names}
@@ -322,10 +325,11 @@ def with_output_file(options: Options, given: str | None) -> Options:
 def of_environment(
     arguments: Sequence[str], repeatable: Mapping[str, bool], formats: Container[str], environment: Mapping[str, str]
 ) -> list[str]:
-    """Return the arguments that variables of the environment stand for. An option that is given on the command line counts alone.
+    """Return the arguments that variables of the environment stand for.
 
-    *repeatable*: the long names of a command's options, without dashes, and whether each may be repeated, for which blanks separate
-    values. *formats*: those of the command's report; another one in the variable is for other commands.
+    If the command line gives an option, its variable does not count. *repeatable*: the long names of a command's options, without dashes,
+    and whether each may be repeated, for which blanks separate values. *formats*: those of the command's report; another one in the
+    variable is for other commands.
     """
     given = {each.partition("=")[0] for each in arguments[: arguments.index("--") if "--" in arguments else None] if each[:1] == "-"}
     given |= {"--output"} if any(each[:2] == "-o" for each in given) else set()
@@ -358,7 +362,7 @@ _MANY = 15  # options, from which on help texts have headings, and usages do not
 
 
 class Help(Record):
-    """What the help of a command of many options begins with, and what it leaves out."""
+    """The beginning of the help of a command of many options, and what the help leaves out."""
 
     examples: Sequence[tuple[str, str]] = ()
     """Command lines, each with what it does."""
@@ -369,7 +373,10 @@ class Help(Record):
 
 
 def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "[PATH ...]", shown: Help | None = None) -> None:
-    """Add options to a parser of argparse; *paths*: the end of the usage, which does not list options where they are many."""
+    """Add options to a parser of argparse.
+
+    *paths*: the end of the usage. If there are many options, the usage does not list them.
+    """
     groups: dict[str, Any] = {}
     shown = shown or Help()
     if shown.examples:
@@ -438,7 +445,10 @@ class _Choices:
 
 
 def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:
-    """A parser of argparse for a program that does *what*; a mistake is one line, with the option that was meant."""
+    """Return a parser of argparse for a program that does *what*.
+
+    The parser reports a mistake in one line, with the option that was meant.
+    """
     from argparse import ArgumentParser
 
     class Parser(ArgumentParser):
@@ -491,7 +501,10 @@ def _unknown_value(message: str) -> str:
 
 
 def formatter(prog: str) -> HelpFormatter:
-    """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
+    """Return a formatter of the help with a known width.
+
+    Without a known width, argparse finds one by `shutil`, which loads three compression libraries.
+    """
     from argparse import HelpFormatter
 
     class Formatter(HelpFormatter):
@@ -521,7 +534,10 @@ PROJECT_OR_FOLDER = f"{PROJECT_HERE}, or else this folder"
 
 
 def add_paths(parser: ArgumentParser, *, by_default: str = "", optional: bool = False) -> ArgumentParser:
-    """Declare the paths of manifests, and give the parser back; *by_default*: what is taken without one."""
+    """Declare the paths of manifests, and return the parser.
+
+    *by_default*: what is taken without a path.
+    """
     what = "a file, a folder (*.yaml, *.yml, *.json), or - for standard input"
     what += f"; by default {by_default}" if by_default else ""
     parser.add_argument("paths", nargs="*" if by_default or optional else "+", metavar="PATH", help=what)
@@ -591,7 +607,10 @@ def repository_options() -> list[Option]:
 
 
 def judging_options(*others: Option) -> list[Option]:
-    """The options of the commands that judge files and fix them, with the *others* that one of them has."""
+    """Return the options of the commands that judge files and fix them.
+
+    *others*: the options that one of these commands has besides.
+    """
     verbose = Option("--verbose", "-v", what="say on standard error whether the result was taken from the cache, and why not")
     return [*input_options(), verbose, *repository_options(), *kind_options(), *others, *fix_options(), *choice_options()]
 
@@ -636,7 +655,7 @@ def fix_options() -> list[Option]:
 
 
 def choice_options() -> list[Option]:
-    """The options that choose which findings are reported, and which of them fail."""
+    """Return the options that choose the findings to report, and those to fail on."""
 
     def add(name: str, metavar: str, what: str, *, repeatable: bool = False) -> Option:
         return Option(name, metavar=metavar, what=what, repeatable=repeatable)

@@ -85,7 +85,10 @@ def _row_of_job(
 
 
 def rows_of_jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cluster) -> list[PageRow]:
-    """The jobs that files and builds hold; those that a server refuses without their pods."""
+    """Return the rows of the jobs in files and builds.
+
+    Jobs that a server refuses are shown without their pods.
+    """
     documents = Documents([each for file in checked for each in seen(file)], cluster)
     said = {each.path: each.diagnostics for each in results}
     elsewhere = gathered((str(each.mark), (result.path, each)) for result in results for each in result.diagnostics)

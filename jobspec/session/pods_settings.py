@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def with_pods(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
-    """The cluster with the pod templates that settings declare for kinds, such as `AIJob.example.com`."""
+    """Add the pod templates that settings declare for kinds to a cluster.
+
+    Such a kind is `AIJob.example.com`.
+    """
     if not settings or not settings.pods:
         return cluster
     return cluster.with_pods({named(kind): list(map(pods_setting, said)) for kind, said in settings.pods.items()})

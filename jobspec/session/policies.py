@@ -26,7 +26,10 @@ from jobspec.world.world import Cluster
 
 
 def explained(options: Options) -> Iterator[str]:
-    """The lines about each policy of a file. Raises JobspecError where it has none, or files have errors."""
+    """Yield the lines about each policy of a file.
+
+    Raises JobspecError if the file has no policy, or if files have errors.
+    """
     run_context = load_run_context(options)
     files = check_files(find([*filter(None, [options.name]), *options.paths]), run_context, skip_unknown=True)
     found = [each for file in files for each in file.result.diagnostics]

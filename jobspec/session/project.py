@@ -75,7 +75,10 @@ class RenderedProject:
 
 
 def read_project(found: Found) -> LoadedProject | FileResult:
-    """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
+    """Return the project in a file, or what is wrong with the file.
+
+    Raises JobspecError if the file holds anything else, too.
+    """
     return project_in(Source(found.path, content_of(found)))
 
 
@@ -172,9 +175,10 @@ class PlannedEngines:
 
 
 def plan(options: Options, files: FilesAround) -> Plan:
-    """Read a project with the overlays that it names, for the releases of an upgrade in place of its own where there is one.
+    """Read a project with the overlays that it names.
 
-    Raises JobspecError where its file holds anything else, too.
+    If there are releases of an upgrade, they take the place of the project's own. Raises JobspecError if the project's file holds anything
+    else, too.
     """
     path = files.project.path
     project = read_project(files.project)
@@ -303,7 +307,10 @@ def _run_context(releases: Mapping[str, str], options: Options, files: FilesArou
 
 
 def render_project(options: Options, path: str, *, only: Collection[str]) -> RenderedProject:
-    """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
+    """Render the project in a file.
+
+    *only*: the variants to render; if none is named, all of them. Raises JobspecError for unknown variants.
+    """
     planned = plan_with_contracts(options, ProjectFiles(path, options.disk))
     releases = planned.releases
     if not planned.valid:
@@ -332,7 +339,10 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
 
 
 def tree_before(combinations: Sequence[Combination], output: str) -> dict[str, dict[str, bytes]]:
-    """The tree before this render by folder and path, where a variant depends on it: by earlier runs that stay, or by a fixed name."""
+    """Return the tree before this render by folder and path, if a variant depends on it.
+
+    A variant depends on the tree by earlier runs that stay, or by a fixed name.
+    """
     return before(output) if any(each.keeps_runs or not each.hashed for each in combinations) else {}
 
 
@@ -457,7 +467,10 @@ def judged_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Ru
 
 
 def write_project(options: Options, path: str) -> int:
-    """Render a project, or with `--check` compare only; 1 where an error was found, or a difference."""
+    """Render a project, or with `--check` compare only.
+
+    Return 1 if there is an error, or a difference.
+    """
     if options.overlay or options.set or (options.target and "target" not in options.by_environment):
         raise JobspecError(f"--overlay, --set and --target are for manifests: a project declares in {path} what is rendered")
     rendered = render_project(options, path, only=options.only)
@@ -493,7 +506,10 @@ def _note(folder: str, merge: UnfinishedMerge, rendered: RenderedProject) -> str
 
 
 def trees_of(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
-    """The tree of variants, and that of engines where all variants are rendered: it depends on all of them."""
+    """Return the tree of variants, and that of engines if all variants are rendered.
+
+    The tree of engines depends on all variants.
+    """
 
     def variants(found: Files, hashes: Mapping[str, str]) -> Files:
         """The rendered variants with the earlier runs that stay; with *only* some, the files of the others as they are."""

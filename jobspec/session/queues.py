@@ -52,7 +52,7 @@ class Answers:
 
 
 def answers(options: Options, given: Found | None = None) -> Answers:
-    """What becomes of the jobs of a command line, or of the *given* text.
+    """Return Kueue's answers to the jobs of a command line, or of the *given* text.
 
     If there is no job or no queue, the answers say what is missing. Raises JobspecError for jobs that meet several clusters, each of which
     has its own queues.
@@ -138,7 +138,10 @@ def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
 
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
-    """What becomes of the jobs among documents, each with what it may refer to."""
+    """Return Kueue's answers to the jobs among documents, each with its context.
+
+    The context of a job is what the job may refer to.
+    """
     return [asked for job, context in jobs if _is_asked_for(job) for asked in _asked(job, context, target, world)]
 
 
@@ -170,16 +173,19 @@ def queue_documents(paths: Iterable[str]) -> list[Document]:
 
 
 def with_lookups(run_context: RunContext, given: Iterable[Document]) -> RunContext:
-    """The same, with the runtimes and priority classes beside given queues, which jobs may refer to."""
+    """Add the runtimes and priority classes beside given queues to a run context.
+
+    Jobs may refer to these runtimes and priority classes.
+    """
     target = run_context.cluster.target
     accepted = [each for each in given if each.group_kind in WEBHOOK_LOOKUPS and verdict(each, target).status == "valid"]
     return run_context.with_cluster(run_context.cluster.with_objects(accepted)) if accepted else run_context
 
 
 def world_for(given: Collection[Document], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
-    """The queues *given* by `--queues`, among documents and in a cluster. *closed*: there are no others.
+    """Return the queues *given* by `--queues`, among documents and in a cluster.
 
-    Raises JobspecError where a server refuses a given one.
+    *closed*: there are no other queues. Raises JobspecError where a server refuses a given one.
     """
     wrong = [problem for each in given if each.group_kind[0] == QUEUE_GROUP for problem in verdict(each, choose(())).diagnostics]
     if has_error(wrong):

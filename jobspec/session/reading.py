@@ -33,7 +33,9 @@ def read_stdin() -> bytes:
 
 
 def content_of(found: Found) -> bytes:
-    """What a file or the part of one holds, as far as it can matter: a byte more than a manifest can have.
+    """Return the content of a file or of a part of one, as far as it can matter.
+
+    That is a byte more than a manifest can have.
 
     Raises JobspecError where it cannot be read.
     """
@@ -59,9 +61,10 @@ def _whole(found: Found) -> bytes:
 
 
 def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | None = None) -> Source:
-    """A file ready to be checked, with *values* for its placeholders, over those that Flux gives.
+    """Return a file ready to be checked, with *values* for its placeholders.
 
-    What is unknown in it is skipped where the user did not name the file, or wants it so.
+    The *values* override those that Flux gives. If the user did not name the file, or asks for skipping, what is unknown in the file is
+    skipped.
     """
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
     skip_unknown = skip_unknown or skips_unknown(found)
@@ -186,7 +189,10 @@ def _yaml_of_page(found: Found) -> bytes:
 
 
 def reader(files: Iterable[Found]) -> Callable[[str], str]:
-    """What gives the text of a file by its name once more; empty where it cannot be read again, as what came through a pipe."""
+    """Return a function that reads the text of a file by its name once more.
+
+    If the file cannot be read again, as one that came through a pipe, the text is empty.
+    """
     files = list(files)
     kept = {each.path: each.content for each in files if each.content is not None}
     disk = disk_of(files)

@@ -84,10 +84,10 @@ def _without_hash(name: str) -> str:
 
 
 def find(path: str, project: str | None) -> RenderedFile | FileResult:
-    """The rendered file at a path, or what is wrong with the nearest project above it, or with the *project* that is given.
+    """Return the rendered file at a path, or what is wrong with its project.
 
-    A plain name is that of a variant, and stands for its job. Raises JobspecError where no project renders to the file's folder, and for a
-    file of which jobspec makes all.
+    The project is the nearest above the path, or the *project* that is given. A plain name is that of a variant, and stands for its job.
+    Raises JobspecError where no project renders to the file's folder, and for a file of which jobspec makes all.
     """
     is_variant = os.sep not in path and not path.endswith(MANIFEST_ENDINGS) and not os.path.isfile(path)
     others = []

@@ -49,7 +49,10 @@ def read_written(top: str) -> list[str]:
 
 
 def parse_release_folder(text: str) -> tuple[str, str]:
-    """Split `RELEASE=DIR`. Raises JobspecError if it has another form, or there is no such folder."""
+    """Split `RELEASE=DIR`.
+
+    Raises JobspecError if the text has another form, or if there is no such folder.
+    """
     release, equals, folder = text.partition("=")
     if not equals or not os.path.isdir(folder):
         raise JobspecError(f"schema kubernetes: {text}: write RELEASE=FOLDER with upstream's folder api/openapi-spec at this release")

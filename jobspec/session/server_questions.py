@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 
 
 def ask_about_files(options: Options) -> int:
-    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict."""
+    """Ask a server about files, folders and standard input, and report.
+
+    Return 1 for an error, and 2 if the server gives no verdict.
+    """
     is_owned = options.context is None  # jobspec's own server, which may then store objects
     if not is_owned or options.envtest:
         for given, option in ((options.kubernetes, "--kubernetes"), (options.recreate, "--recreate"), (options.delete, "--delete")):

@@ -13,7 +13,10 @@ _WIDTH = 100  # columns, where the terminal's are not known
 
 
 def takes_colour(stream: TextIO) -> bool:
-    """Whether to write colours: NO_COLOR and FORCE_COLOR decide (https://no-color.org, https://force-color.org), else the terminal."""
+    """True if colours are to be written to a stream.
+
+    NO_COLOR and FORCE_COLOR decide (https://no-color.org, https://force-color.org), or else the terminal.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)

@@ -36,7 +36,10 @@ class JudgedManifests:
 
 
 def judge(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
-    """The files at some paths, or the variants of a project, as judged by some releases, or else by those of the options' cluster."""
+    """Judge the files at some paths, or the variants of a project, by some releases.
+
+    Without *releases*, those of the options' cluster count.
+    """
     project = project_among(paths)
     target = [f"{each}={release}" for each, release in releases.items()]
     chosen = options.changed(paths=paths, target=target, releases=releases)
@@ -58,7 +61,10 @@ def judge(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -
 
 
 def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
-    """The results with what changes in place of what each side says; what stands in another file is reported in the first result."""
+    """Return the results with what changes in place of what each side says.
+
+    The first result also reports the changes in files without a result.
+    """
     paths = {each.path for each in results}
     homes = {each.path: [one for one in found if one.mark.file == each.path] for each in results}
     others = [each for each in found if each.mark.file not in paths]
@@ -68,7 +74,10 @@ def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> 
 
 
 def with_migrations(found: Sequence[Diagnostic], old: JudgedManifests, new: JudgedManifests, project: str | None) -> list[Diagnostic]:
-    """The findings, each error with the command that migrates its file to the new release of the trainer, where that makes it valid."""
+    """Add a migration command to each error whose file the command makes valid.
+
+    The command migrates the file to the new release of the trainer.
+    """
     release = new.side.cluster.target["trainer"]
     if release == old.side.cluster.target["trainer"]:
         return list(found)

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def check_and_report(options: Options, settings: ReportFilter | None, depth: Depth) -> int:
-    """Fix files if that is asked, or else judge them and report; 1 if an error was found, or what the settings say."""
+    """Fix files if the user asks for fixes, or else judge the files and report.
+
+    Return 1 if an error was found, or what the settings say.
+    """
     known = _recall(options, settings, depth)
     if known and known.report:
         return _deliver(known.report, options, known.said)
@@ -121,7 +124,10 @@ def _is_of(found: Diagnostic, fix: BuildFix) -> bool:
 
 
 def context_for(options: Options, settings: ReportFilter | None) -> RunContext:
-    """Load what files are checked with: the world, the objects that they update, and what settings say of images and kinds."""
+    """Load the context that files are checked with.
+
+    The context has the world, the objects that the files update, and what settings say of images and kinds.
+    """
     context = load_run_context(options)
     if options.stored is not None or options.stored_ref is not None:
         context = with_stored(context, options)
@@ -148,13 +154,19 @@ def with_stored(context: RunContext, options: Options) -> RunContext:
 
 
 def results_of(options: Options, context: RunContext, settings: ReportFilter | None, depth: Depth, *, encrypted: bool = True) -> RunResults:
-    """Find the files of a command line, and judge them. With `--within`, judge all manifests of that folder."""
+    """Find the files of a command line, and judge them.
+
+    With `--within`, judge all manifests of that folder.
+    """
     seen = options if options.within is None else options.changed(paths=[options.within])
     return judge_files(files_for(seen, context, settings, encrypted=encrypted), seen, context, depth)
 
 
 def chosen_results(results: RunResults, options: Options, settings: ReportFilter | None, depth: Depth) -> tuple[Sequence[FileResult], bool]:
-    """Choose what is reported of results, by settings, comments, a baseline, and what has changed; and say if the run fails."""
+    """Choose what is reported of results, and say if the run fails.
+
+    Settings, comments, a baseline, and what has changed decide what is reported.
+    """
     files = results.files
     read = {path: planned.read for path, planned in results.projects.items()}
     if options.changed_since is not None or options.within is not None:

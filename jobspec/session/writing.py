@@ -8,7 +8,10 @@ from jobspec.diagnostics.errors import JobspecError
 
 
 def write_whole(path: str, text: str) -> None:
-    """Make *text* the content of a file, or leave the file as it was. Raises JobspecError where it cannot be written."""
+    """Make *text* the content of a file, or leave the file as it was.
+
+    Raises JobspecError if the file cannot be written.
+    """
     if not path:
         raise JobspecError("--output-file needs the name of a file")
     content = text.encode(errors="surrogateescape")

@@ -100,14 +100,20 @@ def _reasons(job: MarkedTree | None) -> list[str]:
 
 
 def rules_in_place_of(rule: FailureRule, earlier: Sequence[FailureRule], ways: Sequence[JobFailure]) -> list[FailureRule]:
-    """The *earlier* rules that decide on all failures that a rule is for; none where it decides on one itself, or is for none."""
+    """Return the *earlier* rules that decide on all failures a rule is for.
+
+    If the rule decides on a failure itself, or is for no failure, return no rule.
+    """
     own = [each for each in ways if rule.can_match(each)]
     found = [next((one for one in earlier if one.matches_before(rule, each)), None) for each in own]
     return [each for each in found if each] if all(found) else []
 
 
 def actions(jobset: MarkedTree) -> dict[JobFailure, str]:
-    """The action on each failure whose first rule is certain; without a rule, JobSet restarts as often as the policy allows."""
+    """Return the action on each failure whose first rule is certain.
+
+    If no rule is for a failure, JobSet restarts as often as the policy allows.
+    """
     if jobset.get("spec", "failurePolicy") is None:
         return dict.fromkeys(failures(jobset), FAIL)
     rules, found = failure_rules(jobset), {}

@@ -53,7 +53,10 @@ def _subdomain(jobset: MarkedTree) -> MarkedTree:
 
 
 def headless_service(spec: Data, name: str) -> str:
-    """The name of the headless Service of a JobSet by its spec, as `_subdomain` has it; empty where the pods have no host names."""
+    """Return the name of the headless Service of a JobSet from its spec.
+
+    `_subdomain` has the same name. If the pods have no host names, return an empty string.
+    """
     network = mapping(spec, "network")
     return "" if network.get("enableDNSHostnames") is False else network.get("subdomain") or name
 
@@ -231,7 +234,7 @@ def makes_claims(target: Target) -> bool:
 
 
 def claims(jobset: MarkedTree) -> list[tuple[MarkedTree, MarkedTree]]:
-    """The templates of claims that have a name, each with the policy that it stands in."""
+    """Return the claim templates that have a name, each with its policy."""
     policies = items(jobset.get("spec", "volumeClaimPolicies"))
     return [(policy, template) for policy in policies for template in items(policy.get("templates")) if template.get("metadata", "name")]
 

@@ -119,7 +119,10 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def frozen_changes(now: Data, before: Data, target: Target) -> list[str]:
-    """Return the fields of pods that differ between two specs of a JobSet, and that not even a suspended JobSet can change."""
+    """Return the frozen fields of pods that differ between two specs of a JobSet.
+
+    Not even a suspended JobSet can change these fields.
+    """
     of_jobs = shapes.part(*JOBSET, target, _JOBS)
     stored = (filled(spec.get("replicatedJobs") or [], of_jobs) for spec in (now, before))
     jobs, jobs_before = (encode_as_go([_frozen(job, suspended=True) for job in each], of_jobs) for each in stored)

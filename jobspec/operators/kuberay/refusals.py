@@ -124,7 +124,10 @@ def _job(job: RayJobSpec) -> Iterator[Finding]:
 
 
 def suspension_refusals(document: Document, target: Target, *, in_queue: bool) -> list[Diagnostic]:
-    """What KubeRay refuses of a RayJob because it is suspended: by its user, or by Kueue while it is *in_queue*."""
+    """Return KubeRay's refusals of a RayJob because it is suspended.
+
+    The user suspends the RayJob, or Kueue does while the RayJob is *in_queue*.
+    """
     path = JOB_SPECS.get(document.kind)
     spec = value_at(document.data, path) if path else None
     if path is None or not isinstance(spec, dict):

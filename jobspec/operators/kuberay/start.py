@@ -151,7 +151,10 @@ _VERSION = r"\s*v?([0-9]+(?:\.[0-9]+)*)"
 
 
 def ray_version(text: str) -> tuple[int, ...] | None:
-    """The numbers of a version of Ray. If KubeRay does not read the text as a version, return None."""
+    """Return the numbers of a version of Ray.
+
+    If KubeRay does not read the text as a version, return None.
+    """
     import re
 
     found = re.match(_VERSION, text)

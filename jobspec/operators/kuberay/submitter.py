@@ -158,7 +158,10 @@ def lacks_metadata_support(job: Tree, cluster: RayCluster) -> bool:
 
 
 def writes_command_in_vain(release: str) -> bool:
-    """Whether a release of KubeRay writes the command that submits a program even if the user's own replaces it, and may fail on it."""
+    """True if KubeRay writes its submit command even if the user's own replaces it.
+
+    KubeRay may fail on the command that it writes in vain.
+    """
     return is_at_least(release, "1.5.0")
 
 

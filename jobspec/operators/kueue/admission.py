@@ -71,7 +71,7 @@ class Borrowed:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """An object on which a verdict depends and that is not given."""
+    """An object that is not given, although a verdict depends on it."""
 
     kind: str
     name: str
@@ -112,7 +112,9 @@ class _Untried:
 
 
 def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> QueueAnswer:
-    """The verdict on a workload. *usage*: the amounts in use, in place of those that the objects show.
+    """Return the verdict on a workload.
+
+    *usage*: the amounts in use, in place of those that the objects show.
 
     If several objects of one name are given, and the workload is never admitted with some of them alone, it is unknown.
     """
@@ -165,7 +167,10 @@ def admits_when_empty(workload: QueuedWorkload, queue: QueueInCohort) -> bool:
 
 
 def admitted_groups(workloads: Sequence[QueuedWorkload], world: World) -> tuple[int, QueueAnswer | None]:
-    """How many Workloads of one job an empty cluster admits together, one after the other, and the answer to the first that it does not."""
+    """Count the Workloads of one job that an empty cluster admits together.
+
+    Kueue admits the Workloads one after the other. Return the answer to the first Workload that is not admitted, too; None if all are.
+    """
     usage: Usage = {}
     for number, workload in enumerate(workloads):
         answer = ask(workload, world, usage)
@@ -218,7 +223,7 @@ def _head_before(workload: QueuedWorkload, queue: QueueInCohort) -> str:
 
 
 def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
-    """What Kueue writes into the pod template of each pod set when it admits a workload.
+    """Return the changes that Kueue makes to each pod set's template when it admits a workload.
 
     Follows `FromAssignment`, sigs.k8s.io/kueue pkg/podset, and `getPodSetsInfoFromStatus`, pkg/controller/jobframework, 0.19.2.
     """

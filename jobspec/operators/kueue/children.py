@@ -24,9 +24,9 @@ _KINDS = {kind[1]: kind for kind in (JOB, JOBSET)}
 
 
 def queued_templates(jobset: MarkedTree, *, of_trainer: bool) -> Iterator[tuple[str, MarkedTree]]:
-    """Yield the kind and queue name of each object that is resumed by another controller: the JobSet, or else its Jobs.
+    """Yield the kind and queue name of each object that another controller resumes.
 
-    *of_trainer*: the trainer makes the JobSet.
+    That is the JobSet, or else its Jobs. *of_trainer*: the trainer makes the JobSet.
     """
     if name := _queue_of(jobset):
         yield from [("JobSet", name)] if of_trainer else []
@@ -43,9 +43,9 @@ def _queue_of(tree: MarkedTree, *path: str) -> MarkedTree | None:
 
 
 def children_in_queues(job: Document, context: Sequence[Document], target: Target, world: World) -> list[tuple[str, str]]:
-    """Return the kind and queue name of what Kueue queues of the objects made of a job that names no queue.
+    """Return the kind and queue name of what Kueue queues of the objects made of a job.
 
-    *context*: what the job may refer to.
+    The job itself names no queue. *context*: what the job may refer to.
     """
     if job.group_kind == JOBSET:
         found = [with_marks(job.data, job.marks)]

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def choices(pods: QueuedPodSet, workload: QueuedWorkload, world: World) -> list[Choice]:
-    """The given flavors that pods can get together when enough is free; none where their queue is not given."""
+    """Return the given flavors that pods can get together when enough is free.
+
+    If the queue of the pods is not given, or is inactive, return no flavor.
+    """
     queue = queue_of(workload, world)
     if queue is None or queue.inactive:
         return []
@@ -66,10 +69,11 @@ def tolerations_of(choice: Choice) -> list[Data]:
 
 
 def kept_selectors(pods: QueuedPodSet, found: Sequence[Choice], nodes: Sequence[AlikeNodes] | None) -> Iterator[tuple[str, str, list[str]]]:
-    """The flavors between which pods move with labels of the one before in their node selector: its name, the next name, the labels.
+    """Yield pairs of flavors between which pods move and keep labels of the first one.
 
-    JobSet merges the node selector of a resumed job into that of its Jobs, where a label stays that the new one does not set. Where a node
-    has the labels of both, nothing is wrong.
+    The labels stay in the node selector. Each item has the name of the first flavor, the name of the next one, and the labels. JobSet
+    merges the node selector of a resumed job into that of its Jobs, where a label stays that the new one does not set. Where a node has the
+    labels of both, nothing is wrong.
     """
     own = string_map(pods.spec, "nodeSelector")
     for before, after in permutations(found, 2):
@@ -90,9 +94,10 @@ def runs_without_its_own_tolerations(spec: Data, choice: Choice, nodes: Sequence
 def nodeless(
     job: Document, specs: Sequence[Data], context: Sequence[Document], target: Target, world: World, nodes: Sequence[AlikeNodes]
 ) -> Iterator[tuple[int, str]]:
-    """The numbers of pod specs of a job, in the order of its pod sets, that no node can run with what Kueue adds, and why.
+    """Yield the number of each pod spec that no node can run with what Kueue adds, and why.
 
-    That is the flavor that Kueue assigns first, if that is certain, whatever its nodes are; else any of the queue.
+    The numbers count the pod specs of a job in the order of its pod sets. Kueue adds the flavor that it assigns first, if that is certain,
+    whatever the nodes of the flavor are; else any flavor of the queue.
     """
     assigned = _assigned(job, context, target, world) if makes_workloads_of(job) else []
     for number, spec in enumerate(specs):

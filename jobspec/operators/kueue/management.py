@@ -56,9 +56,10 @@ def manages_namespace(namespace: str, world: World) -> tuple[bool | None, Sequen
 
 
 def default_queue(namespace: str, target: Target, world: World) -> str:
-    """Return the queue of jobs that name none: `default` if the namespace has it and Kueue labels jobs there, else an empty string.
+    """Return the queue of jobs that name none.
 
-    Older releases label jobs in excluded namespaces, too.
+    That is `default` if the namespace has a queue of this name and Kueue labels jobs there, or else an empty string. Older releases label
+    jobs in excluded namespaces, too.
     """
     if not world.local_queue(namespace, DEFAULT_QUEUE):
         return ""
@@ -72,7 +73,10 @@ def _labels_managed_only(target: Target) -> bool:
 
 
 def leaves_suspended(kind: GroupKind, namespace: str, target: Target, world: World) -> str:
-    """Return why a job with a queue name stays suspended without a Workload: its namespace is excluded. Else, return an empty string."""
+    """Return why a job with a queue name stays suspended without a Workload.
+
+    The reason is that Kueue's configuration excludes the namespace of the job. If it does not, return an empty string.
+    """
     if not is_queued_kind(kind, target, world) or not _always_asks_for_namespace(target, world):
         return ""
     managed, missed = manages_namespace(namespace, world)
@@ -89,14 +93,20 @@ def _always_asks_for_namespace(target: Target, world: World) -> bool:
 
 
 def suspends_without_queue(kind: GroupKind, namespace: str, target: Target, world: World) -> bool | None:
-    """Return whether Kueue suspends a job that names no queue; None if that depends on labels of its namespace that are not given."""
+    """True if Kueue suspends a job that names no queue.
+
+    If that depends on labels of the job's namespace that are not given, return None.
+    """
     if world.configuration.get("manageJobsWithoutQueueName") is not True or not is_queued_kind(kind, target, world):
         return False
     return manages_namespace(namespace, world)[0]
 
 
 def never_starts(kind: GroupKind, target: Target, world: World) -> str:
-    """Return why Kueue never starts jobs of a kind that it admits: both releases are named, and do not work together. Else, empty."""
+    """Return why Kueue never starts jobs of a kind that it admits.
+
+    The reason is that the releases of Kueue and the trainer, both named, do not work together. If they do, return an empty string.
+    """
     kueue, trainer = target.get(QUEUES), target["trainer"]
     if kind != TRAINJOB or not kueue or not writes_runtime_patches(kueue) or has_runtime_patches(trainer):
         return ""

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def is_requeued(before: State, after: State, target: Target, world: World) -> bool:
-    """True if Kueue stops a job between two states, and queues it again. A suspended job has no pods to stop."""
+    """True if Kueue stops a job between two states, and queues it again.
+
+    A suspended job has no pods to stop.
+    """
     if not all(_runs_in_queue(job, target, world) for job, _ in (before, after)):
         return False
     old, new = (_compared(*each, target, world) for each in (before, after))

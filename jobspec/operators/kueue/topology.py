@@ -403,7 +403,10 @@ def no_node_for(spec: Data, nodes: Sequence[AlikeNodes], tolerations: Sequence[D
 
 
 def no_node_in_flavors(spec: Data, nodes: Sequence[AlikeNodes], flavors: Sequence[Flavor]) -> str:
-    """Why none of some nodes can run a pod with what one of the flavors adds to it; empty if one can."""
+    """Return why none of the nodes can run a pod with what one of the flavors adds to it.
+
+    If one of the nodes can run the pod, return an empty string.
+    """
     found = []
     for each in flavors:
         labelled = [node for node in nodes if each.labels.items() <= node.labels.items()]
@@ -429,7 +432,10 @@ def misses(spec: Data, node: AlikeNodes, tolerations: Sequence[Data] = ()) -> st
 
 
 def cause_of(why: str, spec: Data) -> str:
-    """The field of a pod for which no node can run it: what keeps it from all nodes, or its containers if these request too much."""
+    """Return the field of a pod that keeps it from all nodes.
+
+    If the containers of the pod request too much, that field is `containers`.
+    """
     fields = {"node selector": "nodeSelector", "node affinity": "affinity"} if _REQUESTS not in why else {}
     return next((field for words, field in fields.items() if words in why and field in spec), "containers")
 

@@ -80,7 +80,10 @@ QUEUED_KINDS = frozenset((*KINDS, CRON_JOB, *FURTHER_FRAMEWORKS.values()))
 
 
 def makes_workloads_of(job: Document) -> bool:
-    """Whether Kueue can make Workloads of jobs of this kind. Of MPIJobs, it sees those of mpi-operator alone."""
+    """True if Kueue can make Workloads of jobs of this kind.
+
+    Among MPIJobs, Kueue sees only those of mpi-operator.
+    """
     return job.group_kind in KINDS and not is_of_other_operator(job)
 
 
@@ -101,12 +104,18 @@ def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str,
 
 
 def writes_runtime_patches(release: str) -> bool:
-    """Whether Kueue starts a TrainJob by `runtimePatches`; older releases change the job's own fields."""
+    """True if Kueue starts a TrainJob by `runtimePatches`.
+
+    Older releases change the job's own fields.
+    """
     return is_at_least(release, "0.17.0")
 
 
 def replaces_tolerations(release: str) -> bool:
-    """Whether Kueue writes the tolerations of the flavor alone into a TrainJob, in place of all that its runtime has."""
+    """True if Kueue writes only the flavor's tolerations into a TrainJob.
+
+    These tolerations replace all that the runtime of the job has.
+    """
     return not is_at_least(release, "0.20.0")
 
 
@@ -126,7 +135,10 @@ def is_converted(data: Data) -> bool:
 
 
 def rewritten_fields(data: Data) -> Iterator[tuple[Path, Any]]:
-    """The paths in a v1beta1 object of what a server gives back differently, with what it gives back; None for what it drops."""
+    """Yield the path and new value of each field that a server gives back differently.
+
+    The object is a v1beta1 object of Kueue. If the server drops a field, the value is None.
+    """
     if is_converted(data):
         stored = converted(as_v1beta2(data), _OLD.rpartition("/")[2]) or data
         yield from _differences(mapping(data, "spec"), mapping(stored, "spec"), ("spec",))
@@ -141,7 +153,10 @@ def _differences(before: Data, after: Data, path: Path) -> Iterator[tuple[Path, 
 
 
 def converted(data: Data, version: str) -> Data | None:
-    """An object of Kueue as a version has it; None for what only a server converts: Workloads and MultiKueueClusters from v1beta2 back."""
+    """Convert an object of Kueue to a version.
+
+    If only a server can convert the object, return None. That is so for Workloads and MultiKueueClusters from v1beta2 back.
+    """
     if f"{GROUP}/{version}" == _NEW:
         return as_v1beta2(data)
     if data["kind"] in _CHANGES and data["kind"] not in _BACK:

@@ -791,9 +791,10 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
 
 
 def objections(document: Document, target: Target, objects: Objects, *, old: Document | None) -> list[Diagnostic]:
-    """What Kueue's webhook refuses of a document, as an update of *old* where there is one.
+    """Return the refusals of a document by Kueue's webhook.
 
-    Of the kinds without a webhook the older version is decoded all the same: another one converts it to the version that is stored.
+    If there is an *old* document, the document is an update of it. Of the kinds without a webhook the older version is decoded all the
+    same: another one converts it to the version that is stored.
     """
     is_job = document.group_kind[0] != GROUP
     if is_job and (document.group_kind not in RULES or QUEUES not in target or is_of_other_operator(document)):

@@ -98,7 +98,7 @@ class QueuedPodSet:
 
 @dataclass(frozen=True, slots=True)
 class QueuedWorkload:
-    """What Kueue makes of a job."""
+    """The Workload that Kueue makes of a job."""
 
     job: Data
     kind: GroupKind
@@ -168,7 +168,10 @@ class QueuedWorkload:
 
 
 def job_name(job: Data) -> str:
-    """The name of a job; of one that the server will name, what that begins with."""
+    """Return the name of a job.
+
+    If the server will name the job, return the beginning of the name and `<random>`.
+    """
     metadata = mapping(job, "metadata")
     return text(metadata, "name") or f"{text(metadata, 'generateName')}<random>"
 
@@ -195,7 +198,11 @@ def _pod_set(pods: QueuedPodSet) -> Data:
 
 
 def queue_name(job: Document, target: Target, world: World) -> str:
-    """The queue of a job: its label, or `default` where its namespace has a LocalQueue of that name and Kueue gives it to jobs there."""
+    """Return the queue of a job.
+
+    The queue is the label of the job. If there is no label, the queue is `default` if the namespace of the job has a LocalQueue of that
+    name and Kueue gives it to jobs there.
+    """
     said = string_map(mapping(with_labels_of_pods(job).data, "metadata"), "labels").get(QUEUE, "")
     return said or default_queue(job.namespace, target, world)
 
@@ -208,7 +215,10 @@ def is_managed(job: Document, target: Target, world: World) -> bool:
 
 
 def flavors_for(job: Document, target: Target, world: World) -> list[Flavor]:
-    """The given flavors that a job can get in its queue: all of them if its queue is not given, none if it names no queue."""
+    """Return the given flavors that a job can get in its queue.
+
+    If the queue is not given, return all flavors. If the job names no queue, return none.
+    """
     name = queue_name(job, target, world)
     local = world.local_queue(job.namespace, name) if name else None
     queue = world.queues.get(text(mapping(local, "spec"), "clusterQueue"))
@@ -217,7 +227,10 @@ def flavors_for(job: Document, target: Target, world: World) -> list[Flavor]:
 
 
 def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueuedWorkload:
-    """What Kueue makes of a job. *context*: the documents that it may refer to, such as runtimes."""
+    """Return the Workload that Kueue makes of a job.
+
+    *context*: the documents that the job may refer to, such as runtimes.
+    """
     job = with_labels_of_pods(job)
     queue = queue_name(job, target, world)
     there = world.namespaces_of(queue)
@@ -266,7 +279,9 @@ class _NoPodSets(Exception):
 
 
 def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
-    """A job as Kueue starts it: *changes* of the pod template of each pod set, with metadata and spec.
+    """Return a job as Kueue starts it.
+
+    *changes*: what Kueue changes in the pod template of each pod set, with metadata and spec.
 
     Follows `Merge`, pkg/podset, and the `RunWithPodSetsInfo` of pkg/controller/jobs, 0.19.2.
     """
@@ -546,9 +561,10 @@ def bounds_of(namespace: str, world: World) -> dict[str, dict[str, Data]]:
 
 
 def undercounted(pods: QueuedPodSet, namespace: str, world: World) -> dict[str, tuple[int, int, str]]:
-    """Resources of which Kueue counts less than the pods request: the counted and the requested amount, and the LimitRange.
+    """Return the resources of which Kueue counts less than the pods request.
 
-    Kueue takes a LimitRange's default request for a missing one, and the server the container's limit.
+    Each resource comes with the counted amount, the requested amount, and the LimitRange. Kueue takes a LimitRange's default request for a
+    missing one, and the server the container's limit.
     """
     found: dict[str, tuple[int, int, str]] = {}
     containers = [mapping(each, "resources") for each in structs(pods.written, "containers")]

@@ -45,7 +45,10 @@ GATES = f"{GROUP}/admission-gated-by"
 
 
 def amount(resource: str, value: Any) -> int:
-    """An amount as Kueue counts it: thousandths of a CPU, and whole units of all else, rounded up."""
+    """Return an amount as Kueue counts it.
+
+    Kueue counts thousandths of a CPU, and whole units of all else, rounded up.
+    """
     return min(-(-quantity_of(value).nanos // _nanos_per_unit(resource)), UNLIMITED)
 
 
@@ -113,7 +116,7 @@ class AlikeNodes:
 
 @dataclass(frozen=True)
 class World:
-    """What Kueue knows when it admits a workload: a view of all given objects."""
+    """All given objects, as Kueue sees them when it admits a workload."""
 
     objects: Mapping[tuple[str, str, str], Data]
     """Kueue's objects by kind, namespace and name, as v1beta2 has them."""
@@ -519,7 +522,10 @@ def world_of(objects: Iterable[Data], *, closed: bool = True) -> World:
 
 
 def queues_in(index: Index) -> World:
-    """The queues among all given objects, and the nodes: those that are given themselves, and the shapes of a pinned cluster's."""
+    """Return the queues and nodes among all given objects.
+
+    The nodes are those that are given themselves, and the shapes of a pinned cluster's nodes.
+    """
     kueue: dict[tuple[str, str, str], Data] = {}
     rivals: dict[tuple[str, str, str], list[Data]] = {}
     for each in map(as_v1beta2, index.of_group(GROUP)):

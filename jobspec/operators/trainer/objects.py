@@ -107,7 +107,10 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
 
 
 def snapshot_name(job: str, target: Target) -> str:
-    """The name of the ConfigMap in which the trainer keeps the runtime of a job; empty for a release that keeps none."""
+    """Return the name of the ConfigMap in which the trainer keeps the runtime of a job.
+
+    If the release of the trainer keeps none, return an empty string.
+    """
     return f"{job}-runtime-snapshot" if is_at_least(target["trainer"], "2.3.0") else ""
 
 

@@ -51,7 +51,10 @@ def patch_text(release: str, job: str, pod: str) -> str:
 
 
 class RuntimeReference:
-    """The `runtimeRef` of a TrainJob, with the API's defaults; all fields are empty where the job has none."""
+    """The `runtimeRef` of a TrainJob, with the API's defaults.
+
+    If the job has no `runtimeRef`, all fields are empty.
+    """
 
     __slots__ = ("group", "kind", "name")
 
@@ -74,9 +77,10 @@ def _ref_field(ref: Any, key: str, default: str) -> Any:
 
 
 def runtime_of(job: Document, context: Iterable[Document], target: Target, *, elsewhere: Iterable[Document] = ()) -> Document | None:
-    """The runtime that a job refers to: *context* it in its file, else the only one of its name *elsewhere*, else the shipped one.
+    """Return the runtime that a job refers to.
 
-    All marks of a shipped runtime are at the reference.
+    The runtime is the first in *context*, such as the job's file. If there is none, it is the only one of its name *elsewhere*, or else the
+    shipped one. All marks of a shipped runtime are at the reference.
     """
     ref = RuntimeReference(job.data)
     found = [each for each in context if is_meant(ref, job, each)][:1] or [each for each in elsewhere if is_meant(ref, job, each)]
@@ -106,18 +110,27 @@ def shipped(target: Target) -> dict[str, Any]:
 
 
 def training_jobs(runtime: Document | None) -> list[str]:
-    """The names of the replicated jobs whose pods train: the trainer's own, and MPI's further `node`s."""
+    """Return the names of the replicated jobs whose pods train.
+
+    The replicated jobs are the trainer's own, and MPI's further `node`s.
+    """
     jobs = roles_in(runtime) if runtime else []
     return [job.name for job in jobs if ancestor(job) == TRAINER or job.name == "node"] or ["node"]
 
 
 def ancestor(job: Role) -> str:
-    """The part of a TrainJob that runs in a replicated job: `trainer`, `dataset-initializer`, `model-initializer`, or empty."""
+    """Return the part of a TrainJob that runs in a replicated job.
+
+    The part is `trainer`, `dataset-initializer`, `model-initializer`, or empty.
+    """
     return str(value_at(job.data, ("template", "metadata", "labels", ANCESTOR)) or "")
 
 
 def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
-    """The number of pods in which a TrainJob trains; 1 where neither the job nor its runtime says."""
+    """Return the number of pods in which a TrainJob trains.
+
+    If neither the job nor its runtime says a number, return 1.
+    """
     nodes = value_at(job, ("spec", "trainer", "numNodes"))
     return int(nodes or (value_at(runtime.data, ("spec", "mlPolicy", "numNodes")) if runtime else None) or 1)
 
@@ -139,7 +152,10 @@ def long_names(runtime: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def merges_resources(release: str) -> bool:
-    """Whether `resourcesPerNode` is merged with the runtime's resources; older releases replace these."""
+    """True if the trainer merges `resourcesPerNode` with the runtime's resources.
+
+    Older releases replace the runtime's resources.
+    """
     return is_at_least(release, "2.3.0")
 
 
@@ -149,7 +165,10 @@ def group_counts_runtime_only(release: str) -> bool:
 
 
 def shares_with_launcher(release: str) -> bool:
-    """Whether a launcher of MPI that is a node shares `env` and `resourcesPerNode` with the other nodes."""
+    """True if an MPI launcher that is a node shares fields with the other nodes.
+
+    The fields are `env` and `resourcesPerNode`.
+    """
     return is_at_least(release, "2.1.0")
 
 

@@ -242,7 +242,10 @@ _RULE = "unresolved-reference"
 
 
 def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
-    """The webhook's answer to a TrainJob; without its runtime, the rules that need it are skipped."""
+    """Return the webhook's answer to a TrainJob.
+
+    If there is no runtime of the job, the rules that need the runtime are skipped.
+    """
     alone = diagnostics(WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return AdmissionAnswer([each for each in alone if each.rule == "unsupported-runtime"])

@@ -31,7 +31,10 @@ _OWN_NAME = "kubeflow.org/training-operator"
 
 
 def reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
-    """Why the operator creates nothing at all for the job; none where it gets to the replica types."""
+    """Return why the operator creates nothing at all for the job.
+
+    If the operator gets to the replica types, return no reason.
+    """
     refused: list[Diagnostic] = []
     framework = FRAMEWORKS[document.group_kind]
     has_webhook = webhook.has_webhook(target["training-operator"])

@@ -58,7 +58,10 @@ def expand_training_job(
 
 
 def reasons_for_no_pods(job: TrainingJob, document: Document, target: Target, *, skip_server_checks: bool = False) -> list[Diagnostic]:
-    """Why the operator makes no pods of a *job*, of whose *document* it makes something: a refused autoscaler, or a failure of its own."""
+    """Return why the operator makes no pods of a *job*.
+
+    The operator makes something of the job's *document*. The reason is a refused autoscaler, or a failure of the operator's own.
+    """
     made = [] if skip_server_checks else autoscalers(job, target)
     return [*(each for one in made for each in _refusals(one, document, target)), *failures_in_pods(job, document)]
 
