@@ -104,6 +104,15 @@ class Document:
             self._made = self._marks if isinstance(self._marks, Marks) else self._marks()
         return self._made
 
+    def nearest(self, path: Path) -> Marks:
+        """Return the marks of the value at *path*, or of the innermost value around it that exists.
+
+        If the tree of marks is not made yet, only these marks are made.
+        """
+        if self._made is None and isinstance(self._marks, ParsedMarks):
+            return self._marks.nearest(path)
+        return self.marks.nearest(path)
+
     @property
     def likeness(self) -> Likeness | None:
         """Return the likeness of a document whose values have places of their own in one text. For others, return None."""
@@ -149,7 +158,7 @@ class Document:
         """Return the document with only a part of its data, marked at the place of its name."""
         if isinstance(self._marks, ReducibleMarks):
             return self.written_as(data, self._marks.reduced_to(data))
-        return self.written_as(data, OnePlace(data, self.marks.nearest(("metadata", "name")).place()))
+        return self.written_as(data, OnePlace(data, self.nearest(("metadata", "name")).place()))
 
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
         """Return the document with more metadata, marked at the place of `metadata`."""
@@ -198,7 +207,7 @@ class Document:
         remedy: Change | None = None,
     ) -> Diagnostic:
         """Return a diagnostic about the value at *path*, or about its key."""
-        marks = self.marks.nearest(path)
+        marks = self.nearest(path)
         mark = marks.key if at_key and marks.key else marks.place()
         changes = (remedy.below(self.inside),) if remedy and (self.inside or not self.is_item) else ()
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
@@ -211,7 +220,7 @@ class Document:
         at, field = finding.at, finding.field
         if isinstance(at, tuple):
             field = field or spell(at)
-            place = self.marks.nearest(at).place()
+            place = self.nearest(at).place()
             at = place if place.line else None
         elif at is not None and not isinstance(at, Mark):
             place = at.place()
@@ -219,7 +228,7 @@ class Document:
         return Diagnostic(
             rule or finding.rule,
             finding.message,
-            at or self.marks.nearest(("metadata", "name")).place(),
+            at or self.nearest(("metadata", "name")).place(),
             field=field,
             document=self.index,
             severity=finding.severity or "error",
@@ -237,6 +246,10 @@ class ParsedMarks(ABC):
     @abstractmethod
     def __call__(self) -> Marks:
         """Return the marks as a tree of the data's shape."""
+
+    def nearest(self, path: Path) -> Marks:
+        """Return the marks of the value at *path*, or of the innermost value around it that exists."""
+        return self().nearest(path)
 
     @abstractmethod
     def forget(self) -> None:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.diagnostics.places import Children
+    from jobspec.diagnostics.places import Children, Path
 
 
 class Piece:
@@ -51,6 +51,20 @@ def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
     if children is None:
         return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
     return Marks(mark_of(piece, node.event.start_mark), key_mark, make=lambda: _marks_of_children(piece, children))
+
+
+def nearest_marks(piece: Piece, node: Any, path: Path) -> Marks:
+    """Return the marks of the node at *path*, or of the innermost node around it that exists."""
+    key = None
+    for step in path:
+        children = getattr(node, "children", None)
+        if isinstance(children, dict) and str(step) in children:
+            key, node = children[str(step)]
+        elif isinstance(children, list) and isinstance(step, int) and step < len(children):
+            key, node = None, children[step]
+        else:
+            break
+    return marks_of(piece, node, key)
 
 
 def _marks_of_children(piece: Piece, children: Any) -> Children:

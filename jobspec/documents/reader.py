@@ -22,7 +22,7 @@ from jobspec.documents.libyaml import (
     StreamEndEvent,
     YAMLError,
 )
-from jobspec.documents.node_marks import Piece, mark_of, marks_of
+from jobspec.documents.node_marks import Piece, mark_of, marks_of, nearest_marks
 from jobspec.documents.scalars import TAGS, TEXT_BEGINS_WITH, key_text, resolve, resolve_tagged
 
 TYPE_CHECKING = False
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from jobspec.diagnostics.places import Path
     from jobspec.documents.document import Nodes
     from jobspec.documents.merged_keys import Problem
 
@@ -160,10 +161,18 @@ class _MarksLater(ParsedMarks):
         self._node = node
 
     def __call__(self) -> Marks:
+        return marks_of(self._piece, self._parsed())
+
+    def nearest(self, path: Path) -> Marks:
+        """Return the marks of the value at *path*, or of the innermost value around it that exists, without those of values beside it."""
+        return nearest_marks(self._piece, self._parsed(), path)
+
+    def _parsed(self) -> Any:
+        """Return the node of the document."""
         if self._node is None:
             decoded = _Decoder(self._piece).documents()
             self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
-        return marks_of(self._piece, self._node)
+        return self._node
 
     def forget(self) -> None:
         self._node = None

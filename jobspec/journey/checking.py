@@ -15,6 +15,7 @@ from jobspec.journey.steps import Checked
 from jobspec.journey.updates import judge_file
 from jobspec.world.judging import objects_for
 from jobspec.world.policies import parameters_in
+from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,13 @@ def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> 
     own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
     errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
     given = manifests.substitution or Variables(is_open=True)
+    met = ("no placeholders", *((each.field, each.stage) for each in errors), repr(given))
+    sound = cluster.once("without placeholders", SoundResults) if len(manifests.documents) == 1 else None
+    if sound and sound.of(manifests.documents[0], *met):
+        return manifests, checked
     documents, notes = stood_in(manifests.documents, errors, cluster.target, given)
+    if sound and not notes:
+        sound.keep(manifests.documents[0], True, *met)
     if not notes or manifests.settled is not None:
         return manifests, checked
     changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])

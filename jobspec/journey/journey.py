@@ -88,7 +88,8 @@ def travel(journey: Journey) -> list[Checked]:
     foreseen = foresee_rest(resolve(checked, for_all, folders), worlds)
 
     def read(at: int) -> Sequence[Document]:
-        return files[at].load(for_all).documents
+        is_at_hand = journey.documents and not foreseen[at].is_filled
+        return foreseen[at].documents if is_at_hand else files[at].load(for_all).documents
 
     return within_counts(foreseen, folders, for_all, read, left_out=left_out)
 
@@ -109,7 +110,7 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
     checked = check(manifests, world)
     if not checked.result.valid and file.has_placeholders:
         filled, checked = with_stand_ins(manifests, checked, world)
-        checked = checked.with_objects_named_in(manifests) if filled is not manifests else checked
+        checked = checked.with_objects_named_in(manifests).changed(is_filled=True) if filled is not manifests else checked
     checked = foresee(checked, world) if journey.outcome else checked
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])

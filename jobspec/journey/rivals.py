@@ -32,8 +32,13 @@ def foresee_by_all(job: Document, context: Sequence[Document], cluster: Cluster,
 
 def common_diagnostics(namespace: str, index: Index, judge: Callable[[Index], Sequence[Diagnostic]]) -> Sequence[Diagnostic]:
     """Return what is said by whichever object of one name is there. What some of them alone cause becomes an info that names the object."""
-    found = judge(index)
-    others = [(place, judge(other)) for place, other in index.alternatives(namespace)]
+    if not index.rivals(namespace):
+        return judge(index)
+    own = index.recording()
+    found = judge(own)
+    others = [(place, judge(other)) for place, other in own.alternatives(namespace, frozenset(own.asked or ()))]
+    if index.asked is not None:
+        index.asked.update(own.asked or ())
     if not others:
         return found
     of_all = [{_key(each) for each in said} for said in (found, *(said for _, said in others))]

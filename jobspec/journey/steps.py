@@ -141,6 +141,8 @@ class Checked(Record):
     """Whether an engine alone fills in placeholders, so that no other program does before."""
     settled: bool = False
     """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
+    is_filled: bool = False
+    """Whether values stand in for placeholders of the documents."""
     corrected: Mapping[int, Document] = {}
     """The refused documents, by their place in *documents*, that later stages see with their unknown fields corrected."""
 

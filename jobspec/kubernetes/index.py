@@ -56,8 +56,10 @@ class Index:
         """*there*: further objects, which come first; *asked* is filled with the questions that are asked."""
         more, rivals = _by_place(objects)
         before = there._by_place if there else {}
-        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in more.items()}}
-        self._rivals = {**(there._rivals_after(more) if there else {}), **rivals}
+        changed = {place: {**before.get(place, {}), **named} for place, named in more.items()}
+        self._by_place: _ByPlace = {**before, **changed} if changed else before
+        others = there._rivals_after(more) if there else {}
+        self._rivals = {**others, **rivals} if rivals else others
         """The objects before the last, by kind, namespace and name, where these differ and nothing says which one is there."""
         self._there = there if not any((kind, "") in more for kind in kinds.ADMISSION_POLICIES) else None
         """The index of the further objects, if it has the same policies with rules in CEL."""
@@ -85,24 +87,41 @@ class Index:
 
     def _rivals_after(self, more: _ByPlace) -> dict[Name, list[Data]]:
         """Return the rivals that stay behind further objects: a place with several objects keeps all of them."""
-        found = {}
-        for place, several in self._rivals.items():
-            last, new = self._at(place), more.get(place[:2], {}).get(place[2])
-            found[place] = several if last is None or new in (None, last) else [*(each for each in several if each != new), last]
-        return found
+        changed = {}
+        for (kind, namespace), named in more.items() if self._rivals else ():
+            for name, new in named.items():
+                place = kind, namespace, name
+                several, last = self._rivals.get(place), self._at(place)
+                if several is not None and last is not None and new != last:
+                    changed[place] = [*(each for each in several if each != new), last]
+        return {**self._rivals, **changed} if changed else self._rivals
 
     @property
     def have_rivals(self) -> bool:
         """True if several objects of one name are given that differ."""
         return bool(self._rivals)
 
-    def alternatives(self, namespace: str) -> Iterator[tuple[Name, Index]]:
-        """Yield an index with each further quota, LimitRange or Namespace of one name that concerns a namespace."""
-        for place, several in self._rivals.items():
-            kind, own, name = place
-            concerned = (kind in _OF_NAMESPACES and own == namespace) or (kind == kinds.NAMESPACE and name == namespace)
-            for each in several if concerned else ():
-                yield place, Index([each], complete=self.complete, there=self, asked=self.asked)
+    def alternatives(self, namespace: str, asked: Iterable[Question]) -> Iterator[tuple[Name, Index]]:
+        """Yield an index with each further quota, LimitRange or Namespace of one name that concerns a namespace.
+
+        If the index gives the same answers to the *asked* questions, leave it out.
+        """
+        rivals = self.rivals(namespace)
+        answers = [(question, self.answer(question)) for question in asked] if rivals else []
+        for place, each in rivals:
+            other = Index([each], complete=self.complete, there=self, asked=self.asked)
+            if any(other.answer(question) != answer for question, answer in answers):
+                yield place, other
+
+    def rivals(self, namespace: str) -> list[tuple[Name, Data]]:
+        """The objects before the last that concern a namespace: quotas, LimitRanges and Namespaces of one name that differ."""
+        self._record("rivals", namespace)
+        return [
+            (place, each)
+            for place, several in self._rivals.items()
+            if (place[0] in _OF_NAMESPACES and place[1] == namespace) or (place[0] == kinds.NAMESPACE and place[2] == namespace)
+            for each in several
+        ]
 
     def _at(self, place: Name) -> Data | None:
         kind, namespace, name = place
@@ -151,8 +170,14 @@ class Index:
         self._record("selected", kind, test)
         return [each for (own, _), named in self._by_place.items() if own == kind for each in named.values() if test(kind, each)]
 
+    def all_except(self, left_out: Collection[GroupKind]) -> list[Data]:
+        """All objects of other kinds than some, of several that have one name the last behind the others."""
+        before = [each for (kind, _, _), several in self._rivals.items() if kind not in left_out for each in several]
+        return before + [each for (kind, _), named in self._by_place.items() if kind not in left_out for each in named.values()]
+
     def names(self, kind: GroupKind, namespace: str = "") -> list[str]:
         """The names of the objects of a kind."""
+        self._record("names", kind, namespace)
         return list(self._by_place.get((kind, namespace), {}))
 
     # What follows from the objects, made once.

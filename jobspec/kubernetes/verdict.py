@@ -45,6 +45,12 @@ class Verdict(Record):
     """Whether the kind is that of a common project, of which a cluster may have another release or none."""
     reason: str = ""
     """Why a document is checked partly."""
+    problems: Sequence[Problem] = ()
+    """What the diagnostics say, by paths; none if they do not come from paths alone."""
+
+    def placed_in(self, document: Document) -> Verdict:
+        """Return the verdict on a document that has the same problems."""
+        return self.changed(diagnostics=[_reported(document, each) for each in self.problems])
 
 
 class AdmissionAnswer(Record):
@@ -99,8 +105,11 @@ def _verdict(document: Document, found: Iterable[Problem], otherwise: Status, *,
     It is a warning if a rule was not evaluated, and an error otherwise. If no diagnostic is an error, the status is *otherwise*.
     *reason*: why a document is checked partly.
     """
-    diagnostics = [_reported(document, each) for each in found]
-    return Verdict("invalid", diagnostics) if has_error(diagnostics) else Verdict(otherwise, diagnostics, reason=reason)
+    problems = list(found)
+    diagnostics = [_reported(document, each) for each in problems]
+    if has_error(diagnostics):
+        return Verdict("invalid", diagnostics, problems=problems)
+    return Verdict(otherwise, diagnostics, reason=reason, problems=problems)
 
 
 def _reported(document: Document, problem: Problem) -> Diagnostic:
@@ -114,7 +123,7 @@ def _reported(document: Document, problem: Problem) -> Diagnostic:
         severity="warning" if problem.rule == "rule-not-evaluated" else "error",
         remedy=problem.remedy,
     )
-    removed = document.marks.nearest(problem.path).child(problem.lacks) if problem.lacks else None
+    removed = document.nearest(problem.path).child(problem.lacks) if problem.lacks else None
     return found.changed(mark=removed.place()) if removed else found
 
 

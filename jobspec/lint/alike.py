@@ -32,7 +32,7 @@ class PlacedFinding(Record):
         """Return the finding as the diagnostic of a job that is alike."""
         if self.path is None:
             return self.diagnostic.changed(document=job.index)
-        marks = job.marks.nearest(self.path)
+        marks = job.nearest(self.path)
         return self.diagnostic.changed(document=job.index, mark=marks.key if self.at_key and marks.key else marks.mark)
 
 
@@ -57,7 +57,7 @@ def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) 
     mark = diagnostic.mark
     if source is not job or mark.file != job.file:
         return PlacedFinding(diagnostic, None) if mark.file != job.file and source is job else None
-    marks, span = job.marks.nearest(path), span_of(mark)
+    marks, span = job.nearest(path), span_of(mark)
     if span == span_of(marks.mark):
         return PlacedFinding(diagnostic, path)
     return PlacedFinding(diagnostic, path, at_key=True) if marks.key and span == span_of(marks.key) else None

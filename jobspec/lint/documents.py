@@ -216,9 +216,9 @@ class Documents:
 
 def whereabouts(other: Document, document: Document) -> str:
     """Where another document is, for the reader of a document: its line, with its file where that is another one."""
-    kind, name = (other.marks.nearest(path).place() for path in (("kind",), ("metadata", "name")))
+    kind, name = (other.nearest(path).place() for path in (("kind",), ("metadata", "name")))
     place = name if name.file == kind.file else kind  # an overlay has added a prefix to the name
-    return f"line {place.line}" if place.file == document.marks.nearest(("kind",)).place().file else str(place)
+    return f"line {place.line}" if place.file == document.nearest(("kind",)).place().file else str(place)
 
 
 def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Document]:

@@ -314,5 +314,5 @@ def _stand_in(runtime: Document) -> Document:
     metadata = {"name": "job", **({"namespace": runtime.namespace} if runtime.namespace else {})}
     reference = {"apiGroup": runtime.group_kind[0], "kind": runtime.kind, "name": runtime.name}
     data = {"apiVersion": runtime.api_version, "kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": reference, "trainer": {}}}
-    place = runtime.marks.nearest(("metadata", "name")).place()
+    place = runtime.nearest(("metadata", "name")).place()
     return Document(data, lambda: marks_at(data, place), file=runtime.file, index=runtime.index)

@@ -313,9 +313,9 @@ def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Documen
     Of a built object, that is at its kind: overlays may add prefixes to the name, and the kind is written once, in the base.
     """
     if at is None or at == _NAME:
-        at = _NAME if linted.given.marks.nearest(_KIND).place().file in (linted.given.file, "") else _KIND
+        at = _NAME if linted.given.nearest(_KIND).place().file in (linted.given.file, "") else _KIND
     if isinstance(at, tuple):
-        place = linted.given.marks.nearest(at).place()
+        place = linted.given.nearest(at).place()
         return linted.given, at, place if place.line or at in (_NAME, _KIND) else _source_of(None, linted, paths)[2]
     mark, place = (at, at) if isinstance(at, Mark) else (at.mark, at.place())
     span = span_of(mark)
@@ -347,7 +347,7 @@ def _changes(edits: Sequence[Edit], document: Document, linted: LintedDocument, 
 
 def _is_in(mark: Mark, document: Document, path: Path) -> bool:
     """Whether a place is in a document's own text."""
-    return bool(mark.line) and str(document.marks.nearest(path).place()) == str(mark)
+    return bool(mark.line) and str(document.nearest(path).place()) == str(mark)
 
 
 def spelt(path: Path) -> Path:

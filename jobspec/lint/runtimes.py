@@ -243,7 +243,7 @@ def overwritten_port(job: LintedJob) -> Iterator[Finding]:
                     message = (
                         f"port {port['containerPort']} of `{container['name']}` is lost: it has no name, and the trainer overwrites it"
                     )
-                    place = job.runtime.marks.nearest((*path, "ports", index, "containerPort")).place()
+                    place = job.runtime.nearest((*path, "ports", index, "containerPort")).place()
                     yield Finding(place if place.line else None, message, "name the port")
 
 
@@ -278,7 +278,7 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
     """
     if (job.given.kind, job.given.name) in job.documents.used_runtimes:
         return
-    name = job.given.marks.nearest(("metadata", "name")).place()
+    name = job.given.nearest(("metadata", "name")).place()
     for each in _refusals(job):
         if str(each.mark) != str(name) and _LEFT_TO_JOBS not in each.message:
             yield Finding(each.mark, f"unusable runtime: {each.message}", each.hint)

@@ -36,7 +36,7 @@ def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
 
 def runtime_reference(job: ExpandedJob) -> Mark:
     """Return the place of the name of the job's runtime."""
-    return job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
+    return job.job.nearest(("spec", "runtimeRef", "name")).place()
 
 
 def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:

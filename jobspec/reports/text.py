@@ -156,6 +156,13 @@ def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
     first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
     shown = "…" if first else ""
     carets = " " * len(shown)
+    if line.isascii() and line.isprintable():  # a column for each character
+        room, rest = width - len(shown), line[first:]
+        text = rest if len(rest) <= room else rest[: room - 1]
+        under = " " * (start - first) + "^" * (end - max(start, first)) + " " * len(text)
+        shown += text if len(text) == len(rest) else f"{text}…"
+        carets = f"{carets}{under[: len(text)]}{'^' if start >= len(line) else ''}"
+        return shown.rstrip(), carets.rstrip()
     for number in range(first, len(line)):
         text, columns = _cells(line[number])
         room = width - len(carets)
@@ -174,6 +181,8 @@ def _is_wide(line: str, end: int, width: int) -> bool:
 
     Very long lines are not measured character by character.
     """
+    if line.isascii() and line.isprintable():
+        return min(end, len(line)) >= width or end >= 4 * width
     return end >= 4 * width or sum(_cells(character)[1] for character in line[:end]) >= width
 
 

@@ -84,14 +84,16 @@ def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
 
 
 def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
-    """The server's verdict on a document. One on data that several documents share, or on a job, is kept if there is nothing to report."""
+    """The server's verdict on a document. One on data that several documents share, or on a job, is kept if it holds for others."""
     if not old and is_workload(document) and not (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
         sound = cluster.once("sound jobs", SoundResults)
         found: Verdict | None = sound.of(document)
         if found is None:
             found = verdict(document, cluster.target)
-            if not found.diagnostics:
-                sound.keep(document, found)
+            if _holds_for_alike(found, document):
+                sound.keep(document, found.changed(diagnostics=[]))
+        elif found.problems:
+            found = found.placed_in(document)
         return found
     if old or not document.is_shared:
         return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
@@ -103,6 +105,13 @@ def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip
         if not found.diagnostics and found.status != "unknown":
             known[id(document.data)] = document.data, found
     return found
+
+
+def _holds_for_alike(found: Verdict, document: Document) -> bool:
+    """Whether documents that are alike have the same problems: none of them is about the name, or says it."""
+    if len(found.problems) != len(found.diagnostics):
+        return False
+    return not any(each.path[:1] in ((), ("metadata",)) or (document.name and document.name in repr(each)) for each in found.problems)
 
 
 def can_be_looked_up(document: Document, cluster: Cluster) -> bool:

@@ -24,6 +24,21 @@ def test_the_last_of_several_objects_counts_and_the_group_has_all() -> None:
     assert _cohorts(pickle.loads(pickle.dumps(index))) == ["a", "b"]
 
 
+def _namespace(team: str, level: str) -> dict[str, Any]:
+    labels = {"team": team, "pod-security.kubernetes.io/enforce": level}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": labels}}
+
+
+def test_an_object_of_a_name_is_an_alternative_if_it_changes_an_answer() -> None:
+    namespaces = [_namespace("a", "baseline"), _namespace("b", "restricted"), _namespace("c", "restricted")]
+    index = Index(namespaces).recording()
+    asked = [("find", ("", "Namespace"), "", "ml"), ("deciding_on_pods", "ml"), ("in_namespace", ("", "LimitRange"), "ml")]
+    assert [other.labels("ml")["team"] for _, other in index.alternatives("ml", asked)] == ["a", "b"]
+    assert list(index.alternatives("ml", asked[2:])) == []
+    assert list(index.alternatives("other", asked)) == []
+    assert ("rivals", "ml") in (index.asked or ())
+
+
 def test_further_objects_replace_one_object_and_join_several() -> None:
     assert _cohorts(Index([_queue("a")]).with_others([_queue("b")])) == ["b"]
     assert _cohorts(Index([_queue("a")]).recording([_queue("b"), _queue("a")])) == ["b", "a"]
