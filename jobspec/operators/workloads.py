@@ -295,7 +295,7 @@ def queue_of(job: Document) -> Any:
 
 
 def queue_place(job: Document) -> Path:
-    """Return the path of the label that names the queue of a job, where the job has one or should have it.
+    """Return the path of the label of a job for its queue, whether the job has it or not.
 
     A Job without labels gets those of its pod template from the server, and so does the Job of a CronJob.
     """

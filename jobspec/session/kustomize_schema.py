@@ -109,7 +109,7 @@ _TO_ADD = "add the definitions that `jobspec schema kustomize PATH` prints for t
 
 
 def schema_of(folder: str) -> NamedSchema:
-    """Return the schema by which the kustomization of a folder is built, or the one that it is to name.
+    """Return the schema that the kustomization of a folder names, or is to name.
 
     Raises JobspecError if its schema is no file of the repository, or it cannot be edited.
     """

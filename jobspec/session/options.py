@@ -316,7 +316,7 @@ def variable_of(name: str) -> str:
 
 
 def with_output_file(options: Options, given: str | None) -> Options:
-    """Return the options with the format and the file of a value such as `html=page.html` of `--output`."""
+    """Split a value of `--output`, such as `html=page.html`, into format and file."""
     form, _, file = (given or "text").partition("=")
     changed = {name: form for name in ("form", "report_format") if options.declares(name)}
     return options.changed(**changed, output_file=file or options.output_file)

@@ -33,7 +33,10 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def width_of(stream: TextIO) -> int:
-    """The columns of a stream's terminal, or as many as a text without one is written for; `COLUMNS` of the environment overrides both."""
+    """Return the columns of a stream's terminal, or those of a text without a terminal.
+
+    `COLUMNS` of the environment overrides both.
+    """
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)

@@ -21,7 +21,7 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 def fitting(answer: QueueAnswer, world: World) -> str:
-    """Write which fewer pods, and which smaller pods, Kueue admits to an empty cluster.
+    """Write how many pods, or how small ones, Kueue admits to an empty cluster.
 
     If the workload is admitted, or no smaller one would be, return an empty string.
     """

@@ -39,7 +39,7 @@ RESERVED = {"torch": TORCH, "mpi": OPEN_MPI, "xgboost": XGBOOST}
 
 
 def patch_text(release: str, job: str, pod: str) -> str:
-    """Write the field of a TrainJob that changes the pod spec of a replicated job, as YAML for one line.
+    """Write the field of a TrainJob for a change of pods, as YAML for one line.
 
     *pod*: what changes in the pod spec, such as `volumes: [...]`.
     """
