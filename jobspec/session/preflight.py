@@ -93,7 +93,8 @@ _BY_QUEUE = "never-admitted"
 
 def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, str]:
     """Return the accepted files with their queues; None without any queue, with why if that is a mistake."""
-    accepted = [each for each in results.applied if not _is_refused(each)]
+    refused = _refused_files(results)
+    accepted = [each for each in results.applied if each.checked.result.path not in refused]
     try:
         cluster = cluster_of(accepted, results.context.cluster)
         found = ask_queues(accepted, queue_documents(options.queues), cluster)
@@ -102,9 +103,9 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
     return (found if found.has_queues else None), ""
 
 
-def _is_refused(file: AppliedFile) -> bool:
-    """True if a server refuses an object of a file. What becomes of an accepted one does not count."""
-    return any(each.severity == "error" and each.stage != "outcome" for each in file.checked.result.diagnostics)
+def _refused_files(results: RunResults) -> set[str]:
+    """Return the paths of files with an object that a server refuses. What becomes of an accepted object does not count."""
+    return {file.path for file in results.files for each in file.diagnostics if each.severity == "error" and each.stage != "outcome"}
 
 
 def _document_of(found: Diagnostic) -> tuple[str, int | None]:
