@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jobspec import models
-from jobspec.apis.kinds import COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, plural_of
-from jobspec.apis.releases import OPERATORS, RELEASES
+from jobspec.apis.kinds import COMPONENTS, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, QUEUE_GROUP, RAY_JOB, TRAINJOB, plural_of
+from jobspec.apis.releases import MODELLED, OPERATORS, RELEASES
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data
 from jobspec.go.quantities import amount_of
@@ -65,7 +65,11 @@ _IMAGES = {
     "jobset": "jobset",
     "jobset-controller": "jobset",
     "kueue": "kueue",
+    "mpi-operator": "mpi-operator",
+    "kuberay/operator": "kuberay",
+    "lws": "lws",
 }
+"""The end of the name of an operator's image -> the operator."""
 _RELEASE = re.compile(r":v?(\d+\.\d+\.\d+)(?:[-+@].*)?$")
 _IDENTITIES = ("kubernetes.io/hostname", NAMESPACE_NAME)
 _GIB = 2**30
@@ -276,8 +280,11 @@ def _operators(reader: _Objects, definitions: Mapping[str, Data]) -> dict[str, s
     found: dict[str, str | None] = {}
     for component, (group, kind) in _RECOGNISED.items():
         definition = definitions.get(f"{plural_of(kind)}.{group}")
-        if definition:
-            found[component] = from_images.get(component) or _from_crd(definition, component, kind)
+        if definition and _SERVED.get(component, "") in (
+            "",
+            *(str(each.get("name")) for each in structs(mapping(definition, "spec"), "versions")),
+        ):
+            found[component] = from_images.get(component) or (_from_crd(definition, component, kind) if component in MODELLED else None)
         elif component in from_images and not reader.is_whole:
             found[component] = from_images[component]
         elif "CustomResourceDefinition" in reader.unread and reader.has_group(group):
@@ -286,14 +293,25 @@ def _operators(reader: _Objects, definitions: Mapping[str, Data]) -> dict[str, s
 
 
 #: The kind by whose CRD an operator, and the release of one, is recognised.
-_RECOGNISED = {"training-operator": PYTORCHJOB, "trainer": TRAINJOB, "jobset": JOBSET, "kueue": (QUEUE_GROUP, "Workload")}
+_RECOGNISED = {
+    "training-operator": PYTORCHJOB,
+    "trainer": TRAINJOB,
+    "jobset": JOBSET,
+    "kueue": (QUEUE_GROUP, "Workload"),
+    "mpi-operator": MPIJOB,
+    "kuberay": RAY_JOB,
+    "lws": LEADER_WORKER_SET,
+}
+#: An operator whose kind another operator serves, too -> the version that is its own.
+_SERVED = {"mpi-operator": "v2beta1"}
 
 
 def _from_images(deployments: Iterable[Data]) -> Iterator[tuple[str, str]]:
     for each in deployments:
         for container in structs(mapping(each, "spec", "template", "spec"), "containers"):
             image = str(container.get("image", "")).partition("@")[0]
-            component = _IMAGES.get(image.rpartition("/")[2].partition(":")[0])
+            name = image.rpartition(":")[0] if ":" in image.rpartition("/")[2] else image
+            component = next((each for end, each in _IMAGES.items() if f"/{name}".endswith(f"/{end}")), None)
             release = _RELEASE.search(image)
             if component and release:
                 yield component, release[1]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support import quick_yaml
 from tests.support.manifests import write
 from tests.support.processes import run_here
@@ -60,6 +62,23 @@ def test_a_cluster_is_pinned_from_files(tmp_path: Path) -> None:
     }
     said = run_here("validate", "job.yaml", "--cluster", "prod.yaml", "-o", "concise", cwd=tmp_path).stdout
     assert "exceeds ResourceQuota `gpus` (pinned in prod.yaml)" in said
+
+
+@pytest.mark.parametrize(
+    ("image", "releases"),
+    [
+        ("mpioperator/mpi-operator:0.8.0", {"mpi-operator": "0.8.0"}),
+        ("quay.io/kuberay/operator:v1.6.0", {"kuberay": "1.6.0"}),
+        ("registry.k8s.io/lws/lws:v0.9.0@sha256:" + "a" * 64, {"lws": "0.9.0"}),
+        ("localhost:5000/kuberay/operator:v1.5.1", {"kuberay": "1.5.1"}),
+        ("example.com/prometheus/operator:v1.5.1", {}),
+    ],
+)
+def test_an_operator_is_recognised_by_its_image(tmp_path: Path, image: str, releases: dict[str, str]) -> None:
+    write(tmp_path, {"objects.yaml": OBJECTS.replace("registry.k8s.io/kueue/kueue:v0.18.2", image)})
+    done = run_here("pin", "--from-files", "objects.yaml", "-o", "prod.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert quick_yaml.load((tmp_path / "prod.yaml").read_text())["spec"].get("releases", {}) == releases
 
 
 def test_what_changed_in_the_files_is_shown(tmp_path: Path) -> None:
