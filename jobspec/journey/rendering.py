@@ -9,6 +9,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import with_value_at
+from jobspec.documents.wrapped import without_wrapped
 from jobspec.documents.writer import write
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.schemas import shapes
@@ -37,7 +38,7 @@ def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool)
 
     *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.
     """
-    documents = [document for each in files for document in each.documents]
+    documents = [document for each in files for document in without_wrapped(each.documents)]
     documents = _companions_once(documents) if companions_once and len(documents) > 1 else documents
     repeated = list(_repeated(documents))
     results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]

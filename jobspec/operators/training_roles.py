@@ -22,6 +22,7 @@ from jobspec.apis.kinds import (
 from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.documents.marked_tree import set_by
+from jobspec.documents.wrapped import without_wrapped
 from jobspec.go.values import mapping, structs
 from jobspec.operators.kuberay import CLUSTER_SPECS
 from jobspec.operators.training_signs import training_containers
@@ -55,9 +56,10 @@ def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
     """Return the jobs that overlays change.
 
     These are the PyTorchJobs and TrainJobs. If there are none, other kinds that train; if there are none, the Jobs and CronJobs. Of Jobs
-    and JobSets, if some train by their signs, the others do not count: they may prepare data.
+    and JobSets, if some train by their signs, the others do not count: they may prepare data. Jobs inside other objects, such as the trials
+    of a Katib Experiment, are not changed.
     """
-    given = list(documents)
+    given = without_wrapped(list(documents))
     if found := [each for each in given if takes_overlays(each)]:
         return found
     known = [each for each in given if trains_by_kind(each)]

@@ -14,6 +14,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.decoding import decode
 from jobspec.documents.reader import read as read_documents
+from jobspec.documents.wrapped import without_wrapped
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.project.import_overlays import Original, originals
@@ -117,11 +118,12 @@ def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
     The user named the file and it holds no job, or it holds an object whose name the server makes.
     """
     path = checked.result.path
-    jobs = [each for each in checked.documents if takes_overlays(each)]
+    documents = without_wrapped(checked.documents)
+    jobs = [each for each in documents if takes_overlays(each)]
     if checked.result.valid and is_named and not jobs:
         hint = f"put what belongs to a job into the job's file; the kinds of jobs are {', '.join(kind for _, kind in KINDS)}"
         yield Diagnostic("no-workload", "no training job in the file to import", Mark(path), hint=hint)
-    for each in checked.documents if jobs else ():
+    for each in documents if jobs else ():
         if not each.name and value_at(each.data, ("metadata", "generateName")):
             path_of_name = ("metadata", "generateName")
             hint = "write `name` for it: a job of a project has one, and an object without is recreated in each sync"
@@ -132,7 +134,7 @@ def read_originals(file: Found, checked: Checked, cluster: Cluster) -> list[Orig
     """Read the jobs of a checked file as originals of variants."""
     text = decode(content_of(file), file.path)
     assert isinstance(text, str)
-    return originals(file.path, text, checked.documents, cluster.target)
+    return originals(file.path, text, without_wrapped(checked.documents), cluster.target)
 
 
 def files_before(planned: Planned) -> dict[str, bytes]:

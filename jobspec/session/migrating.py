@@ -16,6 +16,7 @@ from jobspec.documents.decoding import decode
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import read as read_documents
+from jobspec.documents.wrapped import without_wrapped
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
@@ -70,7 +71,7 @@ def migration_file(found: Found, checked: Checked) -> File:
     """Return a checked file as a migration takes it."""
     text = decode(content_of(found), found.path)
     assert isinstance(text, str)  # the file has been read before
-    return File(found.path, kept(text) if found.path.endswith(PAGES) else text, checked.documents)
+    return File(found.path, kept(text) if found.path.endswith(PAGES) else text, without_wrapped(checked.documents))
 
 
 def why_nothing_migrates(files: Sequence[File], to: str) -> str:

@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from jobspec.apis.kinds import OVERLAY, PROJECT_FILE, WEBHOOK_LOOKUPS, WRAPPING_KINDS, is_cluster_scoped
+from jobspec.apis.kinds import OVERLAY, PROJECT_FILE, WEBHOOK_LOOKUPS, is_cluster_scoped
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import CHART, KUSTOMIZATIONS, Document
+from jobspec.documents.wrapped import without_wrapped
 from jobspec.journey.reading import read as read_file
 from jobspec.project.edited_lines import EditedFile, edited_lines
 from jobspec.project.object_changes import AppliedObject, State
@@ -150,8 +151,7 @@ class _Side(Record):
         manifests = read_file(source_of(found, skip_unknown=True), self.cluster.target)
         if manifests.settled is not None or any(each.severity == "error" for each in manifests.diagnostics):
             return []
-        wrapping = {each.index for each in manifests.documents if each.kind in WRAPPING_KINDS and not each.is_item}
-        documents = [each for each in manifests.documents if _is_object(each) and not (each.is_item and each.index in wrapping)]
+        documents = [each for each in without_wrapped(manifests.documents) if _is_object(each)]
         return list(map(self._placed, documents))
 
     def _unit(self, found: Found) -> str:

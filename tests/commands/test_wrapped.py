@@ -1,0 +1,52 @@
+"""Jobs inside other objects, such as the trials of Katib: judged there, and written by nobody but their object's author."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.manifests import write
+from tests.support.processes import run_here
+
+EXPERIMENT = """\
+apiVersion: kubeflow.org/v1beta1
+kind: Experiment
+metadata: {name: tune}
+spec:
+  trialTemplate:
+    trialSpec:
+      apiVersion: kubeflow.org/v1
+      kind: PyTorchJob
+      spec:
+        pytorchReplicaSpecs:
+          Master:
+            replicas: 1
+            restartPolicy: Never
+            template: {spec: {containers: [{name: pytorch, image: "a:1", command: [python, "--lr=${trialParameters.lr}"]}]}}
+"""
+WRAPPER = """\
+apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata: {name: wrapper}
+spec:
+  components:
+  - template:
+      apiVersion: kubeflow.org/v1
+      kind: PyTorchJob
+      metadata: {name: inside}
+      spec: {pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: Never, template: {spec: {containers: [{name: pytorch, image: "a:1"}]}}}}}
+"""
+
+
+@pytest.mark.parametrize("text", [EXPERIMENT, WRAPPER], ids=["Experiment", "AppWrapper"])
+def test_a_job_inside_another_object_is_written_by_no_command(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"file.yaml": text})
+    for command in (("migrate", "--to", "TrainJob", "--in-place"), ("import",)):
+        done = run_here(*command, "file.yaml", cwd=tmp_path)
+        assert done.returncode != 0
+        assert [each.name for each in tmp_path.iterdir()] == ["file.yaml"]
+        assert (tmp_path / "file.yaml").read_text() == text
+    assert run_here("render", "file.yaml", cwd=tmp_path).stdout.count("\nkind: ") == 1
+    done = run_here("render", "file.yaml", "--overlay", "istio-off", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the PyTorchJob is inside another object [no-workload]" in done.stderr
+    assert "PyTorchJob" in run_here("expand", "file.yaml", cwd=tmp_path).stdout + run_here("expand", "file.yaml", cwd=tmp_path).stderr
