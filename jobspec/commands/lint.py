@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import PROJECT_OR_FOLDER, Help, Option, Options, add_paths, declare, judging_options
+from jobspec.session.options import THIS_FOLDER, Help, Option, Options, add_paths, declare, judging_options
 from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ),
         used_most="output fix diff target cluster ignore fail-on changed-since",
     )
-    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options(), shown=shown)
+    declare(add_paths(parser, by_default=THIS_FOLDER), options(), shown=shown)
 
 
 def run(options: Options) -> int:

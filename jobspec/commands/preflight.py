@@ -12,12 +12,13 @@ from jobspec.reports.preflight import REPORTS, PreflightAnswer
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.comparing import prices_in
 from jobspec.session.delivery import deliver
+from jobspec.session.finding import in_working_folder
 from jobspec.session.fixing import CandidateChecker, files_to_fix, safe_fixes
 from jobspec.session.found import Found
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
 from jobspec.session.options import (
-    PROJECT_OR_FOLDER,
+    THIS_FOLDER,
     Help,
     Option,
     Options,
@@ -65,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ),
         used_most="output from-ref queues prices target cluster",
     )
-    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options, shown=shown)
+    declare(add_paths(parser, by_default=THIS_FOLDER), options, shown=shown)
 
 
 def run(options: Options) -> int:
@@ -92,7 +93,7 @@ def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAns
     settings = settings_of(options)
     depth = Depth(rules=chosen(settings), documents=True)
     context = with_lookups(context_for(options, settings), queue_documents(options.queues))
-    results = results_of(options, context, settings, depth)
+    results = results_of(in_working_folder(options), context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     fixes = ""
     if not (context.wrong or options.helm or options.overlay) and any(each.has_safe_fix for file in files for each in file.diagnostics):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import PROJECT_OR_FOLDER, Help, Option, Options, add_paths, declare, judging_options, outcome_option
+from jobspec.session.options import THIS_FOLDER, Help, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         used_most="output fix diff target cluster no-outcome fail-on changed-since",
         not_shown="unsafe-fixes",
     )
-    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options(), shown=shown)
+    declare(add_paths(parser, by_default=THIS_FOLDER), options(), shown=shown)
 
 
 def run(options: Options) -> int:

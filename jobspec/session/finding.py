@@ -96,6 +96,11 @@ def _without_encrypted(found: Iterable[Found]) -> list[Found]:
     return [skipped(each.path, "encrypted file", each.disk) if _is_encrypted(each) else each for each in found]
 
 
+def in_working_folder(options: Options) -> Options:
+    """Name the working folder, with its project, if a command line names neither a path nor a chart."""
+    return options if options.paths or options.helm else options.changed(paths=[os.curdir])
+
+
 def find_for(
     options: Options,
     settings: ReportFilter | None,

@@ -531,6 +531,7 @@ def _broken(line: str, width: int) -> list[str]:
 
 PROJECT_HERE = "the project here, jobspec.yaml"
 PROJECT_OR_FOLDER = f"{PROJECT_HERE}, or else this folder"
+THIS_FOLDER = "this folder, with its project"
 
 
 def add_paths(parser: ArgumentParser, *, by_default: str = "", optional: bool = False) -> ArgumentParser:

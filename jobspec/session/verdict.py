@@ -9,6 +9,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.journey.parts import PART
+from jobspec.session.finding import in_working_folder
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context
 from jobspec.session.judging import Depth, RunResults, files_for, judge_files
@@ -33,6 +34,7 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
 
     Return 1 if an error was found, or what the settings say.
     """
+    options = in_working_folder(options)
     known = _recall(options, settings, depth)
     if known and known.report:
         return _deliver(known.report, options, known.said)

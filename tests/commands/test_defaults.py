@@ -203,6 +203,15 @@ def test_without_a_path_the_folder_is_checked(tmp_path: Path) -> None:
     assert run_here("lint", cwd=tmp_path).stdout == run_here("lint", ".", cwd=tmp_path).stdout
 
 
+def test_without_a_path_a_project_meets_what_stands_beside_it(tmp_path: Path) -> None:
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: 0}}\n"
+    project = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml}}]\n"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project, "quota.yaml": quota})
+    for command in ("lint", "validate", "preflight"):
+        done = run_here(command, cwd=tmp_path)
+        assert (done.returncode, "exceeds ResourceQuota `none` (quota.yaml)" in done.stdout) == (1, True), command
+
+
 def test_what_there_is_is_listed(tmp_path: Path) -> None:
     project = f"{PROJECT_HEAD}  variants:\n    - name: a-${{k}}\n      base: job.yaml\n      matrix: {{k: [1, 2]}}\n"
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project + "      overlays: [{gpu-nccl: {gpus: 2}}, istio-off]\n"})

@@ -33,7 +33,9 @@ spec:
       apiVersion: kubeflow.org/v1
       kind: PyTorchJob
       metadata: {name: inside}
-      spec: {pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: Never, template: {spec: {containers: [{name: pytorch, image: "a:1"}]}}}}}
+      spec:
+        pytorchReplicaSpecs:
+          Master: {replicas: 1, restartPolicy: Never, template: {spec: {containers: [{name: pytorch, image: "a:1"}]}}}
 """
 
 
