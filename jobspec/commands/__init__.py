@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 #: Each command and what it does, in the order of a job's way.
 COMMANDS = {
-    "init": "create a repository with a job, two variants, hooks and a workflow",
+    "init": "create a project with a job, two variants, hooks and a workflow",
     "import": "turn existing manifests into variants of a project",
     "validate": "check manifests offline as the API server and the operators' webhooks would",
     "lint": "validate manifests, and report what is accepted but slow, costly or fragile",
-    "preflight": "answer at once: is a job accepted, do its pods come, is it queued, what does it hold, what changes, what fixes it",
+    "preflight": "say of each job at once: accepted, pods created, admitted by Kueue, resources held, changes, fixes",
     "render": "apply overlays to jobs or render a project, and check the result",
     "diff": "show what a change does: to fields, in the cluster, to pods, GPUs and cost",
     "comment": "write a report as the one comment of a pull or merge request, and update it",

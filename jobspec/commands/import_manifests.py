@@ -91,7 +91,7 @@ def _summary(planned: Planned, read: Sequence[tuple[Found, Checked]]) -> Iterato
         overlays = ", ".join(
             f"{use.name} {' '.join(f'{name}={value}' for name, value in use.values.items())}".rstrip() for use in each.item.uses
         )
-        yield f"  {each.name}: {each.item.original.file}{f', by the overlays {overlays}' if overlays else ''}\n"
+        yield f"  {each.name}: {each.item.original.file}{f', with the overlays {overlays}' if overlays else ''}\n"
     for file, answer in read:
         if not any(map(takes_overlays, answer.documents)):
             yield f"skipped {file.path}: no training job\n"

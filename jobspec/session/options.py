@@ -666,7 +666,7 @@ def choice_options() -> list[Option]:
         add("--ignore", "RULE,...", "do not report these rules or stages", repeatable=True),
         add("--fail-on", "SEVERITY", "exit with 1 from this severity on; error by default"),
         add("--changed-since", "REF", "report only on files that changed since this Git ref, and on what depends on them"),
-        add("--within", "DIR", "see all manifests of a folder, but report only on the given files and on what depends on them"),
+        add("--within", "DIR", "read all of DIR for references; report only on the given files and their dependents"),
         add("--baseline", "FILE", "report only findings that are not in this baseline, and its stale entries"),
         add("--write-baseline", "FILE", "write all findings to a baseline, and exit with 0"),
         add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them", repeatable=True),

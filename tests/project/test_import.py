@@ -141,7 +141,7 @@ def test_a_job_becomes_a_base_a_variant_and_the_overlays_that_explain_the_rest(t
 
 def test_what_is_written_is_reported(tmp_path: Path) -> None:
     _place(tmp_path, {"mnist.yaml": COMMENTED})
-    reported = "base/mnist.yaml\njobspec.yaml\n  mnist: mnist.yaml, by the overlays gpu-nccl gpus=2 backend=nccl, istio-off\n"
+    reported = "base/mnist.yaml\njobspec.yaml\n  mnist: mnist.yaml, with the overlays gpu-nccl gpus=2 backend=nccl, istio-off\n"
     assert run_here("import", "mnist.yaml", cwd=tmp_path).stdout == reported
 
 
