@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    parser.add_argument("rules", nargs="*", metavar="RULE", help="the rules to print; by default every rule that can be written as a policy")
+    parser.add_argument(
+        "rules", nargs="*", metavar="RULE", help="the rules to print; by default every rule that can be written as a policy"
+    )
     options = [
         Option("--action", dest="validation_action", choices=ACTIONS, what="what the server does with an object that breaks a rule"),
         Option("--parameters", choices=PLACES, what="read parameters from a ConfigMap or a custom resource, which is printed, too"),

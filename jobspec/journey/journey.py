@@ -111,6 +111,10 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
     if not checked.result.valid and file.has_placeholders:
         filled, checked = with_stand_ins(manifests, checked, world)
         checked = checked.with_objects_named_in(manifests).changed(is_filled=True) if filled is not manifests else checked
+    elif not checked.result.valid and manifests.settled is None:
+        from jobspec.repository.placeholders import with_hints
+
+        checked = checked.changed(result=with_hints(checked.result, checked.documents))
     checked = foresee(checked, world) if journey.outcome else checked
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])

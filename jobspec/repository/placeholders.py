@@ -115,6 +115,30 @@ def stood_in(
     return made, notes
 
 
+def with_hints(result: FileResult, documents: Sequence[Document]) -> FileResult:
+    """Add to each error at a value with a placeholder such as `${NAME}` how to give its value."""
+    data = {each.index: each.data for each in documents if not each.is_item and each.group_kind[0] != OVERLAY[0]}
+    changed = [
+        _with_hint(each, data.get(each.document)) if each.severity == "error" and each.document is not None else each
+        for each in result.diagnostics
+    ]
+    return result.with_only(changed, ignored=0)
+
+
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+
+
+def _with_hint(found: Diagnostic, data: Any) -> Diagnostic:
+    value = value_at(data, path_of(found.field, data)) if data is not None and found.field else None
+    name = _VARIABLE.search(value) if isinstance(value, str) else None
+    hint = (
+        f"if `{name[0] + ('}' if name[0][1:2] == '{' else '')}` is filled in later, give a value: --substitute {name[1]}=VALUE"
+        if name
+        else ""
+    )
+    return found.with_hint("; ".join(filter(None, [found.hint, hint]))) if hint else found
+
+
 def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None, given: Variables) -> bool:
     """Whether an error may be about a placeholder: by its schema the one at its field; webhooks may report a field of another cause."""
     return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape, given) is not data

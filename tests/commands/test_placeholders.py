@@ -76,3 +76,10 @@ def test_a_default_of_a_variable_that_nobody_fills_in_is_a_placeholder(tmp_path:
     assert "placeholders: 2 values not checked" in done.stdout
     given = run_here("lint", ".", "-o", "concise", "--substitute", "N=two", cwd=tmp_path)  # Flux's rules then, and its defaults
     assert "expected an integer" in given.stdout
+
+
+def test_an_error_of_a_named_file_says_how_to_give_a_value(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicas: ${N}")})
+    said = run_here("lint", "job.yaml", cwd=tmp_path).stdout
+    assert "hint: if `${N}` is filled in later, give a value: --substitute N=VALUE\n" in said
+    assert run_here("lint", "job.yaml", "--substitute", "N=1", cwd=tmp_path).returncode == 0
