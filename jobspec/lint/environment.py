@@ -132,7 +132,7 @@ def unexpanded_variable(job: LintedJob) -> Iterator[Finding]:
     Why: Kubernetes expands `$(NAME)` alone, and `$NAME` is for shells. The program gets the name and not the value: it writes to a folder
     named `$OUT`, or cannot read a number.
     Instead: write `$(NAME)`, or run the program in a shell.
-    Fix: writes `$(NAME)`.
+    Fix: writes `$(NAME)` in `command` and `args`.
     Before: 'command: [python, train.py, "--out=$OUT"]'
     After: 'command: [python, train.py, "--out=$(OUT)"]'
     Evidence: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/

@@ -27,6 +27,7 @@ from jobspec.reports.expansion import containers_text
 from jobspec.reports.page import ObjectText, PageRow, object_text
 from jobspec.reports.text import from_here
 from jobspec.reports.topology import topology_of
+from jobspec.schemas import shapes
 from jobspec.session.progress import with_progress
 from jobspec.session.project import Plan, judged_variant, tree_before
 from jobspec.world.world import Cluster
@@ -102,7 +103,8 @@ def rows_of_jobs(checked: Sequence[Checked], results: Sequence[FileResult], clus
         name = "/".join(filter(None, (job.namespace, job.name))) or job.kind
         mark = job.marks.nearest(("metadata", "name")).place()
         written = [f"{from_here(mark.file)}:{mark.line}"]
-        if not any(job is one for one in seen(file)):
+        is_served = shapes.load(job.api_version, job.kind, cluster.target) is not None
+        if not is_served or not any(job is one for one in seen(file)):
             return PageRow(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
         return _row_of_job(name, job, documents, written, [_rendered_text(job, cluster.target)], findings)
 

@@ -261,3 +261,9 @@ def test_a_variant_more_is_a_few_kilobytes_and_elements_more_and_no_drawing(tmp_
     size, elements = ((sizes[30][at] - sizes[10][at]) / 20 for at in (0, 1))
     assert size < 10_000
     assert elements < 70
+
+
+def test_a_kind_that_the_release_lacks_is_shown_without_its_pods(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": "apiVersion: kubeflow.org/v1\nkind: JAXJob\nmetadata: {name: a}\nspec: {jaxReplicaSpecs: {Worker: {}}}\n"})
+    done = run_here("report", ".", "--skip-unknown", "--target", "training-operator=1.8", "-o", "page.html", cwd=tmp_path)
+    assert (done.returncode, "JAXJob" in (tmp_path / "page.html").read_text()) == (1, True), done.stderr

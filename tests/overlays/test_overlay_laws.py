@@ -699,7 +699,7 @@ def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
     least = 0.3 if world is WORLDS[0] else 0.15  # a TrainJob cannot say everything, and of fewer fields overlays meet in more
     least = 0.07 if world.name in OTHERS else least  # some have no program for flags, or not each role
     assert shares["applies"] > least, shares
-    assert shares["applies and both change something"] > least / 2, shares
+    assert shares["applies and both change something"] > (0.02 if world.name in OTHERS else least / 2), shares
     assert shares["conflicts"] > (0.04 if world.name in OTHERS else 0.1), shares
     assert shares["flags"] > 0.3, shares
-    assert shares["removals"] > 0.03, shares
+    assert shares["removals"] > (0.01 if world.name in OTHERS else 0.03), shares

@@ -325,5 +325,5 @@ def test_an_entry_of_another_schema_stays(tmp_path: Path) -> None:
     (tmp_path / "kustomization.yaml").write_text("openapi: {path: own.json}\n")
     done = run_here("schema", "kustomize", "--into", str(tmp_path))
     assert done.returncode == 2
-    assert "it has an `openapi` of its own" in done.stderr
+    assert "its `openapi` names own.json, which is not a file of this repository" in done.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["kustomization.yaml"]

@@ -322,7 +322,7 @@ def test_a_folder_is_asked_about_as_it_is_applied(dry_run: Runner, monkeypatch: 
         ("PyTorchJob", "project base"): 1,
         ("", "rendered file"): 9,
         ("PyTorchJob", "valid"): 4,
-        ("Secret", "encrypted by SOPS"): 1,
+        ("Secret", "without values that are encrypted by SOPS"): 1,
     }
 
 

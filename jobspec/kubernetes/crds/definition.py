@@ -70,7 +70,7 @@ def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) ->
     If *old* is given, the definition is an update of it.
     """
     versions = versions_of(data)
-    stored = {version.get("name"): mapping(version, "schema").get("openAPIV3Schema") for version in versions_of(old or {})}
+    stored = {str(version.get("name")): mapping(version, "schema").get("openAPIV3Schema") for version in versions_of(old or {})}
     found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
     shared = len(found) == len(versions) and are_alike([made for _, _, made in found])
     with_status = [mapping(version, "subresources").get("status") is not None for version in versions]
@@ -78,7 +78,7 @@ def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) ->
         has_status = any(with_status) if shared else with_status[path[2]]  # type: ignore[index]  # the third step is an index
         at_root = list(status_problems(keywords_of(schema), made)) if has_status else []
         reported = {problem.path for problem in at_root}
-        before = stored.get(versions[path[2]].get("name"))  # type: ignore[index]
+        before = stored.get(str(versions[path[2]].get("name")))  # type: ignore[index]
         is_stored = before is not None and are_alike([made, decoded(before)])
         inside = (problem for problem in _kept_problems(made, meta, release, is_stored=is_stored) if problem.path not in reported)
         yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
