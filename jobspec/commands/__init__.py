@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Each command and what it does, in the order of a job's way.
 COMMANDS = {
-    "init": "create a repository with a job, two variants, hooks and a workflow",
+    "init": "create a project with a job, two variants, hooks and a workflow",
     "import": "turn existing manifests into variants of a project",
     "validate": "check manifests offline as the API server and the operators' webhooks would",
     "lint": "validate manifests, and report what is accepted but slow, costly or fragile",
