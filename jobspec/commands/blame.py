@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import join
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.diagnostics.errors import JobspecError
@@ -114,7 +115,8 @@ def _blame_built(options: Options) -> int | None:
         return 1
     names = list(dict.fromkeys(each.name for each in objects))
     if len(names) > 1:
-        raise JobspecError(f"{options.path}: name one of its objects: {shortened(names, 12)}")
+        command = _command_for(options, names)
+        raise JobspecError(f"{options.path}: name one of its objects: {shortened(names, 12)}; write `{command}`")
     if len(objects) > 1 and options.output == "json":
         units = ", ".join(f"--in {each.unit}" for each in objects)
         raise JobspecError(f"{options.path}: {len(objects)} builds have it; choose one: {units}")
@@ -134,6 +136,14 @@ def _blame_built(options: Options) -> int | None:
         lines = file_lines(blamed, text, colour=colour, width=width) if whole else field_lines(blamed, colour=colour)
         sys.stdout.writelines(f"{line}\n" for line in (*head, *lines))
     return 0 if objects else None
+
+
+def _command_for(options: Options, names: Sequence[str]) -> str:
+    """The command for one of the objects *names* at a path: the one that was written as the field, or the first."""
+    wanted, field = (options.field, None) if options.field in names else (names[0], options.field)
+    folder = options.path if os.path.isdir(options.path) else options.folder
+    place = ["--in", folder] if os.path.normpath(folder) != os.curdir else []
+    return join(each for each in ("jobspec", "blame", wanted, field, *place) if each is not None)
 
 
 def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, read: Sequence[Found]) -> int:

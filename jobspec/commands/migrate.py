@@ -23,6 +23,7 @@ from jobspec.session.migrating import (
     left_patches,
     migration_file,
     source_cluster,
+    spelled,
     target_release,
     texts_before,
     why_nothing_migrates,
@@ -62,6 +63,7 @@ def run(options: Options) -> int:
     """Migrate the jobs in files; 1 where one cannot be migrated, or with `--strict` where anything is lost."""
     if sum((options.diff, options.to_dir is not None, options.in_place)) > 1:
         raise JobspecError("--diff, --to-dir and --in-place are mutually exclusive")
+    options = options.changed(to=spelled(options.to))
     release, gang_scheduler = target_release(options.to), options.gang_scheduler or ""
     project = project_among(options.paths)
     if project:

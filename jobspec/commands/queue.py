@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Say of all jobs in files, or of the variants of a project, what Kueue does with them.
 
-    If a job is never admitted or not valid, or there are jobs but no queue, return 1.
+    If a job is never admitted or not valid, return 1. If there are jobs but no queue, return 2.
     """
     made = answers(options)
     if not all(each.valid for each in made.results):
@@ -39,7 +39,7 @@ def run(options: Options) -> int:
     if made.lacks:
         sys.stderr.write(f"jobspec: {LACKING[made.lacks]}\n")
     if made.lacks == "queues":
-        return 1
+        return 2
     text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form](made.asked, made.world, text))
     return 1 if any(each.answer and each.answer.verdict == "never" for each in made.asked) else 0

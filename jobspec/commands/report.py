@@ -13,6 +13,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView
+from jobspec.reports.formats import FORMATS
 from jobspec.reports.page import PageRow, ReportPage, page_report, page_summary
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.comparing import prices_in, sides, tree_at
@@ -95,7 +96,14 @@ def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def _file_of(page: str | None) -> str | None:
-    """The file of a page, which `-o html=FILE` names as `lint` does; None for standard output."""
+    """The file of a page, which `-o html=FILE` names as `lint` does; None for standard output.
+
+    Raises JobspecError for a format of other commands, which is not the name of a file.
+    """
+    form, _, file = (page or "").partition("=")
+    if form in FORMATS:
+        name = f"{os.path.splitext(file)[0] or 'report'}.html"
+        raise JobspecError(f"-o {page}: the page is HTML: write `-o {name}`; `jobspec lint -o {page}` writes findings in this format")
     return None if page in (None, "html", "html=") else str(page).removeprefix("html=")
 
 

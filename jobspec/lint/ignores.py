@@ -30,6 +30,10 @@ _COMMENT = re.compile(
 )
 
 
+_UNJUDGED = "unjudged-template"
+"""The rule of decoding that is about files which can be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ignore:
     """One rule that a comment ignores, and where."""
@@ -200,9 +204,10 @@ class ReportFilter:
         )
 
     def reports(self, rule: str, stage: str) -> bool:
-        """Whether a rule's diagnostics are reported; those of decoding always are."""
+        """Whether a rule's diagnostics are reported; those of unreadable files always are."""
         names = {rule, stage}
-        return stage == "decoding" or ((not self.select or not names.isdisjoint(self.select)) and names.isdisjoint(self.ignore))
+        is_unreadable = stage == "decoding" and rule != _UNJUDGED
+        return is_unreadable or ((not self.select or not names.isdisjoint(self.select)) and names.isdisjoint(self.ignore))
 
     def selected(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         """The diagnostics of the rules that are reported."""

@@ -13,6 +13,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
 from jobspec.journey.rendering import order_of
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
+from jobspec.operators.workloads import is_suspended
 from jobspec.programs.command_lines import expand_references
 from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible, wrapped
 from jobspec.schemas import shapes
@@ -64,7 +65,9 @@ def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]
     others = list(_others(expanded.objects))
     if others:
         yield from ["", *(line for row in others for line in _labelled_lines(row, _INDENT, width=width, colour=colour))]
-    if not expanded.objects:
+    if not pods and is_suspended(job):
+        yield from ["", f"{_INDENT}no pods: the job is suspended"]
+    elif not expanded.objects:
         yield f"{_INDENT}nothing"
 
 

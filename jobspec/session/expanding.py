@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from jobspec.apis.kinds import CRON_JOB
+from jobspec.apis.kinds import CRON_JOB, RAY_CRON_JOB
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
@@ -12,7 +12,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.workloads import JOBS, is_workload
+from jobspec.operators.workloads import JOBS, is_workload, queue_of, suspension
 from jobspec.session.finding import unbuilt
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth, judge_files
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from jobspec.session.found import Found
     from jobspec.session.options import Options
     from jobspec.world.world import Cluster
+
+
+#: The kinds whose `suspend` stops the runs to come. `expand` shows one run.
+_SUSPEND_RUNS = (CRON_JOB, RAY_CRON_JOB)
 
 
 class ExpandedFiles(Record):
@@ -101,7 +105,8 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
                 objects = with_api_defaults(objects, context, target)
             if not any(each.rule == "unresolved-reference" for each in expansion.diagnostics):  # of the runtime
                 found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
-            reported.setdefault(file.checked.result.path, []).extend(expansion.diagnostics)
+            said = _with_suspension(expansion.diagnostics, job, is_queued=options.queued)
+            reported.setdefault(file.checked.result.path, []).extend(said)
     return found, reported
 
 
@@ -132,6 +137,21 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
     answer = ask(workloads[0], world)
     starts = answer.verdict in ("fits", "borrows")
     return admitted(job, changes_of(answer, world)) if starts else job, made
+
+
+def _with_suspension(diagnostics: Sequence[Diagnostic], job: Document, *, is_queued: bool) -> list[Diagnostic]:
+    """What is said of a job, and of each suspended one which options show its pods."""
+    said = [] if job.group_kind in _SUSPEND_RUNS else suspension(job)
+    others = [each for each in diagnostics if each.message not in {one.message for one in said}]
+    if any(each.rule in ("no-pods-created", "refused-by-operator") for each in others):
+        return others
+    if not queue_of(job):
+        hint = "to see its pods, expand it with `suspend: false`"
+    elif is_queued:
+        hint = "name the queues with --queues; `jobspec queue` says why Kueue does not admit a job"
+    else:
+        hint = "`--queued --queues PATH` shows the pods as Kueue starts them"
+    return [*others, *(each.with_hint(hint) for each in said)]
 
 
 def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:

@@ -34,6 +34,11 @@ MPI_JOB = "MPIJob"
 TRAINER = "trainer"
 
 
+def spelled(to: str) -> str:
+    """Return the target of a migration; a kind in any case is spelt as Kubernetes spells it."""
+    return {each.lower(): each for each in (TRAINJOB, MPI_JOB)}.get(to.lower(), to)
+
+
 def target_release(to: str) -> str:
     """Return the release of the trainer to go to.
 

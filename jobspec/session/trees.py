@@ -6,9 +6,10 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.documents.atomic_writes import Wanted, read_folder, remove_leftovers, replace_folder
+from jobspec.documents.atomic_writes import HEADER, Wanted, read_folder, remove_leftovers, replace_folder
 from jobspec.documents.decoding import MAX_FILE
 from jobspec.journey.steps import Source
 from jobspec.project import tree
@@ -47,6 +48,10 @@ class OwnedTree:
             edited, foreign = tree.state_of(found, merge.hashes(found), wanted)
         if foreign:
             more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            if all(found[path].startswith(HEADER.encode()) for path in foreign):
+                way_out = f"if they are left of an earlier render, remove them: `git clean -f -- {quote(self.folder)}`"
+                unlisted = f"{self.folder} holds {foreign[0]}{more}, which {tree.NAME} does not list"
+                raise JobspecError(f"{unlisted}: nothing is written: {way_out}, and render again")
             raise JobspecError(f"{self.folder} holds {foreign[0]}{more}, which jobspec did not write and would remove: nothing is written")
         if edited:
             before = {path: wanted[path] for path in edited if path in wanted}

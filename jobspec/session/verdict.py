@@ -60,6 +60,10 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
         from jobspec.session.kept_runs import keep
 
         said = keep(report, results, known.before, options=options, settings=settings, depth=depth)
+    if options.write_baseline is not None and not options.reports and options.output_file is None:  # the findings are in that file
+        if not context.remarks:
+            return 1 if fails else 0
+        report = RunReport(context.remarks, fails, releases)
     return _deliver(report, options, said, results.found)
 
 

@@ -66,11 +66,28 @@ def test_what_is_meant_has_to_be_one_object(place: Path) -> None:
     done = run_here("blame", "overlays/prod", cwd=place)
     assert done.returncode == 2
     assert "name one of its objects: ConfigMap/settings-" in done.stderr
+    command = done.stderr.rpartition("; write `jobspec ")[2].rstrip("`\n").split()
+    assert command[-2:] == ["--in", "overlays/prod"]
+    assert run_here(*command, cwd=place).returncode == 0
     several = run_here("blame", "base/job.yaml", "-o", "json", cwd=place)
     assert several.returncode == 2
     assert "2 builds have it; choose one: --in overlays/dev, --in overlays/prod" in several.stderr
     assert "no field `restartPolicies`: leave FIELD out" in run_here("blame", "PyTorchJob/train", "restartPolicies", cwd=place).stderr
     assert run_here("blame", "PyTorchJob/none", cwd=place).returncode == 2
+
+
+def test_of_a_wrapped_object_it_says_what_to_type(place: Path) -> None:
+    experiment = "apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nmetadata: {name: tune}\nspec:\n  trialTemplate:\n    trialSpec:\n"
+    trial = JOB.replace("name: train", "name: trial")
+    (place / "tune.yaml").write_text(experiment + "".join(f"      {line}\n" for line in trial.splitlines()))
+    done = run_here("blame", "tune.yaml", "PyTorchJob/trial", cwd=place)
+    names = "name one of its objects: Experiment/tune, PyTorchJob/trial"
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"jobspec: tune.yaml: {names}; write `jobspec blame PyTorchJob/trial`\n",
+    )
+    assert "; write `jobspec blame Experiment/tune image`\n" in run_here("blame", "tune.yaml", "image", cwd=place).stderr
+    assert run_here("blame", "PyTorchJob/trial", cwd=place).returncode == 0
 
 
 def test_a_build_that_fails_is_told_of_and_the_rest_is_answered(place: Path) -> None:

@@ -85,6 +85,14 @@ def test_rules_and_stages_are_selected_and_ignored(tmp_path: Path) -> None:
     assert _reported("validate", "broken.yaml", "--select", "invalid-name", cwd=tmp_path)[0] == 1
 
 
+def test_a_template_is_told_of_where_its_rule_is_selected(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": f"{JOB}{{{{ more }}}}\n"})
+    for options, is_told in (([], True), (["--select", "unjudged-template"], True), (["--select", "invalid-name"], False)):
+        rules = {rule for _, rule in _reported("lint", ".", *options, cwd=tmp_path)[1]}
+        assert ("unjudged-template" in rules) == is_told
+    assert rules == set()
+
+
 def test_a_warning_fails_where_that_is_wished(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": f"{JOB}# jobspec: ignore[unknown-field] gone\n"})
     assert [_reported("validate", "a.yaml", f"--fail-on={each}", cwd=tmp_path)[0] for each in ("error", "warning", "info")] == [0, 1, 1]
@@ -249,7 +257,8 @@ def test_settings_stand_in_any_form_that_toml_has(tmp_path: Path) -> None:
 def test_it_says_what_it_wrote(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": _TWO})
     done = run_here("validate", "jobs", "--write-baseline", "base.json", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "jobspec: 2 findings written to base.json\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "jobspec: 2 findings written to base.json\n")
+    assert "unknown-field" in run_here("validate", "jobs", "--write-baseline", "base.json", "-o", "text", cwd=tmp_path).stdout
 
 
 def test_a_baseline_holds_what_cannot_be_read_or_built(tmp_path: Path) -> None:

@@ -289,6 +289,58 @@ def test_a_suspended_job_is_nothing_for_now(folder: Path) -> None:
     assert "later.yaml:6:24: info: the job is suspended" in done.stderr
 
 
+_POD = "template: {spec: {restartPolicy: Never, containers: [{name: main, image: example.com/train:v1}]}}"
+_SUSPENDED = {
+    "Job": ("batch/v1", _POD),
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", f"replicatedJobs: [{{name: a, template: {{spec: {{{_POD}}}}}}}]"),
+    "TrainJob": ("trainer.kubeflow.org/v1alpha1", "runtimeRef: {name: torch-distributed}"),
+}
+_FLAVORS = "flavors: [{name: cpus, resources: [{name: cpu, nominalQuota: 4}]}]"
+_QUEUES = f"""\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {{name: cpus}}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {{name: all}}
+spec: {{namespaceSelector: {{}}, resourceGroups: [{{coveredResources: [cpu], {_FLAVORS}}}]}}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {{name: team, namespace: ml}}
+spec: {{clusterQueue: all}}
+"""
+
+
+@pytest.mark.parametrize("kind", _SUSPENDED)
+def test_of_each_suspended_job_it_says_what_shows_the_pods(kind: str, folder: Path) -> None:
+    version, spec = _SUSPENDED[kind]
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: train, namespace: ml}}\nspec:\n  suspend: true\n  {spec}\n"
+    (folder / "job.yaml").write_text(text)
+    done = run_here("expand", "job.yaml", "-o", "table", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.endswith("\n\n  no pods: the job is suspended\n")
+    assert done.stderr.startswith("job.yaml:5:12: info: the job is suspended: it has no pods until `suspend` is false [no-pods-created]\n")
+    assert "hint: to see its pods, expand it with `suspend: false`\n" in done.stderr
+    (folder / "job.yaml").write_text(text.replace("namespace: ml", "namespace: ml, labels: {kueue.x-k8s.io/queue-name: team}"))
+    (folder / "queues.yaml").write_text(_QUEUES)
+    assert "hint: `--queued --queues PATH` shows the pods as Kueue starts them\n" in run_here("expand", "job.yaml", cwd=folder).stderr
+    assert "hint: name the queues with --queues" in run_here("expand", "job.yaml", "--queued", cwd=folder).stderr
+    done = run_here("expand", "job.yaml", "--queued", "--queues", "queues.yaml", "-o", "table", cwd=folder)
+    assert "suspended" not in done.stdout + done.stderr
+    assert "RANK  POD" in done.stdout
+
+
+def test_a_run_of_a_suspended_cron_job_has_pods(folder: Path) -> None:
+    spec = f"{{suspend: true, schedule: '0 0 * * *', jobTemplate: {{spec: {{{_POD}}}}}}}"
+    text = f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: a}}\nspec: {spec}\n"
+    (folder / "job.yaml").write_text(text)
+    done = run_here("expand", "job.yaml", "-o", "table", cwd=folder)
+    assert "RANK  POD" in done.stdout
+    assert "suspended" not in done.stdout + done.stderr
+
+
 def test_release_overlays_and_priority_classes_of_other_files_count(folder: Path) -> None:
     (folder / "class.yaml").write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7\n")
     text = TWO.replace("          volumes", "          priorityClassName: high\n          volumes", 1)

@@ -92,7 +92,7 @@ def test_queues_come_from_elsewhere_and_a_job_without_one_starts_past_them(tmp_p
     assert "TrainJob nlp/llama: fits in queue nlp → research (jobs/job.yaml)" in done.stdout
     assert "research  a100  cpu  [+++++++++++++++.....]  8 own, 8 at most, 6 wanted" in done.stdout
     without = run_here("queue", "jobs", cwd=tmp_path)
-    assert (without.returncode, without.stdout) == (1, "")
+    assert (without.returncode, without.stdout) == (2, "")
     assert "no queues: give the folder" in without.stderr
     assert "bypasses Kueue: no queue-name label" in run_here("queue", "free.yaml", "--queues", "platform", cwd=tmp_path).stdout
     table = run_here("queue", "jobs", "--queues", "platform", "-o", "markdown", cwd=tmp_path).stdout

@@ -205,6 +205,12 @@ def test_the_page_goes_to_a_file_with_one_line_about_it(tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text()
     assert page == run_here("report", "HEAD", cwd=tmp_path).stdout
     assert page == run_here("report", "HEAD", "-o", "html", cwd=tmp_path).stdout
+    for form, name in (("markdown", "report.html"), ("json=out/a.json", "out/a.html")):
+        refused = run_here("report", "HEAD", "-o", form, cwd=tmp_path)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        said = f"the page is HTML: write `-o {name}`; `jobspec lint -o {form}` writes findings in this format"
+        assert refused.stderr == f"jobspec: -o {form}: {said}\n"
+    assert not (tmp_path / "markdown").exists()
     assert run_here("report", "HEAD", "-o", "html=other.html", cwd=tmp_path).stdout == done.stdout.replace("page.html", "other.html")
     assert (tmp_path / "other.html").read_text() == page
     assert f"<h1>{tmp_path.name}</h1>" in page, "the repository is the title"

@@ -144,6 +144,13 @@ def test_what_cannot_be_done_as_asked(options: list[str], says: str, tmp_path: P
     assert says in done.stderr
 
 
+def test_kinds_are_taken_in_any_case(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB)
+    done = _migrate(tmp_path, "a.yaml", "--to", "trainjob")
+    assert (done.returncode, done.stdout) == (0, _migrate(tmp_path, "a.yaml", "--to", "TrainJob").stdout)
+    assert "no MPIJob of training-operator" in _migrate(tmp_path, "a.yaml", "--to", "mpijob").stderr
+
+
 _SPEC = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": []}}}}}]}}}
 _META = {"name": "train", "namespace": "ml"}
 _TRAINER = "trainer.kubeflow.org/v1alpha1"

@@ -19,6 +19,7 @@ from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, files_in, write
 from tests.support.processes import program, run_here
 from tests.support.projects import RandomProject, projects
+from tests.support.repositories import git
 from tests.support.seeds import examples, seed
 
 HEAD = f"{PROJECT_HEAD}  variants:\n"
@@ -118,7 +119,24 @@ def test_a_tree_that_lost_its_inventory_is_ours_while_it_is_as_rendered(tmp_path
     assert _render(tmp_path) == tree
     (tmp_path / INVENTORY).unlink()
     _edit(tmp_path)
-    assert "which jobspec did not write" in _refused(tmp_path)
+    assert "which .jobspec-inventory does not list: nothing is written" in _refused(tmp_path)
+
+
+def test_files_left_of_a_render_whose_inventory_was_checked_out_have_a_way_out(tmp_path: Path) -> None:
+    tree = _render(_place(tmp_path))
+    (tmp_path / ".git").rmdir()
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "rendered")
+    write(tmp_path, {"base/job.yaml": (tmp_path / "base/job.yaml").read_text().replace("train:v1", "train:v2")})
+    _render(tmp_path)
+    git(tmp_path, "checkout", "-q", ".")
+    said = _refused(tmp_path)
+    assert "and 1 more, which .jobspec-inventory does not list: nothing is written: " in said
+    command = said.partition("remove them: `")[2].partition("`")[0].split()
+    assert command == ["git", "clean", "-f", "--", "rendered"]
+    git(tmp_path, *command[1:])
+    assert _render(tmp_path) == tree
 
 
 def test_an_inventory_with_two_sides_of_a_merge_is_an_error(tmp_path: Path) -> None:
