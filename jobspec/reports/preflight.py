@@ -199,6 +199,8 @@ class CheckedJob:
     """Whether a finding of severity error is about it, besides that its queue never admits it."""
     is_held: bool = False
     """Whether its queue alone keeps it from running."""
+    judged_in: str = ""
+    """The file that it was judged in, such as the kustomization of what is built."""
 
 
 def answer_of_job(job: CheckedJob, prices: PriceList | None, *, also_in: Sequence[str] = ()) -> JobAnswer:

@@ -199,3 +199,28 @@ def test_what_is_not_looked_at_is_said(tmp_path: Path) -> None:
     answer, code = preflight(tmp_path, ".")
     assert (code, answer["verdict"]) == (0, "no job")
     assert answer["left"] == ["skipped: 2 Helm chart files: not rendered, use --helm CHART"]
+
+
+def test_a_part_of_the_files_is_answered_as_lint_reports_it(tmp_path: Path) -> None:
+    wrong = JOB.replace("name: llama", "name: other").replace("trainer: {", "trainerr: {")
+    held = JOB.replace("name: llama", "name: held").replace("cpu: 3", "cpu: 5")
+    write(tmp_path, {"good.yaml": JOB, "bad/wrong.yaml": wrong, "bad/held.yaml": held, "queues.yaml": QUEUES})
+    for given in (["good.yaml", "--within", "."], ["bad", "--within", "."], ["bad/held.yaml", "--within", "."]):
+        linted = json.loads(run_here("lint", *given, "-o", "json", cwd=tmp_path).stdout)
+        answer, code = preflight(tmp_path, *given)
+        assert {each["file"] for each in answer["jobs"]} == {each["path"].removeprefix("./") for each in linted["files"]}
+        assert code == int(given[0] != "good.yaml")
+    commit(tmp_path)
+    write(tmp_path, {"good.yaml": JOB.replace("cpu: 3", "cpu: 2")})
+    answer, code = preflight(tmp_path, ".", "--changed-since", "HEAD")
+    assert ([each["file"] for each in answer["jobs"]], code) == (["good.yaml"], 0)
+
+
+def test_variants_are_answered_where_their_project_or_what_it_reads_is_given(tmp_path: Path) -> None:
+    variants = "{name: a, base: job.yaml}, {name: b, base: other.yaml}"
+    files = {"job.yaml": JOB, "other.yaml": JOB.replace("llama", "other"), "lone.yaml": JOB.replace("llama", "lone")}
+    write(tmp_path, {**files, "jobspec.yaml": f"{PROJECT_HEAD}  variants: [{variants}]\n"})
+    for given, names in (("job.yaml", {"a", "b"}), ("jobspec.yaml", {"a", "b"}), ("lone.yaml", set())):
+        answer, _ = preflight(tmp_path, given, "--within", ".")
+        assert {each["variant"] for each in answer["jobs"] if "variant" in each} == names
+        assert any(each["file"] == "lone.yaml" for each in answer["jobs"]) == (given == "lone.yaml")
