@@ -27,6 +27,7 @@ from jobspec.diagnostics.wording import counted, shortened
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
+from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
 from jobspec.operators.workloads import is_workload
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
@@ -105,6 +106,9 @@ def run(options: Options) -> int:
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]
     pods = local_pods(objects, job.group_kind, ObjectValues(documents))
     if not pods:
+        ref = RuntimeReference(job.data)
+        if ref.name and runtime_of(job, home.context, home.cluster.target) is None:
+            raise JobspecError(f"no {ref.kind} `{ref.name}` among the files: pass its file")
         raise JobspecError(f"the operator creates no pod of {job.kind} {job.name}: there is nothing to run")
     processes = make_processes(pods, options)
     wanted = [parse_kill(each, pods) for each in options.kill]

@@ -19,15 +19,15 @@ from jobspec.diagnostics.wording import counted
 from jobspec.project.capacity import Capacity, PriceList, amount_text, cost_of
 from jobspec.reports.diff import ComparisonView, alike, duration, headline, names_of, notes, number_of_gpus, number_of_pods, rows
 from jobspec.reports.queue import Asked
-from jobspec.reports.text import BOLD, COLOURS, DIM, clean, cut, message_of, paint, visible, wrapped
+from jobspec.reports.text import BOLD, COLOURS, DIM, clean, columns, cut, message_of, paint, visible, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.reports.text import ReadText
 
-#: From the gravest to the best; `unknown`: a part of the answer is missing, and `no job`: there is none.
-Verdict = Literal["refused", "will not run", "never admitted", "unknown", "runs", "no job"]
-VERDICTS: tuple[Verdict, ...] = ("refused", "will not run", "never admitted", "unknown", "runs", "no job")
+#: From the gravest to the best; `unknown`: a part is missing, `suspended`: without pods, `no job`: there is none.
+Verdict = Literal["refused", "will not run", "never admitted", "unknown", "suspended", "runs", "no job"]
+VERDICTS: tuple[Verdict, ...] = ("refused", "will not run", "never admitted", "unknown", "suspended", "runs", "no job")
 
 _MOST = 6400
 """Characters of an answer: below 2,000 tokens at 3.2 characters a token, which is less than JSON of English words has."""
@@ -199,6 +199,12 @@ class CheckedJob:
     """Whether a finding of severity error is about it, besides that its queue never admits it."""
     is_held: bool = False
     """Whether its queue alone keeps it from running."""
+    is_suspended: bool = False
+    """Whether it has no pods until somebody resumes it."""
+    why_unknown: str = ""
+    """What keeps it from being judged, such as that its runtime is refused; empty if nothing says so."""
+    judged_in: str = ""
+    """The file that it was judged in, such as the kustomization of what is built."""
 
 
 def answer_of_job(job: CheckedJob, prices: PriceList | None, *, also_in: Sequence[str] = ()) -> JobAnswer:
@@ -217,7 +223,7 @@ def answer_of_job(job: CheckedJob, prices: PriceList | None, *, also_in: Sequenc
         name=clean(job.name),
         namespace=clean(job.namespace),
         variant=job.variant,
-        reason=row.reason or (_UNKNOWN if accepted and row.runs is None and not job.has_error else ""),
+        reason=row.reason or (job.why_unknown or _UNKNOWN if accepted and row.runs is None and not job.has_error else ""),
         pods={each.role or "pod": each.number for each in capacity.pods} if capacity else None,
         holds={name: amount_text(name, amount) for name, amount in capacity.resources.items()} if capacity else None,
         deadline=duration(capacity.deadline) if capacity else "",
@@ -238,6 +244,10 @@ def _verdict_of(job: CheckedJob, queue: QueueAnswerText | None) -> Verdict:
         return "will not run"
     if job.is_held or (queue and queue.verdict == "never"):
         return "never admitted"
+    if queue and queue.verdict == "unknown":
+        return "unknown"
+    if job.is_suspended and row.status == "valid" and row.runs is None:
+        return "suspended"
     return "runs" if row.status == "valid" and row.runs else "unknown"
 
 
@@ -386,7 +396,11 @@ def json_report(answer: PreflightAnswer, **_: object) -> str:
     return f"{dumps(as_data(answer), ensure_ascii=False)}\n"
 
 
-_COLOURS: Mapping[Verdict, str] = {"refused": "1;31", "will not run": "1;31", "never admitted": "1;31", "unknown": "1;33", "runs": "1;32"}
+_COLOURS: Mapping[Verdict, str] = {
+    **dict.fromkeys(("refused", "will not run", "never admitted"), "1;31"),
+    **dict.fromkeys(("unknown", "suspended"), "1;33"),
+    "runs": "1;32",
+}
 
 
 def text_report(answer: PreflightAnswer, *, colour: bool = False, width: int = 100) -> str:
@@ -415,7 +429,13 @@ def _lines_of_job(job: JobAnswer, width: int, *, colour: bool) -> Iterator[str]:
     name = visible(f"{job.kind} {'/'.join(filter(None, (job.namespace, job.name)))}")
     of_variant = f"variant {job.variant}, " if job.variant else ""
     place = f"{visible(job.file)}:{job.line}" if job.line else visible(job.file)
-    yield f"{paint(name, BOLD, colour=colour)}: {paint(job.verdict, _COLOURS[job.verdict], colour=colour)} ({visible(of_variant)}{place})"
+    heading = f"{paint(name, BOLD, colour=colour)}: {paint(job.verdict, _COLOURS[job.verdict], colour=colour)}"
+    where = f"({visible(of_variant)}{place})"
+    if columns(f"{name}: {job.verdict} {where}") <= width:
+        yield f"{heading} {where}"
+    else:
+        yield heading
+        yield from wrapped(where, width, "    ", first="  ")
     if job.reason:
         yield from wrapped(visible(job.reason), width, "    ", first="  ")
     if job.pods:

@@ -35,6 +35,12 @@ def changed_since(ref: str, paths: Iterable[str]) -> set[str]:
     return found
 
 
+def files_met(results: Sequence[FileResult], found: Sequence[Found], read: Mapping[str, Sequence[Found]]) -> set[str]:
+    """The paths of all files of a run: those with results, and what builds and projects *read*."""
+    of_builds = [path for each in found if each.in_build and each.in_build.build for path in each.in_build.build.reads]
+    return {each.path for each in results}.union(of_builds, (each.path for files in read.values() for each in files))
+
+
 def concerned(
     results: Sequence[FileResult], found: Sequence[Found], read: Mapping[str, Sequence[Found]], changed: set[str]
 ) -> list[FileResult]:

@@ -163,7 +163,8 @@ class CandidateChecker:
         world = self._run_context.cluster
 
         def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
-            if items is files or any(met is not world for _, met in items):  # for their objects, or in another world: not to be kept
+            # Files that are read once more for their objects, or that meet another world, are not to be kept.
+            if not all(isinstance(each, tuple) and each[1] is world for each in items):
                 return with_progress(items, work)
             keys = [(each.source.name, each.source.content) for each, _ in items]
             new = {key: item for key, item in zip(keys, items, strict=True) if key not in self._checked}

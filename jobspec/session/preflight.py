@@ -11,10 +11,11 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
+from jobspec.journey.parts import PART
 from jobspec.operators.expansion import MAKERS
 from jobspec.operators.kueue.workload import job_name, queue_name
 from jobspec.operators.kueue.world import world_of
-from jobspec.operators.workloads import is_workload, released
+from jobspec.operators.workloads import is_suspended, is_workload, released
 from jobspec.project.capacity import Capacity, PriceList, capacity_of
 from jobspec.reports.preflight import (
     CheckedJob,
@@ -59,7 +60,10 @@ def preflight(
     found = [each for file in judged.files for each in file.by_cause().diagnostics]
     wrong = {_document_of(each) for each in found if each.severity == "error" and each.rule != _BY_QUEUE}
     checked = list(_jobs(results, queued, wrong))
-    jobs = [answer_of_job(each, prices, also_in=_also_in(each, checked)) for each in checked if is_asked(each.file)]
+    asked = [each for each in checked if is_asked(each.file)]
+    if options.within is not None or options.changed_since is not None:
+        asked = _reported(asked, judged)
+    jobs = [answer_of_job(each, prices, also_in=_also_in(each, checked)) for each in asked]
     if queued:
         left += beyond(queued.answers(), queued.world)
     elif why:
@@ -70,7 +74,7 @@ def preflight(
     skipped = [each for each in reasons if not each.endswith(_BUILT)]
     left += [f"skipped: {', '.join(skipped)}"] if skipped else []
     verdict = gravest(jobs)
-    if judged.fails and verdict == "runs":
+    if judged.fails and verdict in ("suspended", "runs"):
         verdict = "unknown"
         left.append("an error that belongs to no job: see the findings")
     return PreflightAnswer(
@@ -136,7 +140,25 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
                 queue_name(job, file.cluster.target, queued.world if queued else _NO_QUEUES) if job and row.status != "invalid" else "",
                 has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
                 is_held=_errors_of(row, file) == {_BY_QUEUE},
+                is_suspended=job is not None and bool(_said(row, file, "no-pods-created")) and is_suspended(job),
+                why_unknown=_why_unknown(row, file),
+                judged_in=os.path.normpath(file.checked.result.path.partition(PART)[0]),
             )
+
+
+def _reported(jobs: Sequence[CheckedJob], judged: ReportedRun) -> list[CheckedJob]:
+    """Keep the jobs of the files that are reported, and of the variants of the projects among them."""
+    paths = {os.path.normpath(each.path) for each in judged.files}
+    made = {_named(row) for file in judged.files if file.path in judged.results.projects for row in file.documents}
+
+    def is_reported(job: CheckedJob) -> bool:
+        return job.file in paths or (_named(job.row) in made if job.variant else job.judged_in in paths)
+
+    return [each for each in jobs if is_reported(each)]
+
+
+def _named(row: DocumentResult) -> tuple[str, str, str]:
+    return row.api_version, row.kind, row.name
 
 
 def _also_in(job: CheckedJob, jobs: Sequence[CheckedJob]) -> list[str]:
@@ -149,6 +171,17 @@ def _also_in(job: CheckedJob, jobs: Sequence[CheckedJob]) -> list[str]:
 
 
 _NO_QUEUES = world_of(())
+
+
+def _why_unknown(row: DocumentResult, file: AppliedFile) -> str:
+    """Say what keeps a job without an error from being judged: it has no pods, or its runtime is refused or not there."""
+    missing = [each for each in _said(row, file, "unresolved-reference") if each.field == "spec.runtimeRef"]
+    return next((each.message for each in (*_said(row, file, "no-pods-created"), *missing)), "")
+
+
+def _said(row: DocumentResult, file: AppliedFile, rule: str) -> list[Diagnostic]:
+    """The findings of a rule about a document."""
+    return [each for each in file.checked.result.diagnostics if (each.document, each.rule) == (row.index, rule)]
 
 
 def _errors_of(row: DocumentResult, file: AppliedFile) -> set[str]:

@@ -201,14 +201,19 @@ def only_changed(
 
     Raises JobspecError where a baseline is to be written of that part.
     """
-    from jobspec.session.changes import changed_since, concerned
+    from jobspec.session.changes import changed_since, concerned, files_met
 
     option = "--changed-since" if options.changed_since is not None else "--within"
     if options.write_baseline is not None:
         raise JobspecError(f"--write-baseline: what changed is a part of the files; leave {option} out")
-    changed = set(map(os.path.realpath, options.paths)) if options.within is not None else set()
+    given = options.paths or [os.curdir]
     if options.changed_since is not None:
-        places = [options.within] if options.within is not None else options.paths
-        since = changed_since(options.changed_since, places or [os.curdir])
-        changed = since & changed if options.within is not None else since
+        changed = changed_since(options.changed_since, given if options.within is None else [options.within])
+    elif missing := [each for each in given if not os.path.exists(each)]:
+        raise JobspecError("\n".join(f"{each}: no such file or folder" for each in missing))
+    else:
+        changed = set(map(os.path.realpath, [*given, *files_met(results, found, read)]))
+    if options.within is not None:
+        here = [os.path.join(os.path.realpath(each), "") for each in given]
+        changed = {each for each in changed if f"{each}{os.sep}".startswith(tuple(here))}
     return concerned(results, found, read, changed)

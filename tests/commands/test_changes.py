@@ -135,11 +135,19 @@ def test_a_baseline_is_of_all_files(repository: Path) -> None:
         (["runtimes/own.yaml"], {"runtimes/own.yaml", "jobs/own.yaml"}),
         (["jobs/own.yaml", "broken.yaml"], {"jobs/own.yaml", "broken.yaml"}),
         (["project/job.yaml"], {"project/job.yaml", "project/jobspec.yaml"}),
+        (["project"], {"project/job.yaml", "project/jobspec.yaml"}),
+        (["jobs/", "broken.yaml"], {"jobs/own.yaml", "broken.yaml"}),
+        ([], set(_FILES)),
     ],
 )
 def test_given_files_are_judged_with_all_of_a_folder(given: list[str], reported: set[str], repository: Path) -> None:
     files = json.loads(run_here("lint", *given, "--within", ".", "-o", "json", cwd=repository).stdout)["files"]
     assert {each["path"].removeprefix("./") for each in files} == reported
+
+
+def test_a_given_file_that_there_is_not(repository: Path) -> None:
+    done = run_here("lint", "jobs/own.yaml", "none.yaml", "--within", ".", cwd=repository)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "jobspec: none.yaml: no such file or folder\n")
 
 
 def test_a_hook_sees_quotas_of_other_files_within_the_repository(repository: Path) -> None:

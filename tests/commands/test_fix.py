@@ -1,5 +1,6 @@
 """`--fix` and `--diff` of `jobspec validate`."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -201,3 +202,44 @@ def test_candidates_are_judged_with_outcomes_as_the_command_reports_them(outcome
     checker = CandidateChecker(found, context, None, Options(outcome=outcome))
     said = checker({str(path): path.read_text()}, {str(path)})[str(path)]
     assert any(each.stage == "outcome" for each in said) == outcome
+
+
+_LIMITED = {
+    "policy.yaml": """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
+  validations: [{expression: "object.spec.parallelism <= int(params.data.most)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few}
+spec: {policyName: few, validationActions: [Deny], paramRef: {name: most, namespace: nlp, parameterNotFoundAction: Deny}}
+""",
+    "parameters.yaml": 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: most, namespace: nlp}\ndata: {most: "4"}\n',
+    "job.yaml": """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: nlp}
+spec:
+  paralelism: 2
+  template: {spec: {restartPolicy: Never, containers: [{name: train, image: "train:1"}]}}
+""",
+}
+
+
+@pytest.mark.parametrize("asked", [["validate", "--fix"], ["lint", "--fix"], ["lint", "--fix", "--unsafe-fixes"]])
+def test_files_are_fixed_beside_a_policy_with_its_parameters_in_another_file(asked: list[str], tmp_path: Path) -> None:
+    write(tmp_path, _LIMITED)
+    done = run_here(*asked, ".", cwd=tmp_path)
+    assert done.stderr == "job.yaml: 1 problem fixed\n"
+    assert (tmp_path / "job.yaml").read_text() == _LIMITED["job.yaml"].replace("paralelism", "parallelism")
+
+
+def test_a_diff_and_a_preflight_show_the_fix_beside_a_policy_with_its_parameters(tmp_path: Path) -> None:
+    write(tmp_path, _LIMITED)
+    assert "+  parallelism: 2" in run_here("lint", "--diff", ".", cwd=tmp_path).stdout
+    assert "+  parallelism: 2" in json.loads(run_here("preflight", ".", "-o", "json", cwd=tmp_path).stdout)["fixes"]

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from jobspec.reports.preflight import PreflightAnswer, answers_of_findings, as_data, json_schema
 from tests.commands.test_queue import JOB, QUEUES
 from tests.support.manifests import PROJECT_HEAD, write
-from tests.support.processes import run_here
+from tests.support.processes import environment, run_here
 from tests.support.reference import ROOT
 
 SCHEMA = ROOT / "docs" / "schemas" / "preflight.json"
@@ -199,3 +199,93 @@ def test_what_is_not_looked_at_is_said(tmp_path: Path) -> None:
     answer, code = preflight(tmp_path, ".")
     assert (code, answer["verdict"]) == (0, "no job")
     assert answer["left"] == ["skipped: 2 Helm chart files: not rendered, use --helm CHART"]
+
+
+def test_a_part_of_the_files_is_answered_as_lint_reports_it(tmp_path: Path) -> None:
+    wrong = JOB.replace("name: llama", "name: other").replace("trainer: {", "trainerr: {")
+    held = JOB.replace("name: llama", "name: held").replace("cpu: 3", "cpu: 5")
+    write(tmp_path, {"good.yaml": JOB, "bad/wrong.yaml": wrong, "bad/held.yaml": held, "queues.yaml": QUEUES})
+    for given in (["good.yaml", "--within", "."], ["bad", "--within", "."], ["bad/held.yaml", "--within", "."]):
+        linted = json.loads(run_here("lint", *given, "-o", "json", cwd=tmp_path).stdout)
+        answer, code = preflight(tmp_path, *given)
+        assert {each["file"] for each in answer["jobs"]} == {each["path"].removeprefix("./") for each in linted["files"]}
+        assert code == int(given[0] != "good.yaml")
+    commit(tmp_path)
+    write(tmp_path, {"good.yaml": JOB.replace("cpu: 3", "cpu: 2")})
+    answer, code = preflight(tmp_path, ".", "--changed-since", "HEAD")
+    assert ([each["file"] for each in answer["jobs"]], code) == (["good.yaml"], 0)
+
+
+def test_variants_are_answered_where_their_project_or_what_it_reads_is_given(tmp_path: Path) -> None:
+    variants = "{name: a, base: job.yaml}, {name: b, base: other.yaml}"
+    files = {"job.yaml": JOB, "other.yaml": JOB.replace("llama", "other"), "lone.yaml": JOB.replace("llama", "lone")}
+    write(tmp_path, {**files, "jobspec.yaml": f"{PROJECT_HEAD}  variants: [{variants}]\n"})
+    for given, names in (("job.yaml", {"a", "b"}), ("jobspec.yaml", {"a", "b"}), ("lone.yaml", set())):
+        answer, _ = preflight(tmp_path, given, "--within", ".")
+        assert {each["variant"] for each in answer["jobs"] if "variant" in each} == names
+        assert any(each["file"] == "lone.yaml" for each in answer["jobs"]) == (given == "lone.yaml")
+
+
+def test_a_job_whose_queue_is_not_known_is_not_known_to_run(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "platform/queues.yaml": QUEUES})
+    answer, code = preflight(tmp_path, "job.yaml")
+    (job,) = answer["jobs"]
+    assert (code, answer["verdict"], job["verdict"], job["runs"], job["queue"]["verdict"]) == (0, "unknown", "unknown", True, "unknown")
+    answer, code = preflight(tmp_path, "job.yaml", "--queues", "platform")
+    assert (code, answer["verdict"], answer["jobs"][0]["queue"]["verdict"]) == (0, "runs", "fits")
+
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: ours, namespace: nlp}
+spec:
+  mlPolicy: {numNodez: 2, torch: {}}
+  template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: "a:1"}]}}}}}]}}
+"""
+TRAINJOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert, namespace: nlp}
+spec: {runtimeRef: {kind: TrainingRuntime, name: ours}}
+"""
+
+
+def test_the_answer_names_the_runtime_without_which_nothing_is_known(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": TRAINJOB, "runtime.yaml": RUNTIME})
+    (job,) = preflight(tmp_path, ".")[0]["jobs"]
+    said = "the TrainingRuntime `ours` is refused (runtime.yaml:3:18): the job is not checked before that is fixed"
+    assert (job["verdict"], job["reason"]) == ("unknown", said)
+    (job,) = preflight(tmp_path, "job.yaml")[0]["jobs"]
+    assert (job["verdict"], job["reason"]) == ("unknown", "no TrainingRuntime `ours` in the files: the job was not checked")
+
+
+SUSPENDED = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: set}
+spec:
+  suspend: true
+  replicatedJobs: [{name: a, template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "a:1"}]}}}}}]
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: torch}
+spec:
+  runPolicy: {suspend: true}
+  pytorchReplicaSpecs: {Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: "a:1"}]}}}}
+"""
+
+
+def test_a_suspended_job_is_suspended(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": SUSPENDED})
+    answer, code = preflight(tmp_path, "job.yaml")
+    assert (code, answer["verdict"], [each["verdict"] for each in answer["jobs"]]) == (0, "suspended", ["suspended", "suspended"])
+    assert {each["reason"] for each in answer["jobs"]} == {"the job is suspended: it has no pods until `suspend` is false"}
+
+
+def test_a_heading_that_does_not_fit_has_its_place_on_a_line_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path, {f"{'folder/' * 5}job.yaml": JOB})
+    lines = run_here("preflight", ".", cwd=tmp_path, env=environment(COLUMNS="60")).stdout.splitlines()
+    assert lines[:2] == ["TrainJob nlp/llama: unknown", f"  ({'folder/' * 5}job.yaml:3)"]
+    assert run_here("preflight", ".", cwd=tmp_path).stdout.splitlines()[0] == f"TrainJob nlp/llama: unknown ({'folder/' * 5}job.yaml:3)"

@@ -282,6 +282,12 @@ def _other(api_version: str, kind: str) -> str:
         (_other("kubeflow.org/v2beta1", "MPIJob"), [], "its launcher starts the ranks by ssh", 2),
         (_other("ray.io/v1", "RayJob"), [], "its programs are submitted to a Ray cluster", 2),
         (_job(runPolicy={"suspend": True}), [], "there is nothing to run", 2),
+        (
+            "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: {runtimeRef: {name: ours}}}",
+            [],
+            "jobspec: no ClusterTrainingRuntime `ours` among the files: pass its file\n",
+            2,
+        ),
         (_job().replace("replicas", "replicaz"), [], "replicaz", 1),
         (_job(worker="pass", elasticPolicy={"rdzvConf": []}), [], "the operator crashes on an empty `rdzvConf`", 1),
     ],
