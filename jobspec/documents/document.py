@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from jobspec.apis.kinds import WRAPPING_KINDS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks, Path, marks_at, spell
 from jobspec.diagnostics.record import Record
@@ -12,7 +13,7 @@ from jobspec.documents.likeness import Likeness, likeness_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, Literal
 
     from jobspec.apis.kinds import GroupKind
@@ -354,3 +355,9 @@ def result_of(
     return DocumentResult(
         document.index, status, api_version=version, kind=kind, name=name, labels=labels, diff=diff, runs=runs, reason=reason
     )
+
+
+def without_wrapped(documents: Sequence[Document]) -> list[Document]:
+    """Leave out the manifests inside other objects: nobody applies these by themselves."""
+    wrapping = {each.index for each in documents if each.kind in WRAPPING_KINDS and not each.is_item}
+    return [each for each in documents if not (each.is_item and each.index in wrapping)]

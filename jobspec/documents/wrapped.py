@@ -6,11 +6,11 @@ Follows `AppWrapperSpec` (codeflare.dev v1beta1, v1beta2), `ResourceTemplate` (a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
-from jobspec.apis.kinds import MANIFEST_ENDINGS, WRAPPING_KINDS
+from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.documents.document import Document, OnePlace
 from jobspec.documents.reader import read
@@ -43,12 +43,6 @@ def wrapped_in(document: Document, text: str) -> list[Document]:
     held = data.get("data") if kind == "ConfigMap" else None
     names = [name for name in held if str(name).endswith(MANIFEST_ENDINGS)] if isinstance(held, dict) else []
     return [each for name in names for each in _in_text(document, ("data", name), text, is_held=True) if each.kind and each.api_version]
-
-
-def without_wrapped(documents: Sequence[Document]) -> list[Document]:
-    """Leave out the manifests inside other objects: nobody applies these by themselves."""
-    wrapping = {each.index for each in documents if each.kind in WRAPPING_KINDS and not each.is_item}
-    return [each for each in documents if not (each.is_item and each.index in wrapping)]
 
 
 def _indices(data: Any, path: Path) -> list[Path]:

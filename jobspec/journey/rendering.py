@@ -8,8 +8,7 @@ from jobspec.apis.kinds import COMPONENTS, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
-from jobspec.documents.document import with_value_at
-from jobspec.documents.wrapped import without_wrapped
+from jobspec.documents.document import with_value_at, without_wrapped
 from jobspec.documents.writer import write
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.schemas import shapes

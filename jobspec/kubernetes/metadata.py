@@ -333,8 +333,8 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Pr
     for field in _FIXED:
         if new.get(field) is not None and new[field] != old.get(field):
             yield fixed((*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")
-    kept = old.get("finalizers") or []
-    for index, name in enumerate(new.get("finalizers") or [] if old.get("deletionTimestamp") else []):
+    kept, wanted = (each if isinstance(each, list) else [] for each in (old.get("finalizers"), new.get("finalizers")))
+    for index, name in enumerate(wanted if old.get("deletionTimestamp") else []):
         if name not in kept:
             message = f"`{name}` cannot be added to the finalizers of an object that is being deleted"
             yield Problem("immutable-field", (*_METADATA, "finalizers", index), message)

@@ -21,8 +21,8 @@ from jobspec.apis.kinds import (
 )
 from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.places import Mark, Path, value_at
+from jobspec.documents.document import without_wrapped
 from jobspec.documents.marked_tree import set_by
-from jobspec.documents.wrapped import without_wrapped
 from jobspec.go.values import mapping, structs
 from jobspec.operators.kuberay import CLUSTER_SPECS
 from jobspec.operators.training_signs import training_containers

@@ -204,7 +204,7 @@ def _of_type(text: str, shape: Shape | None) -> Any:
 _NOTE = "unjudged-template"
 _HINT = "check the rendered manifests, or give values by --substitute or --set-env"
 _SHOWN = 3  # names in a hint
-_ABOUT_PLACEHOLDERS = ("unfilled-placeholder",)
+_ABOUT_PLACEHOLDERS = ("unfilled-placeholder", "unexpanded-variable")
 """The rules whose findings are about placeholders."""
 _ENCRYPTED = "ENC[AES256_GCM"
 

@@ -97,7 +97,7 @@ def _without_encrypted(found: Iterable[Found]) -> list[Found]:
 
 
 def in_working_folder(options: Options) -> Options:
-    """Name the working folder, with its project, if a command line names neither a path nor a chart."""
+    """Name the working folder if a command line names neither a path nor a chart."""
     return options if options.paths or options.helm else options.changed(paths=[os.curdir])
 
 

@@ -13,8 +13,8 @@ from jobspec.diagnostics.places import Mark, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.decoding import decode
+from jobspec.documents.document import without_wrapped
 from jobspec.documents.reader import read as read_documents
-from jobspec.documents.wrapped import without_wrapped
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import KINDS, takes_overlays
 from jobspec.project.import_overlays import Original, originals

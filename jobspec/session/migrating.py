@@ -13,10 +13,9 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import PATCH, FileResult
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import PAGES
+from jobspec.documents.document import PAGES, without_wrapped
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import read as read_documents
-from jobspec.documents.wrapped import without_wrapped
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked

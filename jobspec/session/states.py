@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from jobspec.apis.kinds import OVERLAY, PROJECT_FILE, WEBHOOK_LOOKUPS, is_cluster_scoped
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.diagnostics.record import Record
-from jobspec.documents.document import CHART, KUSTOMIZATIONS, Document
-from jobspec.documents.wrapped import without_wrapped
+from jobspec.documents.document import CHART, KUSTOMIZATIONS, Document, without_wrapped
 from jobspec.journey.reading import read as read_file
 from jobspec.project.edited_lines import EditedFile, edited_lines
 from jobspec.project.object_changes import AppliedObject, State

@@ -909,13 +909,13 @@ def test_without_helm_no_chart_is_rendered(monkeypatch: pytest.MonkeyPatch) -> N
     assert (done.returncode, done.stderr) == (2, "jobspec: --helm: helm is not installed\n")
 
 
-def test_without_a_path_the_project_here_or_the_working_folder_is_judged(tmp_path: Path) -> None:
+def test_without_a_path_the_working_folder_is_judged_with_its_project(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "project/jobspec.yaml": PROJECT_HEAD + "  output: a\n  variants: []\n", "project/job.yaml": JOB})
     for name in ("validate", "lint"):
         here = json.loads(run_here(name, "-o", "json", cwd=tmp_path).stdout)["files"]
         assert {each["path"] for each in here} == {"job.yaml", "project/jobspec.yaml", "project/job.yaml"}
         project = json.loads(run_here(name, "-o", "json", cwd=tmp_path / "project").stdout)["files"]
-        assert {each["path"] for each in project} == {"jobspec.yaml"}
+        assert {each["path"] for each in project} == {"jobspec.yaml", "job.yaml"}
 
 
 # What is left out.
