@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -119,16 +119,19 @@ def test_what_the_operator_makes(server: Server, namespace: str) -> None:
         assert server.call("POST", PLURALS["LeaderWorkerSet"].format(namespace) + "?fieldValidation=Strict", json.dumps(data)).accepted
         sets[data["metadata"]["name"]] = data
     ours = {name: made for data in sets.values() for name, made in _ours(data, namespace, server.target).items()}
-    end, theirs = time.monotonic() + _PATIENCE, _live(server, namespace)
-    while ours.keys() - theirs.keys() and time.monotonic() < end:
-        time.sleep(_PAUSE)
-        theirs = _live(server, namespace)
-    wrong = {
+    end = time.monotonic() + _PATIENCE
+    while (wrong := _wrong(ours, _live(server, namespace), sets)) and time.monotonic() < end:
+        time.sleep(_PAUSE)  # controllers make some objects later, and write owners into claims that are there
+    assert wrong == {}
+
+
+def _wrong(ours: Mapping[str, Any], theirs: Mapping[str, Any], sets: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Each difference between the objects that we expect and those that are there, with the set that it is of."""
+    return {
         difference: sets[name.partition("/")[2].removeprefix("data-").partition("-")[0]]
         for name in ours.keys() | theirs.keys()
         for difference in differing(theirs.get(name), ours.get(name), name)
     }
-    assert wrong == {}
 
 
 def _odd(random: Random) -> dict[str, Any]:
