@@ -41,6 +41,8 @@ class DocumentResult(Record):
     """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
     kind: str = ""
     name: str = ""
+    is_item: bool = False
+    """Whether it is a part of another document, such as an item of a `v1` List."""
     labels: Any = None
     """Its `metadata.labels` as they are written; None without any."""
     diff: str | None = None

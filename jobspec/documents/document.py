@@ -14,13 +14,15 @@ from jobspec.documents.likeness import Likeness, likeness_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.diagnostics.problems import Change
     from jobspec.diagnostics.results import Status
     from jobspec.diagnostics.rules import Finding
+
+    DocumentOrResult = TypeVar("DocumentOrResult", "Document", DocumentResult)
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
@@ -353,11 +355,20 @@ def result_of(
     """Return a result for a decoded document, or a new result for the document of a result."""
     version, kind, name, labels = document.api_version, document.kind, document.name, document.labels
     return DocumentResult(
-        document.index, status, api_version=version, kind=kind, name=name, labels=labels, diff=diff, runs=runs, reason=reason
+        document.index,
+        status,
+        api_version=version,
+        kind=kind,
+        name=name,
+        is_item=document.is_item,
+        labels=labels,
+        diff=diff,
+        runs=runs,
+        reason=reason,
     )
 
 
-def without_wrapped(documents: Sequence[Document]) -> list[Document]:
-    """Leave out the manifests inside other objects: nobody applies these by themselves."""
+def without_wrapped(documents: Sequence[DocumentOrResult]) -> list[DocumentOrResult]:
+    """Leave out the manifests inside other objects. Only the controller of the outer object applies them."""
     wrapping = {each.index for each in documents if each.kind in WRAPPING_KINDS and not each.is_item}
     return [each for each in documents if not (each.is_item and each.index in wrapping)]

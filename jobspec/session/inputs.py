@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT, PROJECT_FILE, UNKNOWN, WRAPPING_KINDS
+from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT, PROJECT_FILE, UNKNOWN
 from jobspec.apis.releases import complete, is_later, parse_target, reported
 from jobspec.diagnostics.coverage import is_job_of_others
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -13,7 +13,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, without_wrapped
 from jobspec.documents.reader import read
 from jobspec.operators.workloads import OVERLAID_KINDS, is_workload, may_take_overlays
 from jobspec.session.folders import folders_above, holds_repository
@@ -204,7 +204,7 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
     if not overlays or not all(each.valid for each in results):
         return list(results)
     rows = [document for each in results for document in each.documents]
-    own = [document for each in results for document in _without_wrapped(each.documents)]
+    own = [document for each in results for document in without_wrapped(each.documents)]
     if any(map(may_take_overlays, own)):
         return list(results)
     if wrapped := next((each for each in rows if may_take_overlays(each)), None):
@@ -212,14 +212,6 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
         found = Diagnostic("no-workload", message, Mark(results[0].path), hint="patch the object around it, with kustomize for example")
         return [results[0].with_diagnostics([found]), *results[1:]]
     return [results[0].with_diagnostics([no_workload(overlays, results[0].path, "error", rows)]), *results[1:]]
-
-
-def _without_wrapped(rows: Sequence[DocumentResult]) -> list[DocumentResult]:
-    """Leave out the rows of manifests inside other objects, which follow the row of that object and have its index."""
-    first: dict[int, DocumentResult] = {}
-    for each in rows:
-        first.setdefault(each.index, each)
-    return [each for each in rows if first[each.index] is each or first[each.index].kind not in WRAPPING_KINDS]
 
 
 def no_workload(

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.manifests import write
+from tests.support import quick_yaml
+from tests.support.manifests import JOB, write
 from tests.support.processes import run_here
 
 EXPERIMENT = """\
@@ -52,3 +53,10 @@ def test_a_job_inside_another_object_is_written_by_no_command(tmp_path: Path, te
     assert (done.returncode, done.stdout) == (1, "")
     assert "the PyTorchJob is inside another object [no-workload]" in done.stderr
     assert "PyTorchJob" in run_here("expand", "file.yaml", cwd=tmp_path).stdout + run_here("expand", "file.yaml", cwd=tmp_path).stderr
+
+
+def test_a_job_behind_a_configmap_in_a_list_is_a_job_of_its_own(tmp_path: Path) -> None:
+    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, quick_yaml.load(JOB)]
+    write(tmp_path, {"list.yaml": quick_yaml.dump({"apiVersion": "v1", "kind": "List", "items": items})})
+    done = run_here("render", "list.yaml", "--overlay", "istio-off", cwd=tmp_path)
+    assert (done.returncode, "sidecar.istio.io/inject" in done.stdout) == (0, True), done.stderr
