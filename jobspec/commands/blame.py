@@ -95,8 +95,8 @@ def run(options: Options) -> int:
 def _blame_built(options: Options) -> int | None:
     """Show where the values of objects come from that kustomize builds, or files have; None if no object is meant.
 
-    Builds that fail are told of; 1 if only those may have the object. Raises JobspecError if several objects are meant where one report is
-    wanted, for an object that is nowhere, and for a field that none has.
+    Builds that fail are reported; return 1 if only those may have the object. Raises JobspecError if several objects are meant where one
+    report is wanted, for an object that is nowhere, and for a field that none has.
     """
     from jobspec.session.built_blame import blamed_fields, fields_at, objects_named
     from jobspec.session.inputs import load_run_context

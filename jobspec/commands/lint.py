@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     shown = Help(
         examples=(
-            ("jobspec lint", "the project here, or else every manifest of this folder"),
+            ("jobspec lint", "every manifest of this folder, with the project here"),
             ("jobspec lint jobs/ --target trainer=2.2", "as this release of the trainer would judge them"),
             ("jobspec lint jobs/ --cluster prod.yaml", "in the cluster that `jobspec pin` wrote down"),
             ("jobspec lint . --changed-since main -o github", "in CI: what a branch changes, as annotations"),

@@ -104,7 +104,10 @@ def _has_containers(job: Document, template: Path) -> bool:
 
 
 def _replica_types(job: Document) -> Iterator[TrainingRole]:
-    """The roles of a job of training-operator or mpi-operator. A launcher trains if it works, too, or nobody else does."""
+    """Yield the roles of a job of training-operator or mpi-operator.
+
+    A launcher trains if it is a worker, too, or if the job has no other role.
+    """
     sibling = SIBLINGS[job.kind]
     found = {each.name.lower(): each for each in _whole(job, ("spec", sibling.replicas), dict)}
     is_mpi, spec = job.kind == "MPIJob", mapping(job.data, "spec")

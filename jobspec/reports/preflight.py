@@ -200,7 +200,7 @@ class CheckedJob:
     is_held: bool = False
     """Whether its queue alone keeps it from running."""
     is_suspended: bool = False
-    """Whether it has no pods until somebody resumes it."""
+    """True if the job has no pods until a user or Kueue resumes it."""
     why_unknown: str = ""
     """What keeps it from being judged, such as that its runtime is refused; empty if nothing says so."""
     judged_in: str = ""

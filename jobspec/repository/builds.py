@@ -122,7 +122,7 @@ def _as_json(text: str) -> tuple[Annotations, str] | None:
 
 
 def written(output: Output) -> str:
-    """Write an output for a file, whose first line tells of it before its objects are read."""
+    """Write an output for a file. Its first line says what the output is."""
     import json
 
     listed = {path: list(map(vars, rows)) for path, rows in output.documents.items()}

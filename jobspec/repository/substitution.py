@@ -61,9 +61,9 @@ class Variables:
         return Variables({**self.values, **values}, self.is_open or not self.runs, self.differing - values.keys(), self.by, self.always)
 
     def unsettled(self, text: str) -> str:
-        """Return a text without what nobody fills in any more, which reaches the server as it is written.
+        """Remove from a text the variables that reach the server as they are written.
 
-        If nobody is known to substitute, each variable is a placeholder, those with a default such as `${NAME:-x}`, too.
+        If no engine is known to substitute, each variable is a placeholder, those with a default such as `${NAME:-x}`, too.
         """
         if "$" not in text or (self.is_open and not self.runs):
             return text
