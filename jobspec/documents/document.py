@@ -369,6 +369,6 @@ def result_of(
 
 
 def without_wrapped(documents: Sequence[DocumentOrResult]) -> list[DocumentOrResult]:
-    """Leave out the manifests inside other objects. Only the controller of the outer object applies them."""
+    """Leave out manifests inside other objects, since their controllers apply them."""
     wrapping = {each.index for each in documents if each.kind in WRAPPING_KINDS and not each.is_item}
     return [each for each in documents if not (each.is_item and each.index in wrapping)]
