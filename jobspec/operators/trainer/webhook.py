@@ -135,7 +135,8 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or (before.get("suspend") is True and is_at_least(target["trainer"], "2.2.1"))
     for field in reversed(runtimes.PATCH_FIELDS):
-        if not suspended and not same(_without_times(now.get(field)), _without_times(before.get(field))):
+        new, old = _without_times(now.get(field)), _without_times(before.get(field))
+        if not suspended and not (same(new, old) and _pointers_in(new) == _pointers_in(old)):
             message = f"`{field}` can be changed only while the job is suspended"
             yield Finding(("spec", field), message, "set `suspend: true` in the same update")
 
@@ -145,6 +146,20 @@ def _without_times(patches: Any) -> list[dict[str, Any]]:
     return [{key: value for key, value in patch.items() if key != "time"} for patch in patches or ()]
 
 
+def _pointers_in(patches: Any) -> Any:
+    """Which fields of patches that are pointers in Go are set: an empty object there is another value than none."""
+    if isinstance(patches, list):
+        return [_pointers_in(each) for each in patches]
+    if not isinstance(patches, dict):
+        return None
+    return {
+        name: _pointers_in(each)
+        for name, each in patches.items()
+        if (name in _POINTERS and each is not None) or (name == "replicatedJobs" and each)
+    }
+
+
+_POINTERS = ("trainingRuntimeSpec", "template", "metadata", "spec", "serviceAccountName")
 #: The rules that do not need the runtime.
 WITHOUT_RUNTIME = [
     Rule(undecodable_value),
