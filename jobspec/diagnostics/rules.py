@@ -56,6 +56,18 @@ if TYPE_CHECKING:
 Edit: TypeAlias = "tuple[Place, Change]"
 
 
+#: Kind of an object that an operator creates -> the rule that reports its refusal.
+REFUSED = {
+    "HorizontalPodAutoscaler": "autoscaler-refused",
+    "Job": "job-refused",
+    "JobSet": "jobset-refused",
+    "PersistentVolumeClaim": "claim-refused",
+    "Pod": "pods-refused",
+    "Service": "service-refused",
+    "StatefulSet": "stateful-set-refused",
+}
+
+
 class Finding(Record):
     """A finding of a rule: its place, a sentence, a hint, and the edits that fix the problem.
 

@@ -7,6 +7,7 @@ from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.diagnostics.rules import REFUSED
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
@@ -19,7 +20,7 @@ from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
     from typing import Self
 
     from jobspec.apis.kinds import GroupKind
@@ -57,16 +58,23 @@ def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) ->
     return apply(read(source, cluster.target), overlays, cluster)
 
 
-def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> tuple[Manifests, Checked]:
-    """Put values in place of the placeholders that a server refuses, and check again.
+def with_stand_ins(
+    manifests: Manifests, checked: Checked, cluster: Cluster, judge: Callable[[Manifests], Checked]
+) -> tuple[Manifests, Checked]:
+    """Put values in place of the placeholders that a server refuses, and *judge* again.
 
-    Each place has a note without a message. Those of overlays and projects are parameters, which nobody else fills in.
+    It refuses them in the manifests, and in the objects that operators create. Each place has a note without a message. Those of overlays
+    and projects are parameters, which nobody else fills in.
     """
     from jobspec.repository.placeholders import stood_in
     from jobspec.repository.substitution import Variables
 
     own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
-    errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
+    errors = [
+        each
+        for each in checked.result.diagnostics
+        if each.severity == "error" and each.document not in own and (each.stage != "outcome" or each.rule in _REFUSED)
+    ]
     given = manifests.substitution or Variables(is_open=True)
     met = ("no placeholders", *((each.field, each.stage) for each in errors), repr(given))
     sound = cluster.once("without placeholders", SoundResults) if len(manifests.documents) == 1 else None
@@ -78,7 +86,10 @@ def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> 
     if not notes or manifests.settled is not None:
         return manifests, checked
     changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])
-    return with_stand_ins(changed, check(changed, cluster), cluster)
+    return with_stand_ins(changed, judge(changed), cluster, judge)
+
+
+_REFUSED = frozenset(REFUSED.values())
 
 
 def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:

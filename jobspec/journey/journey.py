@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from jobspec.journey.policies import Wanted
-    from jobspec.journey.steps import Checked, GivenFile
+    from jobspec.journey.steps import Checked, GivenFile, Manifests
     from jobspec.world.world import Cluster
 
     T = TypeVar("T")
@@ -106,16 +106,20 @@ def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Clu
 
 def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
     """Read a file, apply overlays, judge its documents, and foresee what becomes of its jobs."""
+
+    def judge(manifests: Manifests) -> Checked:
+        checked = check(manifests, world)
+        return foresee(checked, world) if journey.outcome else checked
+
     manifests = file.load(world)
-    checked = check(manifests, world)
+    checked = judge(manifests)
     if not checked.result.valid and file.has_placeholders:
-        filled, checked = with_stand_ins(manifests, checked, world)
+        filled, checked = with_stand_ins(manifests, checked, world, judge)
         checked = checked.with_objects_named_in(manifests).changed(is_filled=True) if filled is not manifests else checked
     elif not checked.result.valid and manifests.settled is None:
         from jobspec.repository.placeholders import with_hints
 
         checked = checked.changed(result=with_hints(checked.result, checked.documents))
-    checked = foresee(checked, world) if journey.outcome else checked
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
     for each in (*checked.documents, *checked.objects):

@@ -68,7 +68,8 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
 
     Why: Kubernetes fills in nothing there. The kubelet takes `$TRAIN_IMAGE` or `<registry>/train` for no image, and the pod waits in
     InvalidImageName, unless a program fills the placeholder in before. It is a warning for those of guides, such as `<registry>`, and in
-    files that Flux fills in: it knows `${NAME}` alone. `replaced-by-kustomize` and the like are placeholders, too: kustomize replaces them.
+    files that Flux fills in: it knows `${NAME}` alone. `replaced-by-kustomize`, which kustomize replaces, and the registry of
+    `REGISTRY/train` are placeholders, too.
     Instead: a real name, or a build that fills it in.
     Before: image: $TRAIN_IMAGE
     After: image: ghcr.io/acme/train:1.4
@@ -76,7 +77,7 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
     """
     for path, value in _names_of_images(document):
         is_image = path[-1] == "image" and _is_image(value)
-        placeholder = value if is_image and _stands_in(value) else "" if is_image else _placeholder_in(value)
+        placeholder = (value if _stands_in(value) else _registry_to_name(value)) if is_image else _placeholder_in(value)
         if placeholder:
             what = "image" if path[-1] == "image" else "Secret"
             message = f"placeholder in the name of the {what}: Kubernetes does not fill in `{placeholder}`"
@@ -171,6 +172,12 @@ def _stands_in(image: str) -> bool:
     words = name.replace("_", "-").split("-")
     says_who = any(first in REPLACED and second in REPLACED_BY for first, second in pairwise(words))
     return "/" not in name and (says_who or not PLACEHOLDERS.isdisjoint(words))
+
+
+def _registry_to_name(image: str) -> str:
+    """The registry of an image where it is a word in capital letters, which is no host; else empty."""
+    registry, slash, _ = image.partition("/")
+    return registry if slash and registry.isupper() and not {".", ":"} & {*registry} else ""
 
 
 def _placeholder_in(name: str) -> str:

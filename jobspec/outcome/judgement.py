@@ -8,7 +8,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.diagnostics.problems import Change, Problem
-from jobspec.diagnostics.rules import Finding
+from jobspec.diagnostics.rules import REFUSED, Finding
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
 from jobspec.kubernetes.builtin import builtin_problems
@@ -17,7 +17,7 @@ from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
 from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options, wrong_torchrun_variables
 from jobspec.outcome.endings import complete_without_training, restarts_forever
-from jobspec.outcome.refusals import REFUSED, decided, lost_objects, policy_outcomes, refused_by_policies, unschedulable
+from jobspec.outcome.refusals import decided, lost_objects, policy_outcomes, refused_by_policies, unschedulable
 from jobspec.outcome.rendezvous import RENDEZVOUS_RULES
 from jobspec.outcome.training_program import started
 

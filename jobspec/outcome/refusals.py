@@ -22,7 +22,7 @@ from jobspec.diagnostics.causes import reasons_of
 from jobspec.diagnostics.diagnostic import Reasons
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.diagnostics.problems import Problem
-from jobspec.diagnostics.rules import Finding
+from jobspec.diagnostics.rules import REFUSED, Finding
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, text
 from jobspec.kubernetes.problems import listed
@@ -135,18 +135,6 @@ def _world_in(cluster: Cluster) -> World:
     from jobspec.operators.kueue.world import queues_in
 
     return cluster.once("world", lambda: queues_in(cluster.index))
-
-
-#: Kind of an object that an operator creates -> the rule that reports its refusal.
-REFUSED = {
-    "HorizontalPodAutoscaler": "autoscaler-refused",
-    "Job": "job-refused",
-    "JobSet": "jobset-refused",
-    "PersistentVolumeClaim": "claim-refused",
-    "Pod": "pods-refused",
-    "Service": "service-refused",
-    "StatefulSet": "stateful-set-refused",
-}
 
 
 def refused_by_policies(job: ExpandedJob, policies: Index, context: Sequence[Document]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping
 from jobspec.journey.checking import check, with_stand_ins
-from jobspec.journey.steps import Manifests
+from jobspec.journey.steps import Checked, Manifests
 from jobspec.kubernetes.index import Index
 from jobspec.operators.expansion import MAKERS
 from jobspec.operators.kueue.requeueing import is_requeued
@@ -296,10 +296,14 @@ def _refusal(document: Document, cluster: Cluster) -> list[str]:
     """Return why a server refuses an object as a new one, each as one sentence. Placeholders have any values."""
     if not document.name and not _prefix_of(document):
         return []
+
+    def judge(manifests: Manifests) -> Checked:
+        return check(manifests, cluster, engines=False)
+
     manifests = Manifests(document.file, [document], skip_unknown=True)
-    checked = check(manifests, cluster, engines=False)
+    checked = judge(manifests)
     if not checked.result.valid:
-        _, checked = with_stand_ins(manifests, checked, cluster)
+        _, checked = with_stand_ins(manifests, checked, cluster, judge)
     wrong = [each for each in checked.result.diagnostics if each.severity == "error" and each.message]
     return [f"{each.field}: {each.message}" if each.field else each.message for each in wrong]
 

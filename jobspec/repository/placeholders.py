@@ -18,6 +18,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark, Path, span_of, value_at
 from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.rules import REFUSED
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.fields import path_of
@@ -117,9 +118,9 @@ def stood_in(
 
 def with_hints(result: FileResult, documents: Sequence[Document]) -> FileResult:
     """Add to each error at a value with a placeholder such as `${NAME}` how to give its value."""
-    data = {each.index: each.data for each in documents if not each.is_item and each.group_kind[0] != OVERLAY[0]}
+    named = {each.index: each for each in documents if not each.is_item and each.group_kind[0] != OVERLAY[0]}
     changed = [
-        _with_hint(each, data.get(each.document)) if each.severity == "error" and each.document is not None else each
+        _with_hint(each, named[each.document]) if each.severity == "error" and each.document in named else each
         for each in result.diagnostics
     ]
     return result.with_only(changed, ignored=0)
@@ -128,9 +129,10 @@ def with_hints(result: FileResult, documents: Sequence[Document]) -> FileResult:
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 
 
-def _with_hint(found: Diagnostic, data: Any) -> Diagnostic:
-    value = value_at(data, path_of(found.field, data)) if data is not None and found.field else None
-    name = _VARIABLE.search(value) if isinstance(value, str) else None
+def _with_hint(found: Diagnostic, document: Document) -> Diagnostic:
+    paths = [path_of(found.field, document.data)] if found.field else _paths_to(found.mark, document)
+    values = [value_at(document.data, path) for path in paths]
+    name = next((name for each in values if isinstance(each, str) and (name := _VARIABLE.search(each))), None)
     hint = (
         f"if `{name[0] + ('}' if name[0][1:2] == '{' else '')}` is filled in later, give a value: --substitute {name[1]}=VALUE"
         if name
@@ -206,6 +208,7 @@ _HINT = "check the rendered manifests, or give values by --substitute or --set-e
 _SHOWN = 3  # names in a hint
 _ABOUT_PLACEHOLDERS = ("unfilled-placeholder", "unexpanded-variable")
 """The rules whose findings are about placeholders."""
+_REFUSALS = frozenset(REFUSED.values())
 _ENCRYPTED = "ENC[AES256_GCM"
 
 
@@ -241,9 +244,10 @@ def without_placeholders(
     """Drop what is said of values filled in later, and add one note with their number.
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
-    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What the builds that it is *within*
-    have completed is not missing; what is *given* is no placeholder. What stands behind a flag and `=` is a value, too, if the placeholder
-    of that name stands where a server refuses it.
+    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value, where a server refuses what
+    an operator creates, and where the message names what stands in for the value. What the builds that it is *within* have completed is not
+    missing; what is *given* is no placeholder. What stands behind a flag and `=` is a value, too, if the placeholder of that name stands
+    where a server refuses it.
     """
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
     lines_of = cache(lambda file: read(file).split("\n"))
@@ -375,4 +379,6 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
     place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
     if place is None or place[0] == value:
         return place is not None
-    return found.stage not in ("outcome", "lint") or (found.rule == "invalid-image" and place[0].startswith(("$", "{")))
+    is_image = found.rule == "invalid-image" and place[0].startswith(("$", "{"))
+    is_named = f"`{_with_names(value)}`" in found.message
+    return found.stage not in ("outcome", "lint") or found.rule in _REFUSALS or is_image or is_named

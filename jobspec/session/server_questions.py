@@ -19,7 +19,7 @@ from jobspec.documents.document import Document, result_of
 from jobspec.journey.checking import check, load, with_stand_ins
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.parts import PART
-from jobspec.journey.steps import LoadedFile, Manifests
+from jobspec.journey.steps import Checked, LoadedFile, Manifests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.workloads import is_workload
 from jobspec.project.rendering import objects_of
@@ -88,7 +88,11 @@ def _manifests(found: Found, run_context: RunContext, *, skip_unknown: bool) -> 
     manifests = load(source_of(found, skip_unknown=skip_unknown, values=run_context.values), run_context.overlays, run_context.cluster)
     if run_context.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
         return manifests
-    filled, _ = with_stand_ins(manifests, check(manifests, run_context.cluster), run_context.cluster)
+
+    def judge(those: Manifests) -> Checked:
+        return check(those, run_context.cluster)
+
+    filled, _ = with_stand_ins(manifests, judge(manifests), run_context.cluster, judge)
     return manifests if filled is manifests else filled.changed(text="")  # whose text has the placeholders
 
 

@@ -87,9 +87,11 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     }
     restart = "no `restartPolicy`: failed pods restart (OnFailure)"
     image = "placeholder in the name of the image: Kubernetes does not fill in `${IMAGE}`"
+    registry = image.replace("${IMAGE}", "REGISTRY")
     template = "a template, not checked: 1 line has an action, such as `{{ name }}`"
     ((wrong,),) = (rows for path, (_, rows) in found.items() if path == "wrong.yaml")
-    immutable = found["server.yaml"][1][-1]
+    immutable, lost = found["server.yaml"][1][-1], found["pods.yaml"][1][-1]
+    assert lost[:2] == (29, "defaults-lost-in-apply")
     assert immutable[:2] == (29, "wrong-type") and immutable[2].startswith("`immutable`: ")
     assert wrong[:2] == (5, "invalid-name") and wrong[2].startswith("`MNIST` is not a valid name: ")
     assert found == {
@@ -104,6 +106,10 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
                 (16, "unfilled-placeholder", image),
             ],
         ),
+        "pods.yaml": (
+            ["partly", "partly"],
+            [(4, "unjudged-template", "placeholders: 6 values not checked"), (12, "unfilled-placeholder", registry), lost],
+        ),
         "overlay.yaml": (["invalid"], [(5, "invalid-overlay", "`${lr}` is not a parameter of this overlay")]),
         "secret.yaml": (["partly"], [(5, "unjudged-template", "encrypted by SOPS: 2 values not checked")]),
         "server.yaml": (["partly"] * 3 + ["invalid"], [(4, "unjudged-template", "placeholders: 9 values not checked"), immutable]),
@@ -112,6 +118,8 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
+    filled_in = _reported(folder, "pods.yaml", "--substitute", "SUFFIX=-a", "--substitute", "POOL=x")["pods.yaml"]
+    assert filled_in == ("", ["pods-refused", "pods-refused"])
 
 
 def test_an_image_that_a_build_replaces_is_not_unpinned_though_the_build_lacks_a_file() -> None:
