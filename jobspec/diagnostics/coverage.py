@@ -54,17 +54,38 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
 
     *fixable*: add how many findings `--fix` can fix.
     """
+    reasons = _reasons(files)
+    within = {status: f" ({(', ' if status == 'skipped' else '; ').join(found)})" for status, found in reasons.items()}
+    return _last_line(files, releases, within, fixable=fixable)
+
+
+def coverage_lines(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> list[str]:
+    """Write the end of a report as `coverage` does, in one line; if that is long, the reasons come before it, in lines of their own."""
+    line = coverage(files, releases, fixable=fixable)
+    if len(line) <= _LONGEST_LINE:
+        return [line]
+    reasons = {status: [", ".join(found)] if status == "skipped" else found for status, found in _reasons(files).items()}
+    lines = [f"{_WORDS.get(status, status)}: {each}" for status, found in reasons.items() for each in found]
+    return [*lines, _last_line(files, releases, {}, fixable=fixable)]
+
+
+_LONGEST_LINE = 160
+
+
+def _reasons(files: Sequence[FileResult]) -> dict[Status, list[str]]:
+    """Why documents of a status were not checked, or not by all stages, each reason with their number."""
+    found = {status: [*_stages_not_reached(files, status)] for status in STATUSES}
+    found["partly"] = [*_reasons_of_partly(files), *found["partly"]]
+    found["skipped"] = reasons_of_skipped(files)
+    return {status: reasons for status, reasons in found.items() if reasons}
+
+
+def _last_line(files: Sequence[FileResult], releases: Mapping[str, str], within: Mapping[Status, str], *, fixable: bool) -> str:
+    """The last line of a report; *within*: what stands behind the number of a status."""
     counts = count(files)
     lost = counts["willNotRun"]
     counts["valid"] -= lost
-    shown = {status: [*_stages_not_reached(files, status)] for status in STATUSES}
-    shown["partly"] = [*_reasons_of_partly(files), *shown["partly"]]
-    shown["skipped"] = [", ".join(reasons_of_skipped(files))]
-    parts = [
-        f"{counts[status]} {_WORDS.get(status, status)}" + f" ({'; '.join(shown[status])})" * any(shown[status])
-        for status in STATUSES
-        if counts[status]
-    ]
+    parts = [f"{counts[status]} {_WORDS.get(status, status)}{within.get(status, '')}" for status in STATUSES if counts[status]]
     parts += [f"{lost} accepted but will not run"] if lost else []
     alone = counts.get("objectAlone", 0)
     parts += [f"{alone} judged as {'an object' if alone == 1 else 'objects'} alone"] if alone else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics.coverage import coverage, summary
+from jobspec.diagnostics.coverage import coverage, coverage_lines, summary
 from jobspec.diagnostics.results import FileResult, by_cause_of_all
 
 TYPE_CHECKING = False
@@ -59,8 +59,9 @@ def report(
             lines = text.concise_lines(files, fixable=fixable, colour=colour, links=links)
         else:
             lines = text.diagnostic_lines(files, read, fixable=fixable, colour=colour, links=links, width=width)
-    last = coverage(files, releases, fixable=fixable)
-    return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
+    ends = coverage_lines if output == "text" else lambda *known, fixable: [coverage(*known, fixable=fixable)]
+    *reasons, last = ends(files, releases, fixable=fixable)
+    return "\n".join([*lines, *reasons, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
 
 
 def _format(output: str, folder: str) -> Callable[[Sequence[FileResult], Mapping[str, str]], str]:

@@ -212,7 +212,8 @@ def test_github_gets_every_diagnostic_as_an_annotation(all_sorts: Path) -> None:
     *annotations, coverage = done.stdout.splitlines()
     found = list(_commands(done.stdout))
     assert (done.returncode, len(found)) == (1, len(annotations))
-    assert coverage == re.sub(", [0-9]+ fixable with --fix", "", run_here("validate", ".", cwd=all_sorts).stdout.splitlines()[-1])
+    last = run_here("validate", ".", "-o", "concise", cwd=all_sorts).stdout.splitlines()[-1]
+    assert coverage == re.sub(", [0-9]+ fixable with --fix", "", last)
     for (severity, properties, message), diagnostic in zip(found, expected, strict=True):
         assert severity == diagnostic["severity"]
         assert properties["title"] == diagnostic["rule"]
@@ -417,7 +418,7 @@ def test_nothing_in_a_file_can_command_a_terminal(all_sorts: Path, output: str) 
 def test_the_last_line_counts_everything(all_sorts: Path) -> None:
     summary = _json(all_sorts, ".")["summary"]
     assert all(summary[status] for status in ("valid", "invalid", "partly", "skipped"))
-    last = run_here("validate", ".", cwd=all_sorts).stdout.splitlines()[-1]
+    last = run_here("validate", ".", "-o", "concise", cwd=all_sorts).stdout.splitlines()[-1]
     said = {"valid": "valid (_)", "invalid": "invalid (_)", "partly": "partly checked (_)", "skipped": "skipped (_)"}
     counts = ", ".join(f"{summary[status]} {each}" for status, each in said.items())
     assert re.sub(r"\(.*?\)", "(_)", last).startswith(f"{summary['documents']} documents: {counts}, ") and last.endswith(RELEASES)
