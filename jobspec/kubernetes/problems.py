@@ -106,15 +106,15 @@ def missing(name: str, around: Data, path: Path, hint: str = "") -> Problem:
     return Problem("missing-field", (*path, name), f"{state} required field `{name}` in `{spell(path)}`", hint, at_key=True)
 
 
-def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) -> Problem:
-    """Report an unknown field. *suggest*: add the field that was probably meant."""
+def unknown_field(name: str, value: Any, shape: Shape | None, path: Path, *, suggest: bool) -> Problem:
+    """Report an unknown field with a value. *suggest*: add the field that was probably meant."""
     message = f"unknown field `{name}` in {name_of(path)}" if path else f"unknown field `{name}`"
     if not suggest or not shape or shape.fields is None:
         return Problem("unknown-field", (*path, name), message, at_key=True)
     from jobspec.kubernetes.suggestions import moved_field, renamed_field, where_instead
 
     hint, meant, belongs = where_instead(name, shape)
-    remedy = renamed_field((*path, name), shape) if meant else moved_field((*path, name), shape) if belongs else None
+    remedy = renamed_field((*path, name), shape) if meant else moved_field((*path, name), value, shape) if belongs else None
     return Problem("unknown-field", (*path, name), message, hint, at_key=True, meant=meant, belongs=belongs, remedy=remedy)
 
 

@@ -103,7 +103,7 @@ def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typ
             continue
         if child is None:
             if not shape.open:
-                unknown.append(problems.unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
+                unknown.append(problems.unknown_field(name, value, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
                 yield unknown[-1]
         elif name == "status" and not path and not shape.keeps_status:
             found = typed_problems_at(value, child, (name,)) if typed else unknown_fields(value, child, (name,))  # and then it is dropped
@@ -307,7 +307,7 @@ def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
             elif shape and shape.values:
                 yield from unknown_fields(inner, shape.values, (*path, Key(name)))
             elif not (shape and shape.open):
-                yield problems.unknown_field(name, shape, path, suggest=True)
+                yield problems.unknown_field(name, inner, shape, path, suggest=True)
     elif isinstance(value, list) and not (shape and shape.open and shape.items is None):
         for index, item in enumerate(value):
             yield from unknown_fields(item, shape.items if shape else None, (*path, index))

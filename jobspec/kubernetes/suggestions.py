@@ -10,6 +10,7 @@ from functools import lru_cache
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import Change, move, quote, rename, set_to
 from jobspec.go.formats import is_quantity
+from jobspec.schemas.shapes import TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,14 +153,27 @@ def renamed_field(path: Path, shape: Shape) -> Change | None:
     return rename(path, meant) if meant else None
 
 
-def moved_field(path: Path, shape: Shape) -> Change | None:
-    """Return the change to move a field into the mapping that has it.
+def moved_field(path: Path, value: Any, shape: Shape) -> Change | None:
+    """Return the change to move a field with a value into the mapping that has it.
 
-    If several mappings have the field, or the field cannot be moved, return None.
+    If several mappings have the field, or the field cannot be moved, or takes another type there, return None.
     """
-    places = list(_fields_below(str(path[-1]), shape, "", 2))
+    name = str(path[-1])
+    places = list(_fields_below(name, shape, "", 2))
     place, _, is_movable = places[0]
-    return move(path, tuple(place.split("."))) if len(places) == 1 and is_movable else None
+    steps = tuple(place.split("."))
+    return move(path, steps) if len(places) == 1 and is_movable and _is_of_type(value, shape.at((*steps, name))) else None
+
+
+def _is_of_type(value: Any, shape: Shape | None) -> bool:
+    """Whether a value, and each item of a list, has the type of a shape."""
+    if shape is None:
+        return False
+    is_flag = isinstance(value, bool) and shape.type != "boolean"  # an integer to Python
+    types = TYPES.get(shape.type)
+    if types and (is_flag or not isinstance(value, types)):
+        return False
+    return not isinstance(value, list) or shape.items is None or all(_is_of_type(each, shape.items) for each in value)
 
 
 def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:

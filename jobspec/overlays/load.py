@@ -151,7 +151,7 @@ def _unknown_fields(tree: MarkedTree, shape: Shape | None, path: Path) -> Iterat
             elif name in fields or shape.values:
                 yield from _unknown_fields(child, fields.get(name) or shape.values, (*path, name))
             else:
-                problem = unknown_field(name, shape, path, suggest=True)
+                problem = unknown_field(name, child.data(), shape, path, suggest=True)
                 mark = child.key or child.mark
                 yield Diagnostic(problem.rule, problem.message, mark, field=spell(problem.path), hint=problem.hint)
 
