@@ -55,11 +55,11 @@ def test_the_last_line_says_which_stages_saw_corrected_fields(tmp_path: Path) ->
         tmp_path,
         {"job.yaml": _JOB.replace("name: main", "name: pytorch"), "other.yaml": _JOB, "unclear.yaml": _JOB.replace("60", "an hour")},
     )
-    *_, last = run_here("lint", "job.yaml", "--ignore=unpinned-image", cwd=tmp_path).stdout.splitlines()
+    *_, last = run_here("lint", "job.yaml", "-o", "concise", "--ignore=unpinned-image", cwd=tmp_path).stdout.splitlines()
     assert "1 invalid (1 checked for admission, outcome and lint as if unknown fields were corrected)" in last
-    *_, last = run_here("lint", "other.yaml", cwd=tmp_path).stdout.splitlines()
+    *_, last = run_here("lint", "other.yaml", "-o", "concise", cwd=tmp_path).stdout.splitlines()
     assert "1 invalid (1 not checked for outcome and lint; 1 checked for admission as if unknown fields were corrected)" in last
-    *_, last = run_here("lint", "unclear.yaml", cwd=tmp_path).stdout.splitlines()
+    *_, last = run_here("lint", "unclear.yaml", "-o", "concise", cwd=tmp_path).stdout.splitlines()
     assert "1 invalid (1 not checked for admission, outcome and lint), 1 error" in last
 
 
