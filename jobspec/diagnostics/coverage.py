@@ -60,7 +60,10 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
 
 
 def coverage_lines(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> list[str]:
-    """Write the end of a report as `coverage` does, in one line; if that is long, the reasons come before it, in lines of their own."""
+    """Write the end of a report: what `coverage` says, in several lines if one would be long.
+
+    Then the reasons come before the last line, each in a line of its own.
+    """
     line = coverage(files, releases, fixable=fixable)
     if len(line) <= _LONGEST_LINE:
         return [line]

@@ -10,7 +10,7 @@ from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs import command_lines
-from jobspec.programs.shells import read_script, script_at
+from jobspec.programs.shells import is_name, read_script, script_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
     Flag = tuple[str, str, MarkedTree]
+    #: A variable's name, its value, which is empty where another object has it, and its place.
+    Setting = tuple[str, str, MarkedTree]
 
 
 _ONE = 1_000_000_000
@@ -83,6 +85,17 @@ class LintedContainer:
     def variables(self) -> list[tuple[str, MarkedTree]]:
         """The environment variables in their order, with those that the operator sets."""
         return [(text(each, "name"), each) for each in items(self.tree.get("env"))]
+
+    @cached_property
+    def assignments(self) -> list[Setting]:
+        """The variables that its command line sets, as in `export NAME=VALUE` and `mpirun -x NAME=VALUE`."""
+        pairs = [(*word.partition("=")[::2], place) for word, place in self.words if "=" in word]
+        return [(name, value.strip("\"'"), place) for name, value, place in pairs if name.isupper() and is_name(name)]
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """The environment variables in their order, with those that the operator sets, and those of the command line."""
+        return [*((name, text(each, "value"), written(each.get("value"), each)) for name, each in self.variables), *self.assignments]
 
     def variable(self, name: str) -> MarkedTree | None:
         """The variable that counts: the last of its name."""

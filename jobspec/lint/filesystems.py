@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.container import LintedContainer, volumes_of
@@ -36,10 +38,11 @@ _PASSING = (*_TEMPORARY, "/dev", "/proc", "/run")
 
 
 def read_only_temporary(job: LintedJob) -> Iterator[Finding]:
-    """Torchrun finds no folder for its files: the root filesystem is read-only, and no volume is at /tmp.
+    """Torchrun or Ray finds no folder for its files: the root filesystem is read-only, and no volume is at /tmp.
 
     Why: torchrun makes a folder `torchelastic_*` for the logs of its processes, in TMPDIR, /tmp, /var/tmp or the working folder. Where it
-    can write to none of them, it ends with "No usable temporary directory found". With `--log-dir`, that folder has to be writable.
+    can write to none of them, it ends with "No usable temporary directory found". With `--log-dir`, that folder has to be writable. Ray
+    makes the folder of its session in /tmp/ray, or in that of `--temp-dir`.
     Instead: mount an `emptyDir` at /tmp.
     Before: securityContext: {readOnlyRootFilesystem: true}
     After:
@@ -48,15 +51,20 @@ def read_only_temporary(job: LintedJob) -> Iterator[Finding]:
         volumes: [{name: tmp, emptyDir: {}}]
     Evidence: kubeflow/mcp-server#33, opendatahub-io/ilab-on-ocp#26, huggingface/inference-benchmarker#47
     """
-    for container in job.training_containers:
+    for container in job.containers:
         is_read_only = container.tree.get("securityContext", "readOnlyRootFilesystem")
-        if is_read_only is None or is_read_only.value is not True or container.launcher != "torchrun":
+        if is_read_only is None or is_read_only.value is not True:
             continue
-        logs = next((value for name, value, _ in container.torchrun_flags if name == "--log-dir"), "")
-        folders = [logs] if logs else _folders_for_temporary_files(container)
+        if container.trains and container.launcher == "torchrun":
+            program, logs = "torchrun", next((value for name, value, _ in container.torchrun_flags if name == "--log-dir"), "")
+            folders = [logs] if logs else _folders_for_temporary_files(container)
+        elif ("ray", "start") in pairwise(word for word, _ in container.words):
+            program, folders = "Ray", [next((value for name, value, _ in container.flags if name == "--temp-dir"), "/tmp/ray")]  # noqa: S108
+        else:
+            continue
         if any("$" in each or _is_writable(container, each) for each in folders):
             continue
-        message = f"the root filesystem is read-only, and torchrun cannot write to `{folders[0]}`"
+        message = f"the root filesystem is read-only, and {program} cannot write to `{folders[0]}`"
         yield Finding(is_read_only, message, f"mount an `emptyDir` at `{folders[0]}`")
 
 

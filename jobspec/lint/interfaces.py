@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.lint.container import LintedContainer, written
+from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from jobspec.lint.container import Setting
 
 
 _NCCL = "NCCL_SOCKET_IFNAME"
@@ -60,7 +62,7 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
                 where = "other hosts may name it differently" if on_host else f"pods have `{_LOOPBACK}` and `{_OWN}`"
                 message = f"`{foreign[0]}` is a network interface of a host: {where}"
                 hint = f"remove it, or write `{_OWN}`" if name in _EXACT else "remove it, or exclude interfaces: `^lo,docker`"
-                yield Finding(_place(said), message, hint, severity="info" if on_host else None)
+                yield Finding(said, message, hint, severity="info" if on_host else None)
 
 
 def interface_pattern(job: LintedJob) -> Iterator[Finding]:
@@ -80,7 +82,7 @@ def interface_pattern(job: LintedJob) -> Iterator[Finding]:
             wrong = next((each for each in pieces if each[:1] in ("^", "=") or "," in each or _is_beginning(each)), "")
             if said and wrong:
                 message = f"{library} takes exact names of interfaces, no pattern such as NCCL's: `{wrong}`"
-                yield Finding(_place(said), message, f"write `{_OWN}`, or remove the variable")
+                yield Finding(said, message, f"write `{_OWN}`, or remove the variable")
 
 
 def no_interface_left(job: LintedJob) -> Iterator[Finding]:
@@ -101,13 +103,13 @@ def no_interface_left(job: LintedJob) -> Iterator[Finding]:
             if said and name == _NCCL and value.startswith("^"):
                 if _excludes(value, _OWN):
                     message = f"`{value}` excludes `{_OWN}`, the only interface of the pods: NCCL finds none"
-                    yield Finding(_place(said), message, "remove it, or write `^docker,lo`")
+                    yield Finding(said, message, "remove it, or write `^docker,lo`")
                 elif not _excludes(value, _LOOPBACK):
                     message = f"`{value}` leaves the loopback `{_LOOPBACK}`, where the other pods cannot be reached"
-                    yield Finding(_place(said), message, "remove it, or write `^docker,lo`")
+                    yield Finding(said, message, "remove it, or write `^docker,lo`")
             elif said and value.lstrip("=") == _LOOPBACK:
                 message = f"on the loopback `{_LOOPBACK}` the other pods cannot be reached"
-                yield Finding(_place(said), message, f"remove it, or write `{_OWN}`")
+                yield Finding(said, message, f"remove it, or write `{_OWN}`")
 
 
 def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
@@ -147,31 +149,33 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers if job.training_pods > 1 else ():
         if _on_host(container) or _sees_devices_of_node(container):
             continue
-        for name, each in container.variables:
-            value = text(each, "value")
+        settings = _settings(job, container)
+        for name, value, place in settings:
             if value in ("", "0") or "$" in value:
                 continue
             if (name == "FI_PROVIDER" and "efa" in value.replace(",", ";").split(";")) or name.startswith("FI_EFA_"):
                 device, has = _EFA, any(_EFA in resource for resource in container.resources)
-            elif name == "NCCL_IB_HCA" and not _is_attached(container) and text(container.variable("NCCL_IB_DISABLE"), "value") != "1":
+            elif name == "NCCL_IB_HCA" and not _is_attached(container) and ("NCCL_IB_DISABLE", "1") not in {each[:2] for each in settings}:
                 device, has = "rdma/*", any(part in resource.lower() for resource in container.resources for part in _RDMA)
             else:
                 continue
             if not has:
                 message = f"`{name}={value}` without the device `{device}`: the pods use TCP"
-                yield Finding(_place(each), message, f"request `{device}`, or remove the variable")
+                yield Finding(place, message, f"request `{device}`, or remove the variable")
                 break
 
 
 def _given(container: LintedContainer, name: str) -> tuple[MarkedTree | None, str]:
-    """A variable and its value; empty where only a run shows that."""
-    said = container.variable(name)
-    value = text(said, "value")
-    return said, "" if "$" in value else value
+    """The place of a variable and its value; empty where only a run shows that."""
+    said = next((each for each in reversed(container.settings) if each[0] == name), None)
+    return (None, "") if said is None else (said[2], "" if "$" in said[1] else said[1])
 
 
-def _place(variable: MarkedTree) -> MarkedTree:
-    return written(variable.get("value"), variable)
+def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
+    """The variables of a container, and those that mpirun gives to the processes of other containers, as in `-x NAME=VALUE`."""
+    others = [each for each in job.containers if each is not container and not each.is_init]
+    passed = [setting for each in others for setting in each.assignments if (f"-x {setting[0]}=" in " ".join(each.program.texts))]
+    return [*container.settings, *passed]
 
 
 def _on_host(container: LintedContainer) -> bool:
