@@ -153,7 +153,7 @@ HUNTS = (
         lambda ground, random: _mutants(ground.newest_webhooks, random),
         lambda ground: ground.newest_webhooks,
     ),
-    Hunt("job-kinds", lambda ground, random: job_kinds.finds(ground.jobs, random, ground.tally), lambda ground: ground.jobs),
+    Hunt("job-kinds", lambda ground, random: job_kinds.finds(ground.jobs, random, ground.tally, ground.folder), lambda ground: ground.jobs),
     Hunt("kueue", _kueue, lambda ground: ground.kueue),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),

@@ -1,4 +1,7 @@
-"""Jobs of all kinds after changes at random: `validate` says what a server says that has the kind's operator and its webhooks."""
+"""Jobs of all kinds after changes at random: `validate` says what a server says that has the kind's operator and its webhooks.
+
+No command fails on them: not on outcomes, lint, queues or the objects that operators make of them.
+"""
 
 import json
 import re
@@ -6,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import yaml
@@ -19,6 +23,7 @@ from tests.hunt.manifests import CHANGES
 from tests.support import quick_yaml
 from tests.support.job_growth import grown_sibling
 from tests.support.mutants import can_be_read
+from tests.support.processes import run_here
 from tests.support.ray_growth import grown_ray
 from tests.support.reference import ROOT
 from tests.support.server import OF_V1, PLURALS, WORKLOADS, Server
@@ -39,6 +44,8 @@ _DECODED = ("CronJob", "RayCronJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob
 #: What a webhook of Kueue says of a kind that we take to be in queues where there is Kueue, and that the test server does not queue.
 _OF_NO_QUEUE = re.compile('webhook "mrayservice.kb.io"')
 _LABEL = "kueue.x-k8s.io/queue-name"
+#: The commands that end in a report on each text, whatever is wrong with it.
+_COMMANDS = (("lint", "--target", "kueue=0.19.2"), ("expand",))
 _LONGEST = 6000  # characters of what is changed
 _START = re.compile(r"^---.*\n", re.MULTILINE)
 _MADE = ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "RayCluster", "RayJob", "RayService")
@@ -54,12 +61,24 @@ def prepare(server: Server) -> Live:
     return Live("newest-operators", server, Cluster(target, closed=True))
 
 
-def finds(live: Live, random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
-    """The changed jobs on which the server and we disagree, of as many of each kind."""
+def finds(live: Live, random: Random, tally: Counter[str], folder: Path, *, count: int = 100) -> Iterator[Find]:
+    """The changed jobs on which the server and we disagree, or on which a command of ours fails, of as many of each kind."""
     for kind in KINDS:
         cases = list(changed(live, kind, random, count))
         tally.update(case.kind for case in cases)
         yield from disagreements(live, kind, cases)
+        yield from (Find(case.text, said, "a report") for case in cases if (said := failure(case.text, folder)))
+
+
+def failure(text: str, folder: Path) -> str:
+    """The exception of the first command that fails on a text; empty if none does."""
+    place = folder / "job.yaml"
+    place.write_bytes(text.encode())
+    for command in _COMMANDS:
+        done = run_here(*command, place, cwd=folder)
+        if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr:
+            return f"{' '.join(command)}: exit code {done.returncode}: {done.stderr[-600:]}"
+    return ""
 
 
 def disagreements(live: Live, kind: str, cases: list[Case]) -> list[Find]:

@@ -45,7 +45,7 @@ def refusals(document: Document, stored: MarkedTree, release: str) -> list[Diagn
 
 def _of_cluster(document: Document, data: Data, release: str) -> Iterator[Finding]:
     yield from _name(document, LONGEST_CLUSTER)
-    yield from cluster_refusals(ClusterSpec(("spec",), data["spec"], _annotations(data), release))
+    yield from cluster_refusals(ClusterSpec(("spec",), mapping(data, "spec"), _annotations(data), release))
 
 
 def _annotations(data: Data) -> dict[str, str]:
@@ -105,7 +105,7 @@ class RayJobSpec(Record):
 
 def _of_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
     yield from _name(document, LONGEST_CLUSTER - RANDOM_PART)
-    yield from _job(RayJobSpec(("spec",), data["spec"], _annotations(data), release))
+    yield from _job(RayJobSpec(("spec",), mapping(data, "spec"), _annotations(data), release))
 
 
 def _job(job: RayJobSpec) -> Iterator[Finding]:
@@ -289,7 +289,7 @@ def _of_service(document: Document, data: Data, release: str) -> Iterator[Findin
     if _TIMEOUT in annotations and is_at_least(release, "1.5.0") and not _is_positive_time(annotations[_TIMEOUT]):
         message = f"`{annotations[_TIMEOUT]}` is no time above 0"
         yield Finding(("metadata", "annotations", Key(_TIMEOUT)), message, "write a duration such as `5m`, or a number of seconds")
-    spec = data["spec"]
+    spec = mapping(data, "spec")
     cluster = ClusterSpec(("spec", "rayClusterConfig"), mapping(spec, "rayClusterConfig"), annotations, release)
     if mapping(cluster.data, "authOptions").get("enableK8sTokenAuth") is True:
         message = "KubeRay refuses `enableK8sTokenAuth` in a RayService"
@@ -322,7 +322,7 @@ def _of_cron_job(document: Document, data: Data, release: str) -> Iterator[Findi
 
     longest = LONGEST_CLUSTER - 2 * RANDOM_PART
     yield from _name(document, longest, ", since its RayJobs get 6 more and their clusters 6 again")
-    spec = data["spec"]
+    spec = mapping(data, "spec")
     schedule = str(spec.get("schedule") or "")
     if why := bad_schedule(schedule):
         yield Finding(("spec", "schedule"), f"`{schedule}` is no schedule: {why}", "write one such as `0 3 * * *`")

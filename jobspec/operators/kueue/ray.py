@@ -185,7 +185,7 @@ def ray_head(workload: Workload, target: Target) -> Iterator[Finding]:
     job = workload.document
     path, cluster = cluster_of(job)
     place = (*path, "headGroupSpec", "template", "spec", "containers")
-    if not cluster or value_at(job.data, place):
+    if (not cluster and job.group_kind == RAY_JOB) or value_at(job.data, place):
         return
     if _is_fault_tolerant(job, cluster):
         message = "the head has no container: Kueue cannot count the Job that cleans up the storage of a fault-tolerant cluster"
