@@ -27,7 +27,7 @@ def training_containers(pods: Mapping[str, tuple[MarkedTree, int]], *, is_queued
     """
     found = {role: name for role, (pod, count) in pods.items() if (name := _training_container(pod, count))}
     if not found and is_queued:
-        return {role: _first(pod) for role, (pod, _) in list(pods.items())[:1]}
+        return {role: name for role, (pod, _) in list(pods.items())[:1] if (name := _first(pod))}
     return found
 
 
@@ -63,7 +63,7 @@ def _has_host_name(pod: MarkedTree) -> bool:
 
 
 def _first(pod: MarkedTree) -> str:
-    return text(items(pod.get("spec", "containers"))[0], "name")
+    return text(next(iter(items(pod.get("spec", "containers"))), None), "name")
 
 
 def _starts_launcher(container: MarkedTree) -> bool:

@@ -197,6 +197,16 @@ HUNTS = (
         lambda ground, random: queues.running_finds(ground.kueue, random, ground.tally),
         lambda ground: ground.kueue.needs("PyTorchJob", "TrainJob", "JobSet"),
     ),
+    Hunt(
+        "job-queues",
+        lambda ground, random: queues.finds(ground.kueue, random, ground.tally, kinds=queues.ALL_KINDS),
+        lambda ground: ground.kueue.needs(*queues.OF_OPERATORS),
+    ),
+    Hunt(
+        "running-job-queues",
+        lambda ground, random: queues.running_finds(ground.kueue, random, ground.tally, kinds=queues.ALL_KINDS),
+        lambda ground: ground.kueue.needs(*queues.OF_OPERATORS),
+    ),
     Hunt("substitutions", lambda ground, random: substitutions.finds(random, ground.tally), lambda _: substitutions.prepare()),
     Hunt(
         "pod-policies",
@@ -287,5 +297,7 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "ordinary": lambda text, _: ordinary.difference(text),
     "queues": lambda text, _: queues.difference(text),
     "running-queues": lambda text, _: queues.difference(text),
+    "job-queues": lambda text, _: queues.difference(text),
+    "running-job-queues": lambda text, _: queues.difference(text),
     "substitutions": lambda text, _: substitutions.difference(text),
 }

@@ -49,6 +49,9 @@ GPU = "example.com/gpu"
 _ACTIVE = {"type": "Active", "status": "True", "reason": "Active", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 _PRIORITIES = (-5, 0, 10, 100)
 _KINDS = ("PyTorchJob", "TrainJob", "JobSet", "Job")
+#: The kinds of further operators, and all kinds.
+OF_OPERATORS = ("MPIJob", "RayCluster", "RayJob", "LeaderWorkerSet")
+ALL_KINDS = (*_KINDS, *OF_OPERATORS)
 
 
 def finds(
@@ -61,16 +64,18 @@ def finds(
             yield from found
 
 
-def running_finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 4) -> Iterator[Find]:
-    """The jobs of which Kueue makes something else than we say, where other jobs run and wait already."""
+def running_finds(
+    server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 4, kinds: Sequence[str] = _KINDS
+) -> Iterator[Find]:
+    """The jobs of some kinds of which Kueue makes something else than we say, where other jobs run and wait already."""
     seeds = [random.randrange(1 << 32) for _ in range(worlds)]
     with ThreadPoolExecutor(_THREADS) as threads:
-        for found in threads.map(lambda seed: _in_running_world(server, Random(seed), tally, jobs), seeds):
+        for found in threads.map(lambda seed: _in_running_world(server, Random(seed), tally, jobs, kinds), seeds):
             yield from found
 
 
-def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
-    world = World(random, f"q{SystemRandom().randrange(1 << 32):08x}", is_running=True)
+def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs: int, kinds: Sequence[str]) -> list[Find]:
+    world = World(random, f"q{SystemRandom().randrange(1 << 32):08x}", is_running=True, kinds=kinds)
     found: list[Find] = []
     made: list[str] = []
     try:
@@ -98,6 +103,7 @@ def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs:
                 continue
             theirs = _theirs_beside(server, world.namespace, uid, ours, before)
             tally[ours.verdict] += 1
+            tally[job["kind"]] += 1
             tally["with topology"] += any(each.placement for each in ours.pod_sets)
             if wrong := _difference(ours, theirs):
                 found.append(Find(f"{_HEAD}{json.dumps(theirs)}\n{text}", _said(ours), f"{wrong}: {theirs}"))
@@ -609,7 +615,8 @@ class World:
                 self._group(*(each["template"] for each in specs.values()))
             spec = {"pytorchReplicaSpecs": specs, "runPolicy": {"suspend": True}}
             return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}, []
-        return self._mpijob(metadata) if kind == "MPIJob" else self._trainjob(metadata)
+        further = {"MPIJob": self._mpijob, "RayCluster": self._raycluster, "RayJob": self._rayjob, "LeaderWorkerSet": self._lws}
+        return further.get(kind, self._trainjob)(metadata)
 
     def _mpijob(self, metadata: Data) -> tuple[Data, list[Data]]:
         roles = self.random.choice((["Launcher"], ["Launcher", "Worker"], ["Worker", "Launcher"]))
@@ -619,6 +626,41 @@ class World:
             self._group(*(each["template"] for each in specs.values()))
         spec = {"mpiReplicaSpecs": specs, "runPolicy": {"suspend": True}, "runLauncherAsWorker": self._some(0.5)}
         return {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": metadata, "spec": spec}, []
+
+    def _raycluster(self, metadata: Data) -> tuple[Data, list[Data]]:
+        return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": {"suspend": True, **self._ray()}}, []
+
+    def _rayjob(self, metadata: Data) -> tuple[Data, list[Data]]:
+        spec: Data = {"suspend": True, "shutdownAfterJobFinishes": True, "entrypoint": "python a.py", "rayClusterSpec": self._ray()}
+        mode = self.random.choice(({}, {}, {"submissionMode": "HTTPMode"}, {"submissionMode": "SidecarMode"}))
+        if not mode and self._some(0.3):
+            spec["submitterPodTemplate"] = self._template("a", 1, restart="Never")
+        return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": metadata, "spec": {**spec, **mode}}, []
+
+    def _ray(self) -> Data:
+        """The spec of a Ray cluster."""
+        workers = []
+        for name in ("small", "Large", "third")[: self.random.choice((0, 1, 1, 2, 3))]:
+            replicas, hosts = self.random.randint(0, 3), self.random.choice((None, 1, 2))
+            hosted = {"numOfHosts": hosts} if hosts else {}
+            template = self._template("a", max(1, replicas * (hosts or 1)))
+            workers.append(
+                {"groupName": name, "rayStartParams": {}, "replicas": replicas, "maxReplicas": 3, **hosted, "template": template}
+            )
+        head = {"rayStartParams": {}, "template": self._template("a", 1)}
+        if workers and self.levels and self._some(0.2):
+            self._group(head["template"], workers[0]["template"])
+        return {"headGroupSpec": head, "workerGroupSpecs": workers}
+
+    def _lws(self, metadata: Data) -> tuple[Data, list[Data]]:
+        size = self.random.randint(1, 4)
+        template: Data = {"size": size, "workerTemplate": self._template("a", max(1, size - 1))}
+        if self._some(0.5):
+            template["leaderTemplate"] = self._template("a", 1)
+            if size > 1 and self.levels and self._some(0.3):
+                self._group(template["leaderTemplate"], template["workerTemplate"])
+        spec = {"replicas": 1, "leaderWorkerTemplate": template}
+        return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": metadata, "spec": spec}, []
 
     def _group(self, *templates: Data) -> None:
         """Have pods of two templates stand together, those of a leader and of workers."""

@@ -122,6 +122,13 @@ class Server:
         """A stored object; empty where the server has none, for example because another test has just removed its kind."""
         return self._object("GET", path)
 
+    def events(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield the events of a watch until the server ends it."""
+        connection = http.client.HTTPSConnection(self._place, context=self._tls, timeout=None)
+        connection.request("GET", path, None, self._headers | {"Content-Type": "application/json"})
+        for line in connection.getresponse():
+            yield json.loads(line)
+
     def post(self, path: str, body: str) -> dict[str, Any]:
         """Create an object; returns the server's."""
         return self._object("POST", path, body.encode())
