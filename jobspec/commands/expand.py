@@ -33,7 +33,8 @@ def options() -> list[Option]:
         Option(
             "--gang-scheduler",
             metavar="NAME",
-            what="expand as a training-operator with this `--gang-scheduler-name` does: volcano, or a scheduler of scheduler-plugins",
+            what="expand as a training-operator with this `--gang-scheduler-name`, or an mpi-operator with this `--gang-scheduling`, does: "
+            "volcano, or a scheduler of scheduler-plugins",
         ),
         Option("--queued", what="add the Workload that Kueue makes of each job with a queue; with its queues, the pods are as admitted"),
         Option(

@@ -38,7 +38,7 @@ def expand(
 ) -> Expansion:
     """The objects that an operator creates for an accepted job.
 
-    *gang_scheduler*: what training-operator was started with as `--gang-scheduler-name`.
+    *gang_scheduler*: what training-operator was started with as `--gang-scheduler-name`, and mpi-operator as `--gang-scheduling`.
     *context*: the documents that the job may refer to, such as runtimes. *first_and_last_only*: of pods that differ in numbers alone, the
     first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
@@ -109,7 +109,7 @@ def _expand_cron_job(job: Document, target: Target, how: ExpansionOptions) -> Ex
 def _expand_mpijob(job: Document, target: Target, how: ExpansionOptions) -> Expansion:
     from jobspec.operators.mpi_operator.objects import expand_mpijob
 
-    return expand_mpijob(job, target, first_and_last_only=how.first_and_last_only)
+    return expand_mpijob(job, target, context=how.context, gang_scheduler=how.gang_scheduler, first_and_last_only=how.first_and_last_only)
 
 
 def _expand_leader_worker_set(job: Document, target: Target, how: ExpansionOptions) -> Expansion:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
 
 
+def value_of_class(name: str, context: Sequence[Document]) -> int:
+    """Return the value of a priority class; 0 for one that is not given."""
+    return int((index_of(context).priority_class(name) or {}).get("value") or 0)
+
+
 def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
     """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
     from jobspec.kubernetes.admission.classes import priority_of

@@ -116,7 +116,7 @@ def _ready(data: Data) -> Data:
     labels = {name: each for name, each in (data["metadata"].get("labels") or {}).items() if name != _QUEUE}
     data["metadata"] = {**data["metadata"], **({"labels": labels} if data["metadata"].get("labels") else {})}
     data["metadata"].pop("namespace", None)
-    if "schedule" in data.get("spec", {}):
+    if isinstance(data.get("spec"), dict) and "schedule" in data["spec"]:
         data["spec"]["schedule"] = _EVERY_MINUTE
     return data
 
@@ -144,8 +144,13 @@ class Watched:
                 self.by_namespace.setdefault(metadata.get("namespace", ""), {})[kind, metadata["uid"]] = {**made, "kind": kind}
 
     def objects(self, namespace: str) -> list[Data]:
-        """The objects of a namespace that have an owner."""
-        return [each for each in list(self.by_namespace.get(namespace, {}).values()) if each["metadata"].get("ownerReferences")]
+        """The objects of a namespace that have an owner, and claims of StatefulSets, which may have none."""
+        found = list(self.by_namespace.get(namespace, {}).values())
+        return [each for each in found if each["metadata"].get("ownerReferences") or _is_claim_of_set(each)]
+
+
+def _is_claim_of_set(made: Data) -> bool:
+    return made["kind"] == "PersistentVolumeClaim" and "volumeName" not in made["spec"]
 
 
 def differences(theirs: list[Data], ours: list[Data]) -> list[str]:
@@ -177,7 +182,8 @@ def _settled(objects: list[Data]) -> list[Data]:
 def _drawn(found: Data) -> Iterator[str]:
     """The names that end with characters that an operator or the server has made up."""
     metadata, kind = found["metadata"], found["kind"]
-    if metadata.get("generateName") or kind == "RayCluster":
+    owner = metadata["ownerReferences"][0]["kind"] if metadata.get("ownerReferences") else ""
+    if (metadata.get("generateName") and owner != "StatefulSet") or kind == "RayCluster":
         yield metadata["name"]
     if kind == "RayJob" and (submitted := found.get("status", {}).get("jobId")) and not found["spec"].get("jobId"):
         yield submitted

@@ -6,6 +6,8 @@ import pytest
 
 from jobspec.api import expand
 from jobspec.apis.releases import choose
+from jobspec.documents.manifest import document_of
+from jobspec.operators.expansion import expand as expansion
 from jobspec.world.world import Cluster
 from tests.support import quick_yaml
 
@@ -93,3 +95,59 @@ def test_keys_of_root_are_for_root_alone() -> None:
         for pod in (each for each in _objects(f"sshAuthMountPath: {folder}") if each["kind"] == "Pod"):
             assert pod["spec"]["volumes"][0]["secret"].get("defaultMode") == mode
             assert pod["spec"]["containers"][0]["volumeMounts"][0] == {"name": "ssh-auth", "mountPath": folder}
+
+
+_GANG = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: pi, annotations: {scheduling.volcano.sh/queue-name: slow}}
+spec:
+  runPolicy: {schedulingPolicy: POLICY}
+  mpiReplicaSpecs:
+    Launcher: {template: {spec: {priorityClassName: low, containers: [{name: l, image: "i:1", resources: {limits: {cpu: 1}}}]}}}
+    Worker:
+      replicas: 3
+      template:
+        metadata: {annotations: {a: b}, labels: {c: d}}
+        spec:
+          schedulerName: other
+          containers: [{name: w, image: "i:1", resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {cpu: 2, nvidia.com/gpu: 2}}}]
+"""
+_LOW = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "low"}, "value": -5}
+
+
+def _gang(policy: str, scheduler: str, *, context: tuple[dict[str, Any], ...] = ()) -> list[dict[str, Any]]:
+    job = document_of(quick_yaml.load(_GANG.replace("POLICY", policy)), "job.yaml")
+    others = [document_of(each, "class.yaml") for each in context]
+    return [each.data() for each in expansion(job, others, choose(()), gang_scheduler=scheduler).objects]
+
+
+@pytest.mark.parametrize(
+    ("policy", "context", "spec"),
+    [
+        ("{}", (), {"minMember": 4, "minResources": {"cpu": "2500m", "nvidia.com/gpu": "6", "memory": "3Gi"}}),
+        ("{minAvailable: 2}", (), {"minMember": 2, "minResources": {"cpu": "1500m", "nvidia.com/gpu": "2", "memory": "1Gi"}}),
+        ("{minAvailable: 2}", (_LOW,), {"minMember": 2, "minResources": {"cpu": "2500m", "nvidia.com/gpu": "6", "memory": "3Gi"}}),
+        ("{minAvailable: 0}", (), {}),
+        ("{minResources: {cpu: 9}, scheduleTimeoutSeconds: 5}", (), {"minMember": 4, "minResources": {"cpu": "9"}}),
+    ],
+)
+def test_a_gang(policy: str, context: tuple[dict[str, Any], ...], spec: dict[str, Any]) -> None:
+    _, _, _, volcano, worker, *_, launcher, pod = _gang(policy, "volcano", context=context)
+    assert volcano["apiVersion"] == "scheduling.volcano.sh/v1beta1"
+    assert volcano["spec"] == {**spec, "queue": "slow", "priorityClassName": "low"}
+    assert worker["metadata"]["annotations"] == {"a": "b", "scheduling.k8s.io/group-name": "pi"}
+    assert {each["spec"]["schedulerName"] for each in (worker, launcher["spec"]["template"], pod)} == {"volcano"}
+    _, _, _, plugins, worker, *_ = _gang(policy, "coscheduling", context=context)
+    assert plugins["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
+    assert plugins["spec"] == {**spec, "scheduleTimeoutSeconds": 5 if "Timeout" in policy else 0}
+    assert (worker["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], worker["spec"]["schedulerName"]) == ("pi", "coscheduling")
+
+
+def test_the_queue_and_the_priority_class_of_a_gang() -> None:
+    volcano = _gang("{queue: quick, priorityClass: high}", "volcano")[3]
+    assert (volcano["spec"]["queue"], volcano["spec"]["priorityClassName"]) == ("quick", "high")
+
+
+def test_a_suspended_job_has_no_gang() -> None:
+    assert [each["kind"] for each in _gang("{}, suspend: true", "volcano")] == ["Service", "ConfigMap", "Secret", "Job"]

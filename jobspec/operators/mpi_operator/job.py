@@ -30,9 +30,11 @@ ROLE_LABEL = f"{_LABEL}job-role"
 class MPIJob:
     """An accepted MPIJob that is stored, and the operator's release."""
 
-    def __init__(self, document: Document, target: Target, *, first_and_last_only: bool = False) -> None:
+    def __init__(self, document: Document, target: Target, *, gang_scheduler: str = "", first_and_last_only: bool = False) -> None:
         release = target["mpi-operator"]
         self.operator = operator_mark("mpi-operator", release)
+        self.gang_scheduler = gang_scheduler
+        """What the operator was started with as `--gang-scheduling`; empty without gang scheduling."""
         self.first_and_last_only = first_and_last_only
         """Whether the first and the last worker stand for all between."""
         self.tree = stored(document, target)

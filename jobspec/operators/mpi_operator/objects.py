@@ -1,8 +1,8 @@
-"""All that mpi-operator makes of an MPIJob, in its order: Service, ConfigMap, Secret, workers, the launcher's Job and its pod.
+"""All that mpi-operator makes of an MPIJob, in its order: Service, ConfigMap, Secret, PodGroup, workers, the launcher's Job and its pod.
 
 Follows `syncHandler`, `newJobService`, `newConfigMap`, `updateDiscoverHostsInConfigMap`, `newSSHAuthSecret` and `newLauncherJob`,
-github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0, without gang scheduling and without a domain of the cluster, as
-the operator starts by default. It updates `discover_hosts.sh` with the workers that run; here all of them do.
+github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0, without a domain of the cluster, as the operator
+starts by default. It updates `discover_hosts.sh` with the workers that run; here all of them do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jobspec.operators.workloads import suspension
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.apis.releases import Target
@@ -27,16 +27,22 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
 
 
-def expand_mpijob(document: Document, target: Target, *, first_and_last_only: bool = False) -> Expansion:
-    """The objects of an accepted MPIJob. *first_and_last_only*: as for `expand`.
+def expand_mpijob(
+    document: Document, target: Target, *, context: Sequence[Document] = (), gang_scheduler: str = "", first_and_last_only: bool = False
+) -> Expansion:
+    """The objects of an accepted MPIJob. *gang_scheduler*, *first_and_last_only*: as for `expand`. *context*: has priority classes.
 
     If the job is suspended, it has no workers, and its launcher's Job is suspended, too. Raises JobspecError for too many workers.
     """
     nothing = _managed_elsewhere(document) or refusals(document, target)
     if nothing:
         return Expansion((), nothing)
-    job = MPIJob(document, target, first_and_last_only=first_and_last_only)
+    job = MPIJob(document, target, gang_scheduler=gang_scheduler, first_and_last_only=first_and_last_only)
     objects = [service(job), config_map(job), secret(job)]
+    if gang_scheduler and not job.suspended:
+        from jobspec.operators.mpi_operator.gangs import pod_group
+
+        objects.append(pod_group(job, context, target))
     if not job.suspended:
         objects += workers(job)
     launcher = launcher_job(job)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, set_by, with_appended, with_fields
 from jobspec.operators.mpi_operator import HOSTS, HOSTS_FOLDER, KEYS, KEYS_FOLDER, LAUNCHER, SSHD, WORKER
+from jobspec.operators.mpi_operator.gangs import in_gang
 from jobspec.operators.mpi_operator.job import MPIJob, index_label, launcher_name, metadata, pod_labels, worker_name
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ def workers(job: MPIJob) -> Iterator[MarkedTree]:
     """The pods of the workers, in order; none for a job without `Worker`."""
     if not job.has_workers:
         return
-    template = job.template(WORKER)
+    template = in_gang(job.template(WORKER), job)
     common = _placed(_worker_spec(template.value["spec"], job), job)
     shift = 1 if job.launcher_works and job.numbers_all else 0
     for index in job.indices():
@@ -55,7 +56,7 @@ def _worker_spec(spec: MarkedTree, job: MPIJob) -> MarkedTree:
 
 def launcher_template(job: MPIJob) -> MarkedTree:
     """The pod template of the launcher's Job."""
-    template = job.template(LAUNCHER)
+    template = in_gang(job.template(LAUNCHER), job)
     name = set_by(job.operator, launcher_name(job))
     spec = with_fields(_placed(template.value["spec"], job), {"hostname": name})
     spec = _with_hosts(_with_keys(_with_variables(spec, _launcher_variables(job), job), job), job)

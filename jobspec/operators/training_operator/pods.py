@@ -126,7 +126,6 @@ def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]
 
 def _priority(replicas: Replicas, context: Sequence[Document]) -> int:
     """The `value` of the PriorityClass; 0 for one that is not given."""
-    from jobspec.kubernetes.index import index_of
+    from jobspec.operators.priorities import value_of_class
 
-    found = index_of(context).priority_class(text(replicas.template, "spec", "priorityClassName")) or {}
-    return int(found.get("value") or 0)
+    return value_of_class(text(replicas.template, "spec", "priorityClassName"), context)
