@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP, WORKLOADS
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.go.values import mapping, structs, text, without_nulls
+from jobspec.go.values import mapping, structs, text
 from jobspec.kubernetes.pods.defaults import disabled_fields, with_requests
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedDocument
@@ -102,11 +102,13 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
         return
     release = document.target["kubernetes"]
     for path, written in written_pod_specs(document.given):
-        spec = without_nulls(written)
-        if not mapping(spec, "resources"):
+        if not mapping(written, "resources"):
             continue
+        from jobspec.go.values import decode_as_go
         from jobspec.kubernetes.pods.resources import pod_resources_problems, with_resources
+        from jobspec.schemas import shapes
 
+        spec = decode_as_go(written, shapes.part("v1", "Pod", document.target, ("spec",)))
         before = {problem.path for problem in pod_resources_problems(spec, path)}
         for problem in pod_resources_problems(with_resources(with_requests(spec), release), path):
             if problem.path not in before:

@@ -69,7 +69,8 @@ _EVERY_MINUTE = "* * * * *"
 _KEPT = ("name", "labels", "annotations", "ownerReferences", "finalizers")
 #: What the server chooses of a Service.
 _CHOSEN = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
-_TRACKED = "batch.kubernetes.io/job-tracking"
+#: What stands in our objects for what only a cluster knows.
+_STAND_IN = re.compile("|".join(map(re.escape, (RANDOM, UID, SHA1, "<revision>"))))
 _NUMBERS = ("ray.io/worker-group-replica-index", "ray.io/replica-host-index")
 _HASHES = r'("ray\.io/(?:upgrade-strategy-recreate-hash|hash-without-replicas-and-workers-to-delete)": )"[^"]*"'
 
@@ -156,12 +157,26 @@ def _is_claim_of_set(made: Data) -> bool:
 def differences(theirs: list[Data], ours: list[Data]) -> list[str]:
     """The places in which the objects that were made differ from those that we expect."""
     there, expected = _by_key(_settled(theirs)), _by_key(json.loads(json.dumps(ours)))
-    return [each for key in sorted(there.keys() | expected.keys()) for each in differing(there.get(key), expected.get(key), "/".join(key))]
+    keys = sorted(there.keys() | expected.keys())
+    return [each for key in keys for each in differing(_likened(there.get(key), expected.get(key)), expected.get(key), "/".join(key))]
+
+
+def _likened(theirs: Any, ours: Any) -> Any:
+    """A value that was made, with our stand-ins such as `<random>` where it has what they stand for."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return {name: _likened(each, ours.get(name)) for name, each in theirs.items()}
+    if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        return [_likened(*each) for each in zip(theirs, ours, strict=True)]
+    if isinstance(theirs, str) and isinstance(ours, str) and _STAND_IN.search(ours):
+        parts = map(re.escape, _STAND_IN.split(ours))
+        return ours if re.fullmatch(r"[\w.-]+".join(parts), theirs) else theirs
+    return theirs
 
 
 def expected(data: Data, server: Server) -> list[Data]:
     """The objects that we expect; of a RayService, only those that come before its programs run."""
-    made = with_api_defaults(expand(document_of(data, "example.yaml"), (), server.target).objects, (), server.target)
+    context = [document_of({"apiVersion": "scheduling.k8s.io/v1", **each}, "class.yaml") for each in _classes(data)]
+    made = with_api_defaults(expand(document_of(data, "example.yaml"), context, server.target).objects, context, server.target)
     objects: list[Data] = [each.data() for each in made]
     if data["kind"] != "RayService":
         return objects
@@ -208,7 +223,7 @@ def _plain(made: Data) -> Data:
     metadata = {name: made["metadata"][name] for name in _KEPT if made["metadata"].get(name)}
     owners = metadata.get("ownerReferences", ())
     metadata["ownerReferences"] = [{"kind": each["kind"], "name": each["name"]} for each in owners]
-    metadata["finalizers"] = [each for each in metadata.get("finalizers", ()) if each != _TRACKED]
+    metadata["finalizers"] = [each for each in metadata.get("finalizers", ()) if "kubernetes.io/" not in each]  # Kubernetes' own
     dropped = ("apiVersion", "metadata", "status")
     found = {**{name: each for name, each in made.items() if name not in dropped}, "metadata": metadata}
     return {**found, **_PLAIN.get(made["kind"], dict)(found)}
@@ -294,9 +309,9 @@ def prepare_namespace(server: Server, namespace: str, data: Data) -> None:
     place, pods = f"/api/v1/namespaces/{namespace}", list(_pods(data))
     for account in {str(pod["serviceAccountName"]) for pod in pods if pod.get("serviceAccountName")}:
         server.call("POST", f"{place}/serviceaccounts", json.dumps({"metadata": {"name": account}}))
-    for priority in {str(pod["priorityClassName"]) for pod in pods if pod.get("priorityClassName")}:
-        server.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", json.dumps({"metadata": {"name": priority}, "value": 1}))
-    for claim in {claim for pod in pods for claim in _claims(pod)}:
+    for each in _classes(data):
+        server.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", json.dumps(each))
+    for claim in {claim for pod in pods for claim in _claims(pod)} if "volumeClaimPolicies" not in data["spec"] else ():
         spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": ""}
         name = f"{namespace}-{claim}"
         volume = {"accessModes": ["ReadWriteMany"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/a"}}
@@ -305,6 +320,12 @@ def prepare_namespace(server: Server, namespace: str, data: Data) -> None:
         server.call(
             "POST", f"{place}/persistentvolumeclaims", json.dumps({"metadata": {"name": claim}, "spec": {**spec, "volumeName": name}})
         )
+
+
+def _classes(data: Data) -> list[Data]:
+    """The priority classes that the pods of an example name."""
+    names = sorted({str(pod["priorityClassName"]) for pod in _pods(data) if pod.get("priorityClassName")})
+    return [{"kind": "PriorityClass", "metadata": {"name": name}, "value": 1} for name in names]
 
 
 def _claims(pod: Data) -> Iterator[str]:

@@ -23,6 +23,7 @@ _CONTAINERS: list[Data] = [
     {"imagePullPolicy": "Always", "securityContext": {"runAsNonRoot": True, "runAsUser": 1000}},
     {"livenessProbe": {"tcpSocket": {"port": 1}}},
     {"readinessProbe": {"exec": {"command": ["true"]}}},
+    {"restartPolicy": "OnFailure", "restartPolicyRules": [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]},
 ]
 #: Changes of a group: its parameters, its template.
 _GROUPS: list[Data] = [
