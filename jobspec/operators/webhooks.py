@@ -207,6 +207,9 @@ def _fits_go_type(value: Any, shape: Shape) -> bool:
         return is_parsed_quantity(value)
     if shape.type == "integer":
         limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])
+        from decimal import Decimal
+
+        value = Decimal(repr(value)) if isinstance(value, float) else value  # the server writes the shortest digits, and Go reads these
         return bool(limits.start <= value < limits.stop and value == int(value))  # `in` would try out every number for a float
     return shape.format != "date-time" or is_time(value)
 
