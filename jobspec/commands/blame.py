@@ -16,7 +16,7 @@ from jobspec.documents.document import Document
 from jobspec.journey import rendering
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import job_among
 from jobspec.project.blame import Blame, Blamed
 from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import SHARED, as_rendered, shared_path
@@ -177,7 +177,7 @@ def _sharing(file: RenderedFile, variants: Sequence[PlannedVariant], met_by: Met
 
 def _refuse_earlier_run(file: RenderedFile, variant: PlannedVariant, documents: Iterable[Document]) -> None:
     """Raises JobspecError for a file that is kept as it was rendered once."""
-    job = next(filter(takes_overlays, documents), None)
+    job = job_among(documents)
     if job and variant.history and f"{file.variant}/{file.name}" in variant.history.earlier(job):
         raise JobspecError(f"{file.path}: this is an earlier run, which `history` keeps as it was; blame shows what is rendered now")
 

@@ -11,7 +11,6 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.journey.checking import TextFile
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import takes_overlays
 from jobspec.project.importing import Planned
 from jobspec.project.tree import differences
 from jobspec.session.delivery import deliver
@@ -92,8 +91,8 @@ def _summary(planned: Planned, read: Sequence[tuple[Found, Checked]]) -> Iterato
             f"{use.name} {' '.join(f'{name}={value}' for name, value in use.values.items())}".rstrip() for use in each.item.uses
         )
         yield f"  {each.name}: {each.item.original.file}{f', with the overlays {overlays}' if overlays else ''}\n"
-    for file, answer in read:
-        if not any(map(takes_overlays, answer.documents)):
+    for file, _ in read:
+        if not any(each.item.original.file == file.path for each in planned.entries):
             yield f"skipped {file.path}: no training job\n"
 
 

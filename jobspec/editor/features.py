@@ -34,7 +34,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
-from jobspec.operators.workloads import QUEUE, is_workload, takes_overlays
+from jobspec.operators.workloads import QUEUE, is_workload, may_take_overlays
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
@@ -210,10 +210,10 @@ def steps_of(structure: Any, path: Path) -> list[str]:
 def _blame(view: ClientView, name: str, document: Document, path: Path) -> list[str]:
     """Where the values of a field come from in the variants of a base, variants with the same answer together."""
     answers: dict[str, list[str]] = {}
-    for plan, variant in view.variants(name)[:_MOST] if takes_overlays(document) else ():
+    for plan, variant in view.variants(name)[:_MOST] if may_take_overlays(document) else ():
         cluster = plan.met_by(variant)
         checked, made = documents_of(variant, cluster)
-        files = [(file, each) for file, each in made.items() if takes_overlays(each)] if checked.result.valid else []
+        files = [(file, each) for file, each in made.items() if variant.base.is_job(each)] if checked.result.valid else []
         for _, job in files:
             content = as_rendered(rendering.text_of([job], cluster.target)).decode()
             blame = Blame(variant, plan.project, cluster, job, content)
@@ -395,7 +395,7 @@ def _of_project(view: ClientView, name: str, path: Path) -> Iterator[Offer]:
                 file = os.path.relpath(each.file, folder or os.curdir)
                 yield file, str(value_at(each.data, ("spec", "description")) or "an overlay of this repository"), file
     if path[-1:] == ("base",):
-        files = dict.fromkeys(each.file for each in view.all_documents() if takes_overlays(each))
+        files = dict.fromkeys(each.file for each in view.all_documents() if may_take_overlays(each))
         yield from ((each, "", each) for each in (os.path.relpath(file, folder or os.curdir) for file in files))
 
 

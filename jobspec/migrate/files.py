@@ -29,7 +29,7 @@ from jobspec.migrate.jobs import (
 from jobspec.migrate.releases import KINDS, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import job_among
 from jobspec.project.project import LoadedProject, ReadFile
 from jobspec.project.rendering import objects_of
 from jobspec.project.tree import Whole, whole
@@ -263,7 +263,9 @@ def _with_release(source: Source, project: LoadedProject, release: str) -> Migra
 
 def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], Cluster], *, gang_scheduler: str) -> list[Diagnostic]:
     """The losses of a variant, from its objects before and after."""
-    job, other = (next(filter(takes_overlays, documents)) for documents, _ in (before, after))
+    job, other = (job_among(documents) for documents, _ in (before, after))
+    assert job
+    assert other
     seen = job_facts(job, before[0], before[1].target, gang_scheduler=gang_scheduler)
     then = job_facts(other, after[0], after[1].target)
     refusals = [each.message for each in then.refusals if each.severity == "error"]

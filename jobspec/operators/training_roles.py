@@ -69,6 +69,17 @@ def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
     return [each for each in others if each.group_kind not in (JOB, CRON_JOB, JOBSET) or any(each is one for one in chosen)]
 
 
+def training_jobs(documents: Iterable[Document]) -> list[Document]:
+    """Return the jobs that overlays change, without Jobs and CronJobs that have no sign of training: they may do anything."""
+    found = overlaid_jobs(documents)
+    return [each for each in found if takes_overlays(each) or trains_by_kind(each) or _training(each)]
+
+
+def job_among(documents: Iterable[Document]) -> Document | None:
+    """Return the job that overlays change. If the documents hold none, return None; of several jobs, return the first."""
+    return next(iter(overlaid_jobs(documents)), None)
+
+
 def roles_for_overlays(job: Document) -> list[TrainingRole]:
     """The roles of a job that overlays can name."""
     if takes_overlays(job):

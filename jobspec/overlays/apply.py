@@ -473,7 +473,8 @@ def _is_claim(data: Any) -> bool:
 
 
 def _unshared(kind: str, name: MarkedTree, count: int, modes: list[str] | None) -> Diagnostic:
-    message = f"a {kind} has no master, so all its {count} {'nodes' if kind == 'TrainJob' else 'pods'} mount the claim `{name.value}`"
+    job, pods = f"{'an' if kind == 'MPIJob' else 'a'} {kind}", "nodes" if kind == "TrainJob" else "pods"
+    message = f"{job} has no master, so all its {count} {pods} mount the claim `{name.value}`"
     if modes is None:
         hint = f"its access mode must be {_MANY}; it is not in this file"
         return Diagnostic("volume-not-shared", message, name.place(), severity="warning", hint=hint)

@@ -20,7 +20,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.documents.reader import read
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import job_among
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import LoadedOverlay
@@ -180,7 +180,7 @@ class _HistoryReader:
 
         It was made of quantities as they are written.
         """
-        if value.path != ("metadata", "name") or not (self._variant.hashed and takes_overlays(self._document)):
+        if value.path != ("metadata", "name") or not (self._variant.hashed and self._variant.base.is_job(self._document)):
             return []
         return [Cause("hash", "spec", self._document.name.rpartition("-")[2], self._document.marks.nearest(("spec",)).place())]
 
@@ -298,17 +298,20 @@ class Stage:
 
     def settings(self) -> Sequence[OverlayValue]:
         """Return what the last layer of the stage sets and removes in the job."""
-        jobs = [each for each in self._before if takes_overlays(each)]
-        return overlaid(jobs[0], [*self._before, *self._cluster.lookups], self._overlays, self._cluster.target).settings
+        job = job_among(self._before)
+        assert job
+        return overlaid(job, [*self._before, *self._cluster.lookups], self._overlays, self._cluster.target).settings
 
     def counterpart(self, document: Document) -> Document | None:
         """Return the document of this stage that later layers make into *document*.
 
         That is the job, or else the object of the same kind and name.
         """
-        is_job, identity = takes_overlays(document), (document.group_kind, document.name)
-        alike = (each for each in self.documents if (is_job and takes_overlays(each)) or (each.group_kind, each.name) == identity)
-        return next(alike, None)
+        job = job_among(self.documents)
+        if job and (job.api_version, job.kind) == (document.api_version, document.kind):
+            return job
+        identity = document.group_kind, document.name
+        return next((each for each in self.documents if (each.group_kind, each.name) == identity), None)
 
 
 def stages_of(

@@ -15,7 +15,8 @@ from jobspec.documents.marked_tree import MarkedTree, walk
 from jobspec.kubernetes.index import Index
 from jobspec.operators.kueue.requeueing import is_requeued
 from jobspec.operators.kueue.world import World, queues_in
-from jobspec.operators.workloads import is_workload, takes_overlays
+from jobspec.operators.training_roles import job_among
+from jobspec.operators.workloads import is_workload, may_take_overlays
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
@@ -218,7 +219,7 @@ def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
 def _jobs_first(change: ObjectChange) -> tuple[bool, bool, str, str]:
     """The order of objects: the job of the variant, other jobs, the rest."""
     document = change.document
-    return not takes_overlays(document), not is_workload(document), document.kind, document.name
+    return not may_take_overlays(document), not is_workload(document), document.kind, document.name
 
 
 class _Between:
@@ -235,13 +236,14 @@ class _Between:
     @cached_property
     def _jobs_before(self) -> list[Document]:
         """The jobs of all variants before the change."""
-        return [each for name in self._before.rendered for each in self._before.documents(name) if takes_overlays(each)]
+        found = (job_among(self._before.documents(name)) for name in self._before.rendered)
+        return [each for each in found if each]
 
     def variant(self, name: str) -> VariantChange:
         """Return the change of a variant."""
         old, new = self._before.documents(name), self._after.documents(name)
-        old_job, new_job = next(filter(takes_overlays, old), None), next(filter(takes_overlays, new), None)
-        objects = [*self._objects(name, old_job, new), *self._gone(name, old, new_job)]
+        old_job, new_job = job_among(old), job_among(new)
+        objects = [*self._objects(name, old_job, new, new_job), *self._gone(name, old, new_job)]
         return VariantChange(
             name,
             "changed" if old and new else "new" if new else "removed",
@@ -250,7 +252,7 @@ class _Between:
             _capacity(new_job, new, self._after.cluster(name)) if new_job else None,
         )
 
-    def _objects(self, name: str, old_job: Document | None, new: Sequence[Document]) -> Iterator[ObjectChange]:
+    def _objects(self, name: str, old_job: Document | None, new: Sequence[Document], new_job: Document | None) -> Iterator[ObjectChange]:
         for document in new:
             stored = self._stored(document, name)
             if stored:
@@ -262,20 +264,20 @@ class _Between:
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
-                yield ObjectChange(document, "new-run" if takes_overlays(document) else "created")
+                yield ObjectChange(document, "new-run" if document is new_job else "created")
 
     def _requeued(self, document: Document, name: str) -> list[Document]:
         """Return the jobs that Kueue stops and queues again since an object has changed: the job itself, or those of a runtime."""
         if document.group_kind not in (PYTORCHJOB, *RUNTIMES):
             return []
-        names = [name] if takes_overlays(document) else sorted(self._before.rendered.keys() & self._after.rendered.keys())
+        names = [name] if is_workload(document) else sorted(self._before.rendered.keys() & self._after.rendered.keys())
         return [each for variant in names for each in self._requeued_of(variant)]
 
     def _requeued_of(self, name: str) -> Iterator[Document]:
         cluster = self._after.cluster(name)
         old, new = ([*state.documents(name), *cluster.lookups] for state in (self._before, self._after))
         stored = {identity_of(each): each for each in self._before.documents(name)}
-        for job in filter(takes_overlays, self._after.documents(name)):
+        for job in filter(None, [job_among(self._after.documents(name))]):
             before = stored.get(identity_of(job))
             if before and is_requeued((before, old), (job, new), cluster.target, self._queues):
                 yield job
@@ -309,7 +311,7 @@ class _Between:
 
         It is of the same kind, under a new name, and the other job is removed.
         """
-        is_next = takes_overlays(new) and new.group_kind == old.group_kind
+        is_next = may_take_overlays(new) and new.group_kind == old.group_kind
         return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
 
     def _changes(self, old: Document, new: Document, name: str) -> list[FieldChange]:
@@ -318,7 +320,7 @@ class _Between:
         if new.kind == "Secret":
             return [each.masked() if each.path[0] in SECRET_PARTS else each for each in found]
         before, after = self._before.variants.get(name), self._after.variants.get(name)
-        if before and after and takes_overlays(new):
+        if before and after and after.base.is_job(new):
             return list(map(ChangedLines(before, after, self._after.cluster(name)), found))
         return found
 
@@ -404,7 +406,7 @@ class ChangedLines:
         if overlay.name not in self._without:
             rest = [each for each in self._new.overlays if each is not overlay]
             documents, _ = objects_of(replace(self._new, overlays=rest, shared=None), self._cluster)
-            job = next(filter(takes_overlays, documents), None)
+            job = job_among(documents)
             self._without[overlay.name] = fields_of(job, self._cluster.target) if job else None
         return self._without[overlay.name]
 

@@ -27,7 +27,7 @@ from jobspec.operators.life import (
     effect_on_training_job,
     effect_on_trainjob,
 )
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.workloads import is_workload
 from jobspec.outcome.updates import update_outcomes
 from jobspec.project.engines.replacement import SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
@@ -153,7 +153,7 @@ def requeued(change: ObjectChange, jobs: Sequence[Document]) -> ObjectChange:
     """Return the change of a job or runtime for which Kueue stops running *jobs*, and queues them again."""
     if change.meaning not in ("ignored", "in-place") or not jobs:
         return change
-    if takes_overlays(change.document):
+    if is_workload(change.document):
         note = "Kueue stops the job and queues it again: its pods are deleted, and start over with the new spec"
     else:
         names = shortened([f"`{each.name}`" for each in jobs])
@@ -267,7 +267,7 @@ def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) ->
     The committed job has the same name.
     """
     context, _ = objects_of(variant, cluster)
-    new = next(filter(takes_overlays, context))
+    new = next(filter(variant.base.is_job, context))
     old = next(iter(documents_in(committed)), None)
     if old is None or identity_of(old) != identity_of(new):
         return

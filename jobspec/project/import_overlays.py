@@ -29,7 +29,7 @@ from jobspec.journey.reading import read
 from jobspec.journey.steps import Source
 from jobspec.operators.accelerators import is_accelerator
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import job_among
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.schemas import shapes
@@ -125,7 +125,7 @@ class _Trials:
     def _applied(self, text: str, overlays: Sequence[LoadedOverlay]) -> list[Document]:
         """The documents of a text with overlays applied; none where something is wrong with either."""
         manifests = self._read(text)
-        if manifests.diagnostics or not any(map(takes_overlays, manifests.documents)):
+        if manifests.diagnostics or not job_among(manifests.documents):
             return []
         found = apply(manifests.documents, overlays, self._target)
         return [] if has_error(found.diagnostics) else found.documents
@@ -154,7 +154,8 @@ class _Trials:
 
         So earlier paths stay valid.
         """
-        job = next(filter(takes_overlays, self._applied(text, overlays)))
+        job = job_among(self._applied(text, overlays))
+        assert job
         shape = shapes.load(job.api_version, job.kind, self._target)
         paths = layered(job.marks, overlay.name, shape)
         values = [[path] for path in paths if {"command", "args"}.isdisjoint(map(str, path[-2:]))]  # of arguments, words are cut
@@ -167,11 +168,11 @@ class _Trials:
         """
         shorter = text
         for path in cuts:
-            marks = next(filter(takes_overlays, self._read(shorter).documents)).marks
-            if not exists(marks, path):
+            job = job_among(self._read(shorter).documents)
+            if not job or not exists(job.marks, path):
                 return text
             try:
-                shorter = without(shorter, marks, path)
+                shorter = without(shorter, job.marks, path)
             except Uncuttable:
                 return text
         return shorter
@@ -385,11 +386,11 @@ def object_key(document: Document) -> tuple[str, ...]:
 class Original:
     """A training job before it becomes a variant, with the objects that belong to it."""
 
-    def __init__(self, file: str, documents: Sequence[Document], text: str, unwritten: Sequence[str] = ()) -> None:
+    def __init__(self, file: str, job: Document, documents: Sequence[Document], text: str, unwritten: Sequence[str] = ()) -> None:
         self.file = file
         self.documents = documents
         """What the variant has to render to."""
-        self.job = next(filter(takes_overlays, documents))
+        self.job = job
         self.text = text
         """YAML of these documents, with the file's own bytes where it is YAML in which each job has its own part."""
         self.is_fixed = "\r" in text or has_alias(text)
@@ -398,30 +399,33 @@ class Original:
         """The comments of the file that the text does not have."""
 
 
-def originals(file: str, text: str, documents: Sequence[Document], target: Target) -> list[Original]:
-    """Return the jobs among the *documents* of a file's *text*.
+def originals(file: str, text: str, documents: Sequence[Document], target: Target, *, jobs: Sequence[Document]) -> list[Original]:
+    """Return the *jobs* among the *documents* of a file's *text*.
 
     A companion stays beside the first job; a runtime goes with each job that names it, since a job cannot be checked without.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    jobs = [each for each in documents if takes_overlays(each)]
     if not jobs:
         return []
     parts = _parts(jobs, documents)
     if is_json(text):
-        return _with_texts(file, parts, target)
+        return _with_texts(file, jobs, parts, target)
     if len(jobs) == 1:
-        return [Original(file, documents, text)]
+        return [Original(file, jobs[0], documents, text)]
     pieces = _pieces_of(file, text, documents, target)
     if not pieces:
-        return _with_texts(file, parts, target, comments_of(text))
-    return [Original(file, part, "".join(pieces[id(each)] for each in part).removeprefix("---\n")) for part in parts]
+        return _with_texts(file, jobs, parts, target, comments_of(text))
+    texts = ["".join(pieces[id(each)] for each in part).removeprefix("---\n") for part in parts]
+    return [Original(file, job, part, own) for job, part, own in zip(jobs, parts, texts, strict=True)]
 
 
-def _with_texts(file: str, parts: Sequence[Sequence[Document]], target: Target, comments: Sequence[str] = ()) -> list[Original]:
+def _with_texts(
+    file: str, jobs: Sequence[Document], parts: Sequence[Sequence[Document]], target: Target, comments: Sequence[str] = ()
+) -> list[Original]:
     """Return originals with a text of their own. The first keeps the *comments* of the file."""
     texts = [rendering.text_of(part, target) for part in parts]
-    return [Original(file, part, text, () if number else comments) for number, (part, text) in enumerate(zip(parts, texts, strict=True))]
+    made = enumerate(zip(jobs, parts, texts, strict=True))
+    return [Original(file, job, part, text, () if number else comments) for number, (job, part, text) in made]
 
 
 def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list[Document]]:
@@ -431,7 +435,7 @@ def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list
         for job in jobs
     }
     runtimes = {id(each) for found in named.values() for each in found}
-    others = [each for each in documents if not takes_overlays(each) and id(each) not in runtimes]
+    others = [each for each in documents if not any(each is job for job in jobs) and id(each) not in runtimes]
     belonging = [[job, *named[id(job)], *(others if job is jobs[0] else ())] for job in jobs]
     return [[each for each in documents if any(each is other for other in part)] for part in belonging]
 

@@ -22,7 +22,7 @@ from jobspec.documents.writer import is_plain
 from jobspec.journey import reading
 from jobspec.journey.rendering import as_stored
 from jobspec.journey.steps import Source
-from jobspec.operators.workloads import KINDS, takes_overlays
+from jobspec.operators.training_roles import job_among, roles_for_overlays
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, object_key, shipped_overlays
@@ -373,7 +373,9 @@ def documents_in(text: str, target: Target) -> Sequence[Document]:
 
 def job_in(text: str, target: Target) -> Document:
     """Return the training job of a base's text."""
-    return next(filter(takes_overlays, documents_in(text, target)))
+    job = job_among(documents_in(text, target))
+    assert job
+    return job
 
 
 def _without_in_all(text: str, path: Path, target: Target) -> str:
@@ -433,16 +435,17 @@ def _skeleton(each: Import, target: Target) -> str:
     from json import dumps
 
     documents = documents_in(each.text, target)
-    job = next(filter(takes_overlays, documents))
+    job = job_among(documents)
+    assert job
     metadata = {name: value for name, value in (job.data.get("metadata") or {}).items() if name not in _OWN}
     data = {**job.data, "metadata": metadata}
-    others = [other.data for other in documents if not takes_overlays(other)]
+    others = [other.data for other in documents if other is not job]
     return dumps([_without_flags(data, job), others], sort_keys=True)
 
 
 def _containers(job: Document) -> Iterator[Any]:
     """The containers of a job that run its training program."""
-    for role in KINDS[job.api_version, job.kind]:
+    for role in roles_for_overlays(job):
         found = value_at(job.data, (*role.path, "spec", "containers")) if role.path else [value_at(job.data, ("spec", "trainer"))]
         for container in found if isinstance(found, list) else ():
             if isinstance(container, dict) and (not role.path or container.get("name") == role.container):

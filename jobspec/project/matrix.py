@@ -7,13 +7,15 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from jobspec.apis.kinds import PYTORCHJOB
+from jobspec.apis import kinds
+from jobspec.apis.kinds import GroupKind
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Mark, value_at
+from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.scalars import resolve
+from jobspec.go.values import structs
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.trainer.runtimes import nodes_of
 from jobspec.operators.workloads import roles_in
@@ -143,7 +145,8 @@ def in_layer(mark: Mark, layer: str) -> Mark:
 #
 # Follows `GenGeneralName`, github.com/kubeflow/training-operator pkg/core, 1.9, and `jobSetWebhook.ValidateCreate`,
 # sigs.k8s.io/jobset pkg/webhooks, 0.12: a Service of a PyTorchJob is `<job>-worker-<index>`, a pod of a JobSet
-# `<job>-<replicated job>-0-<index>-<5 characters>`.
+# `<job>-<replicated job>-<job index>-<index>-<5 characters>`. Those of a LeaderWorkerSet are `<name>-<group>-<index>`, and a label has the
+# name of a group's StatefulSet and a hash. KubeRay and the API server (CronJob) say how long a name may be.
 
 
 _MOST = 63  # characters of a DNS label
@@ -179,7 +182,7 @@ def spec_hash(job: Document) -> str:
     from hashlib import sha256
     from json import dumps
 
-    spec = job.data["spec"]
+    spec = job.data.get("spec")
     for path in _UNHASHED:
         spec = _without_path(spec, path)
     text = dumps([job.api_version, job.kind, spec], sort_keys=True, separators=(",", ":"))
@@ -199,18 +202,48 @@ def max_name_length(job: Document, runtime: Document | None) -> int:
 
     If *runtime* is None, the runtime's job counts as `node`.
     """
-    if job.group_kind == PYTORCHJOB:
-        return _MOST - max(len(f"-{role.name.lower()}-{_last_index(job.data, role.name)}") for role in roles_in(job))
+    if job.group_kind in _LONGEST:
+        return _LONGEST[job.group_kind]
+    if job.group_kind in (*kinds.TRAINING_JOBS, kinds.MPIJOB):
+        return _MOST - max(len(f"-{role.name.lower()}-{_last_index(job, role.path, role.name)}") for role in roles_in(job))
+    if job.group_kind == kinds.JOB:
+        return _MOST - len(f"-{_number(job.data, 'spec', 'completions') - 1}")
+    if job.group_kind == kinds.LEADER_WORKER_SET:
+        return _MOST - len(f"-{_number(job.data, 'spec', 'replicas') - 1}-{'a' * _REVISION}")
+    if job.group_kind == kinds.JOBSET:
+        return _MOST - max((len(_of_replicated_job(each)) for each in structs(job.data, "spec", "replicatedJobs")), default=0)
     nodes = nodes_of(job.data, runtime)
     names = [role.name for role in roles_in(runtime)] if runtime else ["node"]
     return _MOST - max(len(f"-{name}-0-{nodes - 1 if name == 'node' else 0}-abcde") for name in names)
 
 
-def _last_index(job: Any, role: str) -> int:
-    """The highest index that a pod of a PyTorchJob's role can have, with elastic training too."""
-    replicas = value_at(job, ("spec", "pytorchReplicaSpecs", role, "replicas")) or 1
-    elastic = value_at(job, ("spec", "elasticPolicy", "maxReplicas")) or 1
-    return int(max(replicas, elastic if role == "Worker" else 1)) - 1
+#: The most characters of the name of an object of a kind.
+_LONGEST: dict[GroupKind, int] = {
+    kinds.CRON_JOB: 52,
+    kinds.RAY_CLUSTER: 53,
+    kinds.RAY_JOB: 47,
+    kinds.RAY_SERVICE: 47,
+    kinds.RAY_CRON_JOB: 41,
+}
+_REVISION = 10  # characters of the hash of a StatefulSet's revision
+
+
+def _last_index(job: Document, path: Path, role: str) -> int:
+    """The highest index that a pod of a role can have, with elastic training too."""
+    elastic = _number(job.data, "spec", "elasticPolicy", "maxReplicas") if role == "Worker" else 1
+    return max(_number(job.data, *path, "replicas"), elastic) - 1
+
+
+def _number(data: Any, *path: str | int) -> int:
+    """A number of pods at a path; 1 if none is written."""
+    found = value_at(data, path)
+    return int(found) if isinstance(found, int) and found > 0 else 1
+
+
+def _of_replicated_job(replicated: Any) -> str:
+    """The end of the longest name of a pod of a replicated job."""
+    completions = _number(replicated, "template", "spec", "completions")
+    return f"-{replicated.get('name', '')}-{_number(replicated, 'replicas') - 1}-{completions - 1}-abcde"
 
 
 # Scalars as they are spelt in a file: `0.10` stays `0.10`, and `1e-3` stays `1e-3`.

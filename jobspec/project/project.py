@@ -18,7 +18,7 @@ from jobspec.journey import checking, reading
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Source
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.workloads import may_take_overlays, takes_overlays
+from jobspec.operators.training_roles import job_among, overlaid_jobs
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.project.matrix import Spelling
 from jobspec.world.world import Cluster
@@ -111,6 +111,11 @@ class Base:
     documents: Sequence[Document]
     diagnostics: Sequence[Diagnostic]
 
+    def is_job(self, document: Document) -> bool:
+        """Whether a document is the job of the base, or what overlays and names make of it: it is of the same kind."""
+        job = job_among(self.documents)
+        return job is not None and (document.api_version, document.kind) == (job.api_version, job.kind)
+
 
 class Sources:
     """A reader of bases and overlays for a cluster.
@@ -149,11 +154,12 @@ class Sources:
         except Unreadable as error:
             return str(error)
         checked = check(reading.read(source, self._cluster.target), self._cluster.for_bases())
-        jobs = [each for each in checked.documents if takes_overlays(each)]
+        jobs = overlaid_jobs(checked.documents)
+        of_kind = [each for each in checked.documents if jobs and (each.api_version, each.kind) == (jobs[0].api_version, jobs[0].kind)]
+        jobs = jobs if len(jobs) > 1 else of_kind
         if checked.result.valid and len(jobs) != 1:
-            others = "" if jobs else next((each.kind for each in checked.documents if may_take_overlays(each)), "")
-            other = f"; apply overlays to its {others} with `jobspec render {path} --overlay NAME`" if others else ""
-            return f"a base must hold one PyTorchJob or TrainJob; this file holds {len(jobs) or 'none'}{other}"
+            held = f"{len(jobs)}: {', '.join(f'{each.kind} `{each.name}`' for each in jobs)}" if jobs else "none"
+            return f"a base must hold one training job; this file holds {held}"
         return Base(source.name, checked.documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:

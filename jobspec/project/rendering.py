@@ -21,7 +21,7 @@ from jobspec.journey.references import resolve
 from jobspec.journey.steps import Checked, Manifests
 from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.operators.workloads import JOBS, takes_overlays
+from jobspec.operators.workloads import JOBS
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.programs.command_lines import FLAGS
@@ -42,12 +42,13 @@ class RenderedObject:
 
     __slots__ = ("file", "identity", "is_job", "place", "synced", "text")
 
-    def __init__(self, file: str, document: Document, text: str, job_name: Mark) -> None:
+    def __init__(self, file: str, document: Document, text: str, job_name: Mark | None) -> None:
+        """*job_name*: where the name of the variant's job is written, if the object is that job."""
         self.file = file
         """Name of its file in the variant's folder."""
-        self.is_job = takes_overlays(document)
+        self.is_job = job_name is not None
         self.identity = identity_of(document)
-        self.synced = SyncedObject(document, job_name if self.is_job else None)
+        self.synced = SyncedObject(document, job_name, is_job=self.is_job)
         """The object as an engine sees it."""
         self.place = self.synced.place
         """Where its name is written."""
@@ -78,9 +79,12 @@ def render_variant(variant: PlannedVariant, cluster: Cluster, *, outcome: bool =
     *outcome*: add what becomes of the variant's job.
     """
     checked, files = documents_of(variant, cluster, outcome=outcome)
-    job_name = variant.job_name.mark
-    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
-    earlier = [path for each in files.values() if variant.history and takes_overlays(each) for path in variant.history.earlier(each)]
+    jobs = {name for name, each in files.items() if variant.base.is_job(each)}
+    objects = [
+        RenderedObject(name, each, rendering.text_of([each], cluster.target), variant.job_name.mark if name in jobs else None)
+        for name, each in files.items()
+    ]
+    earlier = [path for name in sorted(jobs) if variant.history for path in variant.history.earlier(files[name])]
     return RenderedVariant(variant.name, checked, objects, earlier, variant.cluster)
 
 
@@ -126,7 +130,7 @@ def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document
     if has_error(problems):
         return [], problems
     documents = [in_namespace(each, variant.namespace) for each in applied.documents]
-    named = [_under_name(each, documents, variant, cluster, problems) if takes_overlays(each) else each for each in documents]
+    named = [_under_name(each, documents, variant, cluster, problems) if variant.base.is_job(each) else each for each in documents]
     return [_annotated(each, variant) for each in named], problems
 
 
@@ -183,7 +187,8 @@ def _annotated(document: Document, variant: PlannedVariant) -> Document:
     own = value_at(document.data, ("metadata", "annotations")) or {}
     if not variant.engines or not isinstance(document.data.get("metadata"), dict) or not isinstance(own, dict):
         return document
-    notes = notes_of(document, variant.engines, fixed=None if variant.hashed else variant.job_name.mark)
+    is_fixed = variant.base.is_job(document) and not variant.hashed and not variant.is_updated
+    notes = notes_of(document, variant.engines, fixed=variant.job_name.mark if is_fixed else None)
     missing = {name: MarkedTree(value, in_layer(mark, variant.name)) for name, (value, mark) in notes.items() if name not in own}
     return _with_fields(document, ("metadata", "annotations"), missing) if missing else document
 

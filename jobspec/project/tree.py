@@ -317,7 +317,7 @@ def engine_tree(
         return EngineTree()
     objects = [each.synced for variant in variants for each in variant.objects]
     # The objects of earlier runs are in the namespace, and of the kind, that their variant had then.
-    synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in documents_in(content))])
+    synced = Synced([*objects, *(SyncedObject(each, is_job=True) for content in earlier.values() for each in documents_in(content))])
     folders = set(map(_folder, tree.placed))
     problems = list(_mistakes(engines, synced, folders, project))
     return EngineTree({} if problems or not synced.objects else _files(engines, synced, path, project), problems)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+from jobspec.apis import kinds
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
@@ -12,7 +13,7 @@ from jobspec.diagnostics.wording import as_text
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
-from jobspec.operators.workloads import KINDS, QUEUE, takes_overlays
+from jobspec.operators.workloads import OVERLAID_KINDS, QUEUE, may_take_overlays
 from jobspec.overlays.apply import Applied
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
@@ -32,6 +33,9 @@ from jobspec.project.project import Base, EngineSettings, LoadedProject, Sources
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _LONGEST = 200  # characters of a folder's name
+#: The kinds that go on under their name: a change updates them, and is no new run unless the project says `naming: hash`.
+_UPDATED = (kinds.CRON_JOB, kinds.RAY_CLUSTER, kinds.RAY_SERVICE, kinds.RAY_CRON_JOB, kinds.LEADER_WORKER_SET)
+_FILES_OF_JOBS = tuple(f"{kind.lower()}-" for _, kind in OVERLAID_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class PlannedVariant:
     """What is written into every object that has a namespace; None leaves them as they are."""
     hashed: bool
     """Whether the job's name ends in a hash of its spec."""
+    is_updated: bool
+    """Whether a change updates the job under its name, as that of a RayCluster or CronJob: it is no new run."""
     entry: MarkedTree
     """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
     values: Values
@@ -102,6 +108,7 @@ def variant_of(combination: Combination, project: LoadedProject, sources: Source
     history = entry.get("history")
     job_name = filled_text(said_job_name, values, name)
     label = label_of(job_name.value)
+    is_updated = any(base.is_job(each) and each.group_kind in _UPDATED for each in base.documents)
     problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
     if has_error(problems):
         return problems
@@ -111,7 +118,8 @@ def variant_of(combination: Combination, project: LoadedProject, sources: Source
         [*overlays, *([layer] if layer else [])],
         job_name=job_name.with_value(label),
         namespace=filled_text(said_namespace, values, name) if said_namespace else None,
-        hashed=combination.hashed,
+        hashed=combination.hashed and (bool(entry.get("naming")) or not is_updated),
+        is_updated=is_updated,
         history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key))
         if history and combination.keeps_runs
         else None,
@@ -377,7 +385,7 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
     metadata = {name: _each_scalar(each, lambda one: one.with_value(_literal(as_text(one.value)))) for name, each in given.items()}
     if metadata:
         partial = here.with_value({"metadata": here.with_value(metadata)})
-        spec["job"] = here.with_value({kind: partial for _, kind in KINDS})
+        spec["job"] = here.with_value({kind: partial for _, kind in OVERLAID_KINDS})
     if resources := said.get("resources"):
         spec["resources"] = _each_scalar(resources, lambda each: each.with_value(_literal(each.value)))
     name = here.with_value({"name": here.with_value(variant)})
@@ -457,14 +465,15 @@ class History:
 
         It is the next number, unless the job is the newest run already.
         """
-        newest = self.runs[-1].number if self.runs else 0
+        runs = self._runs_of(job)
+        newest = runs[-1].number if runs else 0
         known = self._known(job)
         number = newest if known and known.number == newest else newest + 1
         return self.limit.with_value(str(max(number, 1)))
 
     def earlier(self, job: Document) -> list[str]:
         """Return the paths of the runs that stay beside a rendered job, the newest ones."""
-        others = [each.path for each in self.runs if not _is_same(each.job, job)]
+        others = [each.path for each in self._runs_of(job) if not _is_same(each.job, job)]
         return others[len(others) - min(self.limit.value, len(others)) :]
 
     def returned(self, job: Document) -> Diagnostic | None:
@@ -473,11 +482,15 @@ class History:
         The earlier run is still there, and so is not started again.
         """
         known = self._known(job)
-        if known is None or known.number == self.runs[-1].number:
+        if known is None or known.number == self._runs_of(job)[-1].number:
             return None
         message = f"this is the earlier run `{job.name}` again, which is still kept: it becomes the newest one, and nothing starts"
         hint = "for a new run, change what the hash covers, an annotation of the pods for example"
         return job.problem("run-returned", message, ("metadata", "name"), hint=hint, severity="warning")
+
+    def _runs_of(self, job: Document) -> list[Run]:
+        """The runs of the kind of a job; a job of another kind is a companion."""
+        return [each for each in self.runs if each.job.group_kind == job.group_kind]
 
     def _known(self, job: Document) -> Run | None:
         return next((each for each in self.runs if _is_same(each.job, job)), None)
@@ -495,7 +508,7 @@ def documents_in(content: bytes, path: str = "") -> list[Document]:
 
 def _run_in(path: str, content: bytes) -> Run | None:
     """The run in a file of the tree, None where that holds no job."""
-    if "job-" not in path.rpartition("/")[2]:  # which the file of a job is named after; to read all of a tree takes long
+    if not path.rpartition("/")[2].startswith(_FILES_OF_JOBS):  # to read all of a tree takes long
         return None
     documents = documents_in(content, path)
-    return Run(path, documents[0]) if len(documents) == 1 and takes_overlays(documents[0]) else None
+    return Run(path, documents[0]) if len(documents) == 1 and may_take_overlays(documents[0]) else None

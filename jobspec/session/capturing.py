@@ -115,7 +115,7 @@ def add_to_project(captured: Sequence[CapturedObject], project: LoadedProject | 
         return AddedJobs(others, ())
     name, text = os.path.basename(options.script), text_of_captured(jobs)
     (checked,) = travel(Journey([LoadedFile(read(Source(name, text), cluster.target))], cluster, outcome=False))
-    made = originals(name, text, checked.documents, cluster.target)
+    made = originals(name, text, checked.documents, cluster.target, jobs=checked.documents)
     planned = plan_import(made, project, cluster, options.changed(to=options.to_dir or _BASES))
     if planned.diagnostics:
         wrong = [each.changed(mark=_place_of(each, jobs), changes=(), related=()) for each in planned.diagnostics]

@@ -12,7 +12,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.journey.steps import Source
 from jobspec.operators.kueue.world import World
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import job_among
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
 from jobspec.project.project import only_document
@@ -137,7 +137,7 @@ def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState,
 
     def asked(state: ProjectState, name: str) -> Asked | None:
         documents = state.documents(name)
-        job = next(filter(takes_overlays, documents), None)
+        job = job_among(documents)
         if job is None:
             return None
         cluster = state.cluster(name)

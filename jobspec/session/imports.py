@@ -13,10 +13,11 @@ from jobspec.diagnostics.places import Mark, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import without_wrapped
+from jobspec.documents.document import Document, without_wrapped
 from jobspec.documents.reader import read as read_documents
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import KINDS, takes_overlays
+from jobspec.operators.training_roles import overlaid_jobs, training_jobs
+from jobspec.operators.workloads import OVERLAID_KINDS
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Destination, Existing, Planned, plan
 from jobspec.project.project import OUTPUT, LoadedProject, Sources
@@ -82,7 +83,7 @@ def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) ->
     planned = plan_project(Options(), ProjectFiles(PROJECT_FILE)).with_variants()
     made = {}
     for variant in planned.variants:
-        base = next(filter(takes_overlays, variant.base.documents))
+        base = next(filter(variant.base.is_job, variant.base.documents))
         namespace = str(variant.namespace.value) if variant.namespace else base.namespace
         if not variant.hashed:
             made[base.group_kind, variant.job_name.value, namespace] = variant.name
@@ -119,9 +120,10 @@ def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
     """
     path = checked.result.path
     documents = without_wrapped(checked.documents)
-    jobs = [each for each in documents if takes_overlays(each)]
+    jobs = _jobs_to_import(documents, is_named=is_named)
     if checked.result.valid and is_named and not jobs:
-        hint = f"put what belongs to a job into the job's file; the kinds of jobs are {', '.join(kind for _, kind in KINDS)}"
+        names = ", ".join(dict.fromkeys(kind for _, kind in OVERLAID_KINDS))
+        hint = f"put what belongs to a job into the job's file; the kinds of jobs are {names}"
         yield Diagnostic("no-workload", "no training job in the file to import", Mark(path), hint=hint)
     for each in documents if jobs else ():
         if not each.name and value_at(each.data, ("metadata", "generateName")):
@@ -130,11 +132,17 @@ def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
             yield each.problem("missing-name", "what is imported needs `metadata.name`", path_of_name, at_key=True, hint=hint)
 
 
+def _jobs_to_import(documents: Sequence[Document], *, is_named: bool) -> list[Document]:
+    """Return the jobs of a file. If a folder is named, and not the file, Jobs and CronJobs need a sign that they train."""
+    return overlaid_jobs(documents) if is_named else training_jobs(documents)
+
+
 def read_originals(file: Found, checked: Checked, cluster: Cluster) -> list[Original]:
     """Read the jobs of a checked file as originals of variants."""
     text = decode(content_of(file), file.path)
     assert isinstance(text, str)
-    return originals(file.path, text, without_wrapped(checked.documents), cluster.target)
+    documents = without_wrapped(checked.documents)
+    return originals(file.path, text, documents, cluster.target, jobs=_jobs_to_import(documents, is_named=file.named))
 
 
 def files_before(planned: Planned) -> dict[str, bytes]:

@@ -17,7 +17,8 @@ from jobspec.journey.steps import Checked
 from jobspec.lint.documents import Documents
 from jobspec.lint.linted import linted_job
 from jobspec.lint.linting import seen
-from jobspec.operators.workloads import is_workload, takes_overlays
+from jobspec.operators.training_roles import job_among
+from jobspec.operators.workloads import is_workload
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
 from jobspec.project.capacity import capacity_of
 from jobspec.project.matrix import matrix_words
@@ -58,7 +59,7 @@ def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], k
         text = text_of([document], target)
         blamed = Blame(variant, planned.project, cluster, document, text, stages).fields()
         texts.append(object_text(name, text, blamed, is_secret=document.kind == "Secret"))
-    job = next((each for test in (takes_overlays, is_workload) for each in objects.values() if test(each)), None)
+    job = job_among(objects.values()) or next(filter(is_workload, objects.values()), None)
     base = from_here(variant.base.file)
     written = [base, *filter(None, [", ".join(_overlays_of_variant(variant)), ", ".join(matrix_words(variant.values))])]
     if job is None:

@@ -12,7 +12,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.workloads import takes_overlays
+from jobspec.operators.training_roles import job_among
 from jobspec.project import tree
 from jobspec.project.project import LoadedProject, Unreadable
 from jobspec.project.tree import KUSTOMIZATION, SHARED
@@ -42,7 +42,8 @@ class RenderedFile:
 
     def of_job(self, files: Mapping[str, Document]) -> RenderedFile:
         """The file of the job among those of the variant."""
-        name = next(name for name, each in files.items() if takes_overlays(each))
+        job = job_among(files.values())
+        name = next(name for name, each in files.items() if each is job)
         return replace(self, path=os.path.join(self.output, self.variant, name), name=name)
 
     def name_among(self, files: Collection[str]) -> str:

@@ -23,7 +23,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import RANDOM, SHA1, UID
+from jobspec.operators.made import MINUTES, RANDOM, REVISION, SHA1, UID
 from tests.agreement.created import differing, without_token
 from tests.support.server import JOBS, OF_V1, PLURALS, WORKLOADS, Server, server_at
 
@@ -74,7 +74,7 @@ _KEPT = ("name", "labels", "annotations", "ownerReferences", "finalizers")
 #: What the server chooses of a Service.
 _CHOSEN = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
 #: What stands in our objects for what only a cluster knows.
-_STAND_IN = re.compile("|".join(map(re.escape, (RANDOM, UID, SHA1, "<revision>"))))
+_STAND_IN = re.compile("|".join(map(re.escape, (MINUTES, RANDOM, REVISION, SHA1, UID))))
 _NUMBERS = ("ray.io/worker-group-replica-index", "ray.io/replica-host-index")
 _HASHES = r'("ray\.io/(?:upgrade-strategy-recreate-hash|hash-without-replicas-and-workers-to-delete)": )"[^"]*"'
 
@@ -190,6 +190,9 @@ def expected(data: Data, server: Server) -> list[Data]:
 def _settled(objects: list[Data]) -> list[Data]:
     """Objects with what is made up replaced: names, uids, hashes of KubeRay's."""
     text = json.dumps(objects)
+    for each in objects:
+        if each["kind"] == "Job" and each["metadata"].get("ownerReferences", [{}])[0].get("kind") == "CronJob":
+            text = text.replace(each["metadata"]["name"], f"{each['metadata']['ownerReferences'][0]['name']}-{MINUTES}")
     for name in sorted({name for each in objects for name in _drawn(each)}, key=len, reverse=True):
         text = text.replace(name, f"{name[:-5]}{RANDOM}")
     text = re.sub(r"kube-api-access-[a-z0-9]{5}", f"kube-api-access-{RANDOM}", text)

@@ -8,7 +8,7 @@ from jobspec.apis.kinds import is_cluster_scoped
 from jobspec.diagnostics.places import Mark, value_at
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping
-from jobspec.operators.workloads import QUEUE, suspend_of, takes_overlays
+from jobspec.operators.workloads import QUEUE, suspend_of
 from jobspec.project.engines.replacement import SPEC_HASH
 
 
@@ -17,7 +17,7 @@ class SyncedObject:
 
     __slots__ = ("group_kind", "is_fixed", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
 
-    def __init__(self, document: Document, place: Mark | None = None) -> None:
+    def __init__(self, document: Document, place: Mark | None = None, *, is_job: bool) -> None:
         """*place*: where the object's name is written.
 
         If it is None, the document's marks are made to find the place, which takes long.
@@ -26,7 +26,7 @@ class SyncedObject:
         self.name = document.name
         self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
         self.namespace = document.namespace if self.is_namespaced else ""
-        self.is_job = takes_overlays(document)
+        self.is_job = is_job
         self.is_fixed = self.is_job and SPEC_HASH in mapping(document.data, "metadata", "annotations")
         """Whether it is a job under a fixed name, which is replaced where its spec has changed."""
         self.is_queued = self.is_job and QUEUE in mapping(document.data, "metadata", "labels")
