@@ -30,7 +30,10 @@ _RESOURCES = ("limits", "requests")
 
 
 #: Where nodes have devices, drivers and sockets, not data.
-OF_THE_NODE = ("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/", "/etc/localtime/")
+OF_THE_NODE = (
+    *("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/", "/etc/localtime/"),
+    *("/home/kubernetes/bin/", "/usr/local/nvidia/", "/lib64/"),  # drivers and libraries, which an installer puts on each node
+)
 
 
 SHM = "/dev/shm"  # noqa: S108 (a path in containers)
@@ -211,7 +214,7 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
 
     Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may run on another
     node. Namespaces of the Pod Security levels baseline and restricted refuse such pods. Devices and the like, below /dev, /sys and /proc,
-    are left in peace, and so are DaemonSets, which serve nodes.
+    and the drivers of GPUs are left in peace, and so are DaemonSets, which serve nodes.
     Instead: a claim; for a cache that may be lost, an `emptyDir`.
     Before: volumes: [{name: data, hostPath: {path: /data}}]
     After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]

@@ -6,7 +6,18 @@ from jobspec.apis import kinds
 from jobspec.apis.releases import Target, is_at_least
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_data, with_missing
+from jobspec.documents.marked_tree import (
+    MarkedTree,
+    changed,
+    each_item,
+    items,
+    set_by,
+    text,
+    with_appended,
+    with_data,
+    with_fields,
+    with_missing,
+)
 from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.pods.resources import filled_in
@@ -39,14 +50,32 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
     server, release = api_server(target), target["kubernetes"]
     fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_AUTOSCALERS, server)),
-        "Job": lambda made: changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
+        "Job": lambda made: _of_job(changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release))),
         "JobSet": lambda made: stored_jobset(made, target),
         "PersistentVolumeClaim": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_CLAIMS, server)),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
+        "Secret": lambda made: _of_secret(made, server),
         "StatefulSet": lambda made: stateful_set_defaults(made, target),
         "Service": lambda made: where_given(made, "spec", lambda spec: _of_made_service(spec, server)),
     }
     return [fillers[kind](each) if (kind := text(each, "kind")) in fillers else each for each in objects]
+
+
+def _of_job(made: MarkedTree) -> MarkedTree:
+    """A Job that has no labels, as the server reads it again once it is stored: with those of its pods."""
+    labels = made.get("spec", "template", "metadata", "labels")
+    if not labels or made.get("metadata", "labels"):
+        return made
+    return changed(made, ("metadata",), lambda about: with_fields(about, {"labels": labels}))
+
+
+def _of_secret(made: MarkedTree, server: Mark) -> MarkedTree:
+    """A Secret of the type that the server fills in, and with its texts as data: stand-ins stay what they are."""
+    texts, data = made.get("stringData"), made.get("data")
+    if texts:
+        merged = with_fields(data, texts.value) if data else texts
+        made = made.with_value({**{name: each for name, each in made.value.items() if name != "stringData"}, "data": merged})
+    return with_missing(made, {"type": "Opaque"}, server)
 
 
 # An object of a manifest as the server has it when admission policies look at it.

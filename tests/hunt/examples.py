@@ -23,7 +23,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import MINUTES, RANDOM, REVISION, SHA1, UID
+from jobspec.operators.made import MINUTES, RANDOM, REVISION, SHA1, TIME, UID
 from tests.agreement.created import differing, without_token
 from tests.support.server import JOBS, OF_V1, PLURALS, WORKLOADS, Server, server_at
 
@@ -67,14 +67,16 @@ _PATIENCE = 90.0  # seconds
 _PAUSE = 1.0
 _SPARE = 3  # volumes for the claims that a JobSet makes
 _LONGEST = 3600  # seconds that a watch lasts
+_OURS = "tests/example"
+"""The label of what is created for the pods of an example."""
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _PLENTY = {"cpu": "100k", "memory": "1Pi", "ephemeral-storage": "1Pi", "pods": "10k"}
-_EVERY_MINUTE = "* * * * *"
+_SOON = 70  # seconds until the one run of what has a schedule
 _KEPT = ("name", "labels", "annotations", "ownerReferences", "finalizers")
 #: What the server chooses of a Service.
 _CHOSEN = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
 #: What stands in our objects for what only a cluster knows.
-_STAND_IN = re.compile("|".join(map(re.escape, (MINUTES, RANDOM, REVISION, SHA1, UID))))
+_STAND_IN = re.compile("|".join(map(re.escape, (MINUTES, RANDOM, REVISION, SHA1, TIME, UID))))
 _NUMBERS = ("ray.io/worker-group-replica-index", "ray.io/replica-host-index")
 _HASHES = r'("ray\.io/(?:upgrade-strategy-recreate-hash|hash-without-replicas-and-workers-to-delete)": )"[^"]*"'
 
@@ -121,8 +123,6 @@ def _ready(data: Data) -> Data:
     labels = {name: each for name, each in (data["metadata"].get("labels") or {}).items() if name != _QUEUE}
     data["metadata"] = {**data["metadata"], **({"labels": labels} if data["metadata"].get("labels") else {})}
     data["metadata"].pop("namespace", None)
-    if isinstance(data.get("spec"), dict) and "schedule" in data["spec"]:
-        data["spec"]["schedule"] = _EVERY_MINUTE
     return data
 
 
@@ -155,7 +155,7 @@ class Watched:
 
 
 def _is_claim_of_set(made: Data) -> bool:
-    return made["kind"] == "PersistentVolumeClaim" and "volumeName" not in made["spec"]
+    return made["kind"] == "PersistentVolumeClaim" and _OURS not in made["metadata"].get("labels", {})
 
 
 def differences(theirs: list[Data], ours: list[Data]) -> list[str]:
@@ -173,7 +173,7 @@ def _likened(theirs: Any, ours: Any) -> Any:
         return [_likened(*each) for each in zip(theirs, ours, strict=True)]
     if isinstance(theirs, str) and isinstance(ours, str) and _STAND_IN.search(ours):
         parts = map(re.escape, _STAND_IN.split(ours))
-        return ours if re.fullmatch(r"[\w.<>-]+".join(parts), theirs) else theirs
+        return ours if re.fullmatch(r"[\w.<>:-]+".join(parts), theirs) else theirs
     return theirs
 
 
@@ -190,11 +190,11 @@ def expected(data: Data, server: Server) -> list[Data]:
 def _settled(objects: list[Data]) -> list[Data]:
     """Objects with what is made up replaced: names, uids, hashes of KubeRay's."""
     text = json.dumps(objects)
+    for name in sorted({name for each in objects for name in _drawn(each)}, key=len, reverse=True):
+        text = text.replace(name, f"{name[:-5]}{RANDOM}")
     for each in objects:
         if each["kind"] == "Job" and each["metadata"].get("ownerReferences", [{}])[0].get("kind") == "CronJob":
             text = text.replace(each["metadata"]["name"], f"{each['metadata']['ownerReferences'][0]['name']}-{MINUTES}")
-    for name in sorted({name for each in objects for name in _drawn(each)}, key=len, reverse=True):
-        text = text.replace(name, f"{name[:-5]}{RANDOM}")
     text = re.sub(r"kube-api-access-[a-z0-9]{5}", f"kube-api-access-{RANDOM}", text)
     text = re.sub(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", UID, text)
     found: list[Data] = json.loads(re.sub(_HASHES, rf'\1"{SHA1}"', text))
@@ -230,6 +230,8 @@ def _plain(made: Data) -> Data:
     metadata = {name: made["metadata"][name] for name in _KEPT if made["metadata"].get(name)}
     owners = metadata.get("ownerReferences", ())
     metadata["ownerReferences"] = [{"kind": each["kind"], "name": each["name"]} for each in owners]
+    notes = metadata.get("annotations", {})
+    metadata["annotations"] = {name: each for name, each in notes.items() if not name.startswith(("pv.", "volume."))}  # of binding
     metadata["finalizers"] = [each for each in metadata.get("finalizers", ()) if "kubernetes.io/" not in each]  # Kubernetes' own
     dropped = ("apiVersion", "metadata", "status")
     found = {**{name: each for name, each in made.items() if name not in dropped}, "metadata": metadata}
@@ -257,8 +259,7 @@ def _plain_cluster(cluster: Data) -> Data:
 
 
 def _plain_secret(secret: Data) -> Data:
-    """A Secret with the names of what it holds; the server moves texts to `data`."""
-    return {"data": dict.fromkeys({**secret.get("data", {}), **secret.get("stringData", {})}, RANDOM), "stringData": None}
+    return {"data": dict.fromkeys(secret.get("data", {}), RANDOM)}
 
 
 def _plain_map(config: Data) -> Data:
@@ -329,7 +330,9 @@ def prepare_namespace(server: Server, namespace: str, data: Data) -> None:
         volume |= {"claimRef": {"namespace": namespace, "name": claim}}
         server.call("POST", "/api/v1/persistentvolumes", json.dumps({"metadata": {"name": name}, "spec": volume}))
         server.call(
-            "POST", f"{place}/persistentvolumeclaims", json.dumps({"metadata": {"name": claim}, "spec": {**spec, "volumeName": name}})
+            "POST",
+            f"{place}/persistentvolumeclaims",
+            json.dumps({"metadata": {"name": claim, "labels": {_OURS: ""}}, "spec": {**spec, "volumeName": name}}),
         )
 
 
@@ -401,6 +404,9 @@ def _created(server: Server, outcome: Outcome, named: tuple[str, Example]) -> tu
     while server.get(account).get("kind") != "ServiceAccount":
         time.sleep(0.1)
     data = example.in_namespace(namespace)
+    if isinstance(data.get("spec"), dict) and "schedule" in data["spec"]:
+        soon = time.strftime("%-M %-H * * *", time.gmtime(time.time() + _SOON))
+        data["spec"] = {**data["spec"], "schedule": soon, **({"timeZone": "Etc/UTC"} if example.kind == "CronJob" else {})}
     prepare_namespace(server, namespace, data)
     place = KINDS[example.kind, data["apiVersion"]].format(namespace)
     answer = server.call("POST", f"{place}?fieldValidation=Strict", json.dumps(data))

@@ -191,3 +191,11 @@ def _document(kind: str, cluster: Object) -> Document:
 def test_the_strategy_recreate_replaces_all_pods() -> None:
     cluster = _document("RayCluster", _spec({}, upgradeStrategy={"type": "Recreate"}))
     assert "deletes all pods" in effect_on_ray(("spec", "headGroupSpec", "template"), cluster, cluster).note
+
+
+def test_the_cluster_of_a_fault_tolerant_service_has_a_finalizer() -> None:
+    storage = {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}}
+    (cluster,) = _of_kind("RayCluster", _made("RayService", {"rayClusterConfig": _spec(**storage)}))
+    assert cluster["metadata"]["finalizers"] == ["ray.io/gcs-ft-redis-cleanup-finalizer"]
+    (plain,) = _of_kind("RayCluster", _made("RayService", {"rayClusterConfig": _spec()}))
+    assert "finalizers" not in plain["metadata"]

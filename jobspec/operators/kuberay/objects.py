@@ -104,6 +104,14 @@ def _objects_of_cluster(cluster: RayCluster, *, first_and_last_only: bool) -> li
     return objects
 
 
+def _with_finalizer(cluster: RayCluster) -> MarkedTree:
+    """The object of a cluster, with the finalizer that KubeRay adds to fault-tolerant ones: it cleans up their storage in the end."""
+    if not cluster.is_fault_tolerant or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
+        return cluster.tree
+    finalizers = set_by(cluster.mark, ["ray.io/gcs-ft-redis-cleanup-finalizer"])
+    return changed(cluster.tree, ("metadata",), lambda about: with_fields(about, {"finalizers": finalizers}))
+
+
 def _counts(cluster: RayCluster) -> dict[str, int]:
     """The number of pods of each role of a cluster."""
     if is_true(cluster.spec, "suspend") or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
@@ -131,7 +139,7 @@ def _of_ray_job(job: MarkedTree, target: Target, *, context: Sequence[Document],
     cluster = _cluster_of_job(job, target)
     if text(job, "spec", "submissionMode") == SIDECAR_MODE and lacks_metadata_support(job, cluster):
         return Expansion()
-    objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
+    objects = [_with_finalizer(cluster), *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
     counts = _counts(cluster)
     if counts:
         made, _, counts = _beside_cluster(job, cluster, counts, target)
@@ -248,7 +256,7 @@ def _of_ray_service(document: Document, tree: MarkedTree, target: Target, *, fir
         "ray.io/kuberay-version": f"v{target['kuberay']}",
     }
     cluster = RayCluster(_cluster(tree, spec, target, notes=notes), target)
-    objects = [cluster.tree, *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
+    objects = [_with_finalizer(cluster), *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
     counts = _counts(cluster)
     if counts:
         objects += [head_service_of(tree, cluster), *filter(None, [serving_service_of(tree, cluster)])]
