@@ -165,8 +165,11 @@ def ray_groups(workload: Workload, target: Target) -> Iterator[Finding]:
 def ray_parameters(workload: Workload, target: Target) -> Iterator[Finding]:
     """Kueue's webhook suspends a Ray object, and writes `rayStartParams: null` where a group has none, which the server refuses."""
     path = CLUSTER_SPECS[workload.document.kind]
-    cluster = value_at(workload.document.data, path)
-    is_suspended = value_at(workload.document.data, suspend_of(workload.document.group_kind)) is True
+    data = workload.document.data
+    cluster = value_at(data, path)
+    if cluster is None and workload.document.group_kind != RAY_JOB:  # Go writes an empty one, and keeps that of a RayJob absent
+        cluster = {}
+    is_suspended = value_at(data, suspend_of(workload.document.group_kind)) is True
     if workload.old or is_suspended or not _in_queue(workload) or not isinstance(cluster, dict):
         return
     groups: list[tuple[Path, Data]] = [((*path, "headGroupSpec"), mapping(cluster, "headGroupSpec"))]
