@@ -70,13 +70,16 @@ def overlaid_jobs(documents: Iterable[Document]) -> list[Document]:
 
 
 def training_jobs(documents: Iterable[Document]) -> list[Document]:
-    """Return the jobs that overlays change, without Jobs and CronJobs that have no sign of training: they may do anything."""
+    """Return the jobs that overlays change; of Jobs, only those with a sign of training.
+
+    A Job without one may run anything.
+    """
     found = overlaid_jobs(documents)
     return [each for each in found if takes_overlays(each) or trains_by_kind(each) or _training(each)]
 
 
 def job_among(documents: Iterable[Document]) -> Document | None:
-    """Return the job that overlays change. If the documents hold none, return None; of several jobs, return the first."""
+    """Return the first job that overlays change; None if the documents hold none."""
     return next(iter(overlaid_jobs(documents)), None)
 
 
