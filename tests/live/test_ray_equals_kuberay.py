@@ -21,7 +21,7 @@ from tests.support.seeds import seed
 from tests.support.server import JOBS, PLURALS, Server
 
 _OBJECTS = 20
-_PATIENCE = 90.0  # seconds
+_PATIENCE = 180.0  # seconds: KubeRay handles one object at a time, and waits for dashboards that nobody runs
 _PAUSE = 3.0
 _LISTS = {
     "Ingress": "/apis/networking.k8s.io/v1/namespaces/{}/ingresses",
