@@ -1,6 +1,7 @@
 """Manifests inside other objects: components of an AppWrapper, manifests of Argo Workflows, trials of Katib, data of ConfigMaps.
 
-Follows `AppWrapperSpec` (codeflare.dev v1beta1, v1beta2), `ResourceTemplate` (argoproj.io v1alpha1) and `TrialTemplate` (Katib v1beta1).
+Follows `AppWrapperSpec` (codeflare.dev v1beta1, v1beta2), `ResourceTemplate` (argoproj.io v1alpha1), `TrialTemplate` (Katib v1beta1)
+and its names, github.com/kubeflow/katib pkg/controller.v1beta1/suggestion/suggestionclient.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def wrapped_in(document: Document, text: str) -> list[Document]:
     if kind == "Experiment":
         path: Path = ("spec", "trialTemplate", "trialSpec")
         spec = value_at(data, path)
-        return [document.part(spec, path).with_metadata({"name": "trial"})] if isinstance(spec, dict) else []
+        return [document.part(spec, path).with_metadata({"name": _trial_of(document.name)})] if isinstance(spec, dict) else []
     if kind in _ARGO and group == "argoproj.io":
         places = [("spec", "workflowSpec", "templates") if kind == "CronWorkflow" else ("spec", "templates")]
         resources = [(*at, "resource") for at in _indices(data, places[0])]
@@ -43,6 +44,11 @@ def wrapped_in(document: Document, text: str) -> list[Document]:
     held = data.get("data") if kind == "ConfigMap" else None
     names = [name for name in held if str(name).endswith(MANIFEST_ENDINGS)] if isinstance(held, dict) else []
     return [each for name in names for each in _in_text(document, ("data", name), text, is_held=True) if each.kind and each.api_version]
+
+
+def _trial_of(experiment: str) -> str:
+    """Return a name as Katib gives it to a trial: that of the experiment, and eight random characters."""
+    return f"{experiment}-trial000" if experiment else "trial"
 
 
 def _indices(data: Any, path: Path) -> list[Path]:

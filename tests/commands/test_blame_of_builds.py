@@ -80,14 +80,14 @@ def test_of_a_wrapped_object_it_says_what_to_type(place: Path) -> None:
     experiment = "apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nmetadata: {name: tune}\nspec:\n  trialTemplate:\n    trialSpec:\n"
     trial = JOB.replace("name: train", "name: trial")
     (place / "tune.yaml").write_text(experiment + "".join(f"      {line}\n" for line in trial.splitlines()))
-    done = run_here("blame", "tune.yaml", "PyTorchJob/trial", cwd=place)
-    names = "name one of its objects: Experiment/tune, PyTorchJob/trial"
+    done = run_here("blame", "tune.yaml", "PyTorchJob/tune-trial000", cwd=place)
+    names = "name one of its objects: Experiment/tune, PyTorchJob/tune-trial000"
     assert (done.returncode, done.stderr) == (
         2,
-        f"jobspec: tune.yaml: {names}; write `jobspec blame PyTorchJob/trial`\n",
+        f"jobspec: tune.yaml: {names}; write `jobspec blame PyTorchJob/tune-trial000`\n",
     )
     assert "; write `jobspec blame Experiment/tune image`\n" in run_here("blame", "tune.yaml", "image", cwd=place).stderr
-    assert run_here("blame", "PyTorchJob/trial", cwd=place).returncode == 0
+    assert run_here("blame", "PyTorchJob/tune-trial000", cwd=place).returncode == 0
 
 
 def test_a_build_that_fails_is_told_of_and_the_rest_is_answered(place: Path) -> None:

@@ -55,6 +55,14 @@ def test_a_job_inside_another_object_is_written_by_no_command(tmp_path: Path, te
     assert "PyTorchJob" in run_here("expand", "file.yaml", cwd=tmp_path).stdout + run_here("expand", "file.yaml", cwd=tmp_path).stderr
 
 
+def test_trials_of_two_experiments_are_two_jobs(tmp_path: Path) -> None:
+    others = EXPERIMENT.replace("name: tune", "name: search"), EXPERIMENT.replace("name: tune", f"name: {'a' * 55}")
+    write(tmp_path, {"file.yaml": "---\n".join((EXPERIMENT, *others))})
+    found = run_here("validate", "file.yaml", "-o", "concise", cwd=tmp_path).stdout
+    assert "repeated-object" not in run_here("lint", "file.yaml", "-o", "concise", cwd=tmp_path).stdout
+    assert f"{'a' * 55}-trial000" in found  # is too long for the pods of the job
+
+
 def test_a_job_behind_a_configmap_in_a_list_is_a_job_of_its_own(tmp_path: Path) -> None:
     items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, quick_yaml.load(JOB)]
     write(tmp_path, {"list.yaml": quick_yaml.dump({"apiVersion": "v1", "kind": "List", "items": items})})
