@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, group_kind, plural_of
+from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB, group_kind, plural_of
 from jobspec.captures.captured import CapturedObject, captured
 from jobspec.captures.redirection import PLACE
 from jobspec.diagnostics.places import Mark
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 _MOST = 3 << 20  # bytes of a request, as for an API server
 _AT_HOME = "jobspec capture keeps the program on this machine"
-_RUNS_IN = 10
-"""The number of reads of a job in one round: the first finds it running, the others complete.
+_RUNS_IN, _RUNNING = 10, (1, 2)
+"""The number of reads of a job in one round, and those that find it running; all others find it complete.
 
-A program may wait for either.
+A program may wait for either. It often looks at the job once before, and it waits some seconds between its reads.
 """
 _TRAINING_GROUPS = ("trainer.kubeflow.org", "kubeflow.org")
 
@@ -117,14 +117,11 @@ class CaptureServer:
         return 200, {"apiVersion": resource.api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
 
     def _seen(self, resource: Resource, found: Data) -> Data:
-        """Return the object that a client reads.
-
-        While a TrainJob runs, it has no status: clients tell by its pods.
-        """
-        if (resource.group, resource.plural) != (_TRAINING_GROUPS[0], "trainjobs"):
+        """Return the object that a client reads: of a job, one that runs or one that has ended, in turns."""
+        if "status" not in found or resource.group not in _TRAINING_GROUPS:
             return found
         self._reads[self._key(resource)] = reads = self._reads.get(self._key(resource), 0) + 1
-        return {name: each for name, each in found.items() if name != "status"} if reads % _RUNS_IN == 1 else found
+        return {**found, "status": _status(found, is_running=True)} if reads % _RUNS_IN in _RUNNING else found
 
     def _create(self, resource: Resource, given: Data, place: Mark) -> tuple[int, Any]:
         made = captured(given, place, namespace="" if resource.namespace == "default" else resource.namespace)
@@ -155,7 +152,7 @@ class CaptureServer:
         stored = {**given, "metadata": {**metadata, **own, "resourceVersion": "1", "generation": 1}}
         group, kind = group_kind(given["apiVersion"], given["kind"])
         if group in _TRAINING_GROUPS and not kind.endswith("Runtime"):
-            stored["status"] = {"conditions": [_complete(each, now) for each in ("Created", "Complete", "Succeeded")]}
+            stored["status"] = _status(stored, is_running=False)
         self._stored[group, plural_of(kind), namespace, name] = stored
         return stored
 
@@ -163,9 +160,18 @@ class CaptureServer:
         return resource.group, resource.plural, resource.namespace, resource.name
 
 
-def _complete(kind: str, now: str) -> Data:
-    message = "jobspec captured the job; it ran nowhere"
-    return {"type": kind, "status": "True", "reason": "Captured", "message": message, "lastTransitionTime": now, "lastUpdateTime": now}
+def _status(job: Data, *, is_running: bool) -> Data:
+    """Return the status of a job that runs, or is complete.
+
+    A TrainJob that runs has none: clients tell by its pods.
+    """
+    if job["kind"] == TRAINJOB[1]:
+        states = {} if is_running else {"Complete": "True"}
+    else:
+        states = {"Created": "True", "Running": str(is_running), "Succeeded": str(not is_running)}
+    now, message = job["metadata"]["creationTimestamp"], "jobspec captured the job; it ran nowhere"
+    common = {"reason": "Captured", "message": message, "lastTransitionTime": now, "lastUpdateTime": now}
+    return {"conditions": [{"type": kind, "status": state, **common} for kind, state in states.items()]}
 
 
 def _is_in(key: tuple[str, str, str, str], resource: Resource) -> bool:

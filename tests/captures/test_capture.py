@@ -103,7 +103,8 @@ def train(parameters):
 
 client = TrainingClient()
 client.create_job(name="mnist", job_kind="PyTorchJob", train_func=train, parameters={}, num_workers=3, base_image="torch:2.9")
-assert client.is_job_succeeded("mnist", job_kind="PyTorchJob")
+for state in ("Running", "Succeeded"):
+    client.wait_for_job_conditions("mnist", job_kind="PyTorchJob", expected_conditions={state}, polling_interval=1, wait_timeout=3)
 template = TrainJobTemplate(runtime=TrainerClient().get_runtime("torch-distributed"), trainer=CustomTrainer(func=train, num_nodes=1))
 OptimizerClient().optimize(template, search_space={"lr": Search.uniform(0.1, 0.2)})
 """,
