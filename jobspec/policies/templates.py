@@ -5,7 +5,8 @@ from __future__ import annotations
 from jobspec.apis import kinds
 from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.operators.kuberay import CLUSTER_SPECS, JOB_SPECS
-from jobspec.operators.workloads import NODE
+from jobspec.operators.trainer.runtimes import PATCH_FIELDS
+from jobspec.operators.workloads import NODE, PATCHED_JOBS, TEMPLATE
 from jobspec.policies.cel import at, items, literal
 
 TYPE_CHECKING = False
@@ -19,6 +20,8 @@ OBJECT = "variables.whole"
 #: The name of the object; empty if the server generates it.
 NAME = f"{at(OBJECT, 'metadata', 'name')}.orValue('')"
 _TRAINER = at(OBJECT, "spec", "trainer")
+#: The replicated jobs of each of the `runtimePatches` that policies see: a runtime that the trainer ships has three at most.
+PATCHED = 3
 _FIELDS = {"image": "image", "env": "env", "command": "command", "args": "args", "resources": "resourcesPerNode"}
 
 
@@ -45,11 +48,19 @@ def _ray(*path: str) -> str:
 
 
 def _trainjob() -> str:
-    """What a TrainJob itself says of its pods: the container that trains, and the overrides of the pods' specs."""
+    """What a TrainJob itself says of its pods: the container that trains, and the changes to pods of its runtime, by release."""
     own = ", ".join(f"?{literal(name)}: {_TRAINER}.?{field}" for name, field in _FIELDS.items())
-    overrides = items(OBJECT, "spec", "podTemplateOverrides")
-    training = f"dyn({{'spec': {{'containers': [{{'name': dyn({literal(NODE)}), {own}}}]}}}})"
-    return f"[{training}] + {overrides}.map(each, dyn({{?'spec': each.?spec}}))"
+    training = f"[dyn({{'spec': {{'containers': [{{'name': dyn({literal(NODE)}), {own}}}]}}}})]"
+    of_2_0 = f"{items(OBJECT, 'spec', PATCH_FIELDS[0])}.map(each, dyn({{'spec': each}}))"
+    of_2_1 = f"{items(OBJECT, 'spec', PATCH_FIELDS[1])}.map(each, dyn({{?'spec': each.?spec}}))"
+    return " + ".join((training, of_2_0, of_2_1, *map(_patches, range(PATCHED))))
+
+
+def _patches(place: int) -> str:
+    """The templates of the replicated jobs at a place of each of the `runtimePatches`: CEL cannot flatten lists of lists."""
+    jobs = items("each", *map(str, PATCHED_JOBS))
+    template = f"{at(f'{jobs}[{place}]', *map(str, TEMPLATE))}.orValue({{}})"
+    return f"{items(OBJECT, 'spec', PATCH_FIELDS[2])}.filter(each, {jobs}.size() > {place}).map(each, {template})"
 
 
 _RAY = [(kind, ("ray.io", kind)) for kind in CLUSTER_SPECS]

@@ -1,8 +1,9 @@
 """Look for disagreements with seeds that nobody used yet: `python -m tests.hunt [NAME...] [--minutes N] [--seed N] [--to FOLDER]`.
 
-Each find is printed and kept as a file; those in `tests/cases/found` are read back by the tests. Hunts that ask a server find it
-as tests do, through `JOBSPEC_TEST_KUBECONFIG`, `JOBSPEC_TEST_OPERATORS_KUBECONFIG`, `JOBSPEC_TEST_NEWEST_OPERATORS_KUBECONFIG`,
-`JOBSPEC_TEST_JOBS_KUBECONFIG`, `JOBSPEC_TEST_KUEUE_KUBECONFIG` and `JOBSPEC_TEST_FLUX_KUBECONFIG`.
+Each find is printed and kept as a file; those in `tests/cases/found` are read back by the tests. The end is what each hunt has counted,
+such as the jobs that each policy has judged. Hunts that ask a server find it as tests do, through `JOBSPEC_TEST_KUBECONFIG`,
+`JOBSPEC_TEST_OPERATORS_KUBECONFIG`, `JOBSPEC_TEST_NEWEST_OPERATORS_KUBECONFIG`, `JOBSPEC_TEST_JOBS_KUBECONFIG`,
+`JOBSPEC_TEST_KUEUE_KUBECONFIG` and `JOBSPEC_TEST_FLUX_KUBECONFIG`.
 """
 
 import argparse
@@ -28,16 +29,20 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     until = time.monotonic() + options.minutes * 60
     seed = options.seed if options.seed is not None else SystemRandom().randrange(1 << 32)
-    tally: Counter[str] = Counter()
+    tallies: dict[str, Counter[str]] = {}
+    found = 0
     with tempfile.TemporaryDirectory() as place:
-        ground = Ground(Path(place), tally)
+        ground = Ground(Path(place), Counter())
         hunts = [hunt for hunt in HUNTS if hunt.name in (options.names or [each.name for each in HUNTS]) and _is_possible(hunt, ground)]
         while hunts:
             for hunt in hunts:
-                _round(hunt, ground, seed, options.to)
+                ground.tally = tallies.setdefault(hunt.name, Counter())
+                found += _round(hunt, ground, seed, options.to)
                 if time.monotonic() > until:
-                    sys.stdout.write(f"{dict(tally)}\n")
-                    return 1 if tally["finds"] else 0
+                    sys.stdout.write(
+                        "".join(f"{name}: {what}: {number:,}\n" for name in tallies for what, number in sorted(tallies[name].items()))
+                    )
+                    return 1 if found else 0
             seed += 1
     return 2
 
@@ -64,19 +69,20 @@ def _is_possible(hunt: Hunt, ground: Ground) -> bool:
     return True
 
 
-def _round(hunt: Hunt, ground: Ground, seed: int, folder: Path) -> None:
-    start, before = time.monotonic(), ground.tally["finds"]
+def _round(hunt: Hunt, ground: Ground, seed: int, folder: Path) -> int:
+    """Hunt once with a seed. Return how much was found."""
+    start, found = time.monotonic(), 0
     try:
         for each in hunt.finds(ground, Random(seed)):
             find = replace(each, hunt=hunt.name, seed=seed, target=each.target or _releases(each.server))
             sys.stdout.write(f"\n{write(find, folder)}\n{find}")
-            ground.tally["finds"] += 1
+            found += 1
     except Exception:  # a bug, too, of ours or of the hunt: the seed leads to it
         sys.stdout.write(f"\n{traceback.format_exc()}")
-        ground.tally["finds"] += 1
-    found = ground.tally["finds"] - before
+        found += 1
     sys.stdout.write(f"{hunt.name}, seed {seed}: {found} found in {time.monotonic() - start:.0f} s\n")
     sys.stdout.flush()
+    return found
 
 
 def _releases(server: str) -> str:

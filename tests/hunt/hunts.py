@@ -217,7 +217,7 @@ HUNTS = (
     Hunt(
         "policies-on-server",
         lambda ground, random: policies.server_finds(ground.server, random, ground.tally),
-        lambda ground: ground.server.needs("PyTorchJob", "TrainJob", "JobSet"),
+        lambda ground: ground.server,
     ),
     Hunt(
         "admission-policies",
@@ -295,6 +295,7 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "models": lambda text, _: models.difference(text),
     "migrations": lambda text, _: migrations.difference(text),
     "ordinary": lambda text, _: ordinary.difference(text),
+    "policies": lambda text, _: policies.difference(text),
     "queues": lambda text, _: queues.difference(text),
     "running-queues": lambda text, _: queues.difference(text),
     "job-queues": lambda text, _: queues.difference(text),

@@ -2,13 +2,19 @@
 
 The other side is `lint`; the policies are judged by our own evaluator, and by a server, which warns. What a policy says otherwise than its
 rule stands in `DIFFERS`, for each sentence of the policy's `differs` a condition under which both may disagree.
+
+Jobs are drawn until each policy has judged a number of them. The tally counts, for each policy, how many it has judged, and how many of
+them break its rule for both sides.
 """
 
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
@@ -71,6 +77,11 @@ class Seen(NamedTuple):
         return self.linted[-1]
 
     @property
+    def has_pods(self) -> bool:
+        """Whether rules see its pods."""
+        return isinstance(self.document, LintedJob) and bool(self.document.roles)
+
+    @property
     def findings(self) -> dict[str, list[str]]:
         """What the rules find, by name."""
         found: dict[str, list[str]] = {}
@@ -124,8 +135,8 @@ def cluster_of_jobs() -> Cluster:
     return Cluster(objects=objects)
 
 
-def seen_in(files: Sequence[Checked], cluster: Cluster) -> Iterator[Seen]:
-    """The jobs, pods and runtimes of some files."""
+def seen_in(files: Sequence[Checked], cluster: Cluster, *, refused: bool = False) -> Iterator[Seen]:
+    """The jobs, pods and runtimes of some files; if *refused*, jobs that an operator ignores, too."""
     resolved = resolve(files, cluster)
     documents = Documents([each for file in resolved for each in seen(file)], cluster)
     for file in resolved:
@@ -133,10 +144,9 @@ def seen_in(files: Sequence[Checked], cluster: Cluster) -> Iterator[Seen]:
         for each in (one for document in seen(file) for one in linted_in(document, documents)):
             if each.given.group_kind in TEMPLATES and not _has_none(each.given.data):
                 by_document.setdefault(id(each.given), []).append(each)
-        whole = (
-            several for several in by_document.values() if isinstance(several[-1], LintedJob) and several[-1].roles
-        )  # of no other rules see the pods
-        yield from (Seen(several, _objects(several[-1])) for several in whole)
+        for several in by_document.values():
+            if isinstance(several[-1], LintedJob) and (several[-1].roles or refused):  # of no other rules see the pods
+                yield Seen(several, _objects(several[-1]))
 
 
 def _has_none(data: Any) -> bool:
@@ -237,44 +247,42 @@ class Difference(NamedTuple):
     by_policy: list[str]
 
 
-def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str]) -> Iterator[Difference]:
-    """The rules of which both sides say something else, and no sentence of the policy says so; the *tally* counts what both find."""
+def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str], of: Iterable[str] = POLICIES) -> Iterator[Difference]:
+    """The rules, *of* some, of which lint and policy say something else, and no sentence of the policy says so."""
     found = each.findings
-    for name in (*COMPARED, *(OF_NAMES if each.in_cluster else ())):
-        if each.document.given.group_kind not in POLICIES[name].kinds:
+    for name in of:
+        if each.document.given.group_kind not in POLICIES[name].kinds or (name in OF_NAMES and not each.in_cluster):
             continue
         if _NOT_EVALUATED + name in said:
             tally[_NOT_EVALUATED + name] += 1
             continue
-        tally[f"jobs of {name}"] += 1
+        tally[JUDGED + name] += 1
         lint, policy = found.get(name, []), said.get(name, [])
         if lint and policy:
-            tally[name] += 1
+            tally[BROKEN + name] += 1
         if bool(lint) != bool(policy) and not (name in DIFFERS and DIFFERS[name](each, lint, policy)):
             yield Difference(name, each.document.given.kind, each.document.given.name, lint, policy)
+
+
+#: The starts of the keys of the tally, before the name of a policy.
+JUDGED, BROKEN = "judged by ", "broken for both: "
 
 
 # Jobs at random.
 
 
-#: The kinds that a server with training-operator and the trainer has, and those of the other operators.
-OF_TRAINERS = ("PyTorchJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "JobSet", "Job", "CronJob", "TrainJob", "Pod")
-OF_TRAINERS += ("TrainingRuntime", "ClusterTrainingRuntime")
-OF_OTHERS = ("MPIJob", "RayCluster", "RayJob", "RayJob", "RayService", "RayCronJob", "LeaderWorkerSet")
-
-
-def job(random: Random, name: str, of: Sequence[str] = (*OF_TRAINERS, *OF_OTHERS)) -> Data:
-    """A job of one of some kinds, in which each rule may be broken."""
-    kind = random.choice(of)
-    metadata: Data = {"name": _name(random, name), "namespace": _NAMESPACE, **_some(random, {"labels": _LABELS, "annotations": _LABELS})}
+def job(random: Random, kind: str, name: str) -> Data:
+    """A job of a kind, in which each rule may be broken."""
+    metadata: Data = {**_name(random, name), "namespace": _NAMESPACE, **_some(random, {"labels": _LABELS, "annotations": _LABELS})}
     if kind == "ClusterTrainingRuntime":
         del metadata["namespace"]
     return {**_JOBS[kind](random), "kind": kind, "metadata": metadata}
 
 
-def _name(random: Random, name: str) -> str:
-    """A name that is as long as it may be, or a little longer, now and then."""
-    return name.ljust(random.randrange(38, 57), "x") if random.random() < 0.2 else name
+def _name(random: Random, name: str) -> Data:
+    """A name, now and then as long as it may be, or a little longer, or one that the server makes."""
+    chosen = name.ljust(random.randrange(38, 57), "x") if random.random() < 0.25 else name
+    return {"generateName": f"{chosen[:-6]}-"} if len(chosen) > len(name) and random.random() < 0.15 else {"name": chosen}
 
 
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
@@ -297,7 +305,7 @@ def _some(random: Random, choices: dict[str, Sequence[Any]], odds: float = 0.35)
 def _pytorchjob(random: Random) -> Data:
     made = _replicated(random, "pytorchReplicaSpecs", "pytorch", random.choice((["Worker"], ["Master"], ["Master", "Worker"])))
     elastic = {"elasticPolicy": ({"rdzvBackend": "c10d"}, {"rdzvBackend": "C10D"}, {"minReplicas": 1})}
-    made["spec"] |= _some(random, elastic, 0.2)
+    made["spec"] |= _some(random, elastic, 0.4)
     return made
 
 
@@ -346,7 +354,10 @@ def _ray_cluster(random: Random) -> Data:
 
 def _ray_job(random: Random) -> Data:
     made = {"entrypoint": "python a.py", "rayClusterSpec": _ray_cluster(random)}
+    if random.random() < 0.1:
+        made = {"entrypoint": "python a.py", "clusterSelector": {"ray.io/cluster": "a"}}
     further = {"shutdownAfterJobFinishes": (True, False), "activeDeadlineSeconds": (60,), "suspend": (False,)}
+    further["deletionStrategy"] = (_DELETES, {"deletionRules": [{"policy": "DeleteCluster", "condition": {"jobStatus": "FAILED"}}]})
     if random.random() < 0.3:
         template = _template(random, "submitter")
         template["spec"]["restartPolicy"] = "Never"
@@ -379,7 +390,21 @@ def _trainjob(random: Random) -> Data:
     if random.random() < 0.3:
         trainer["env"] = _variables(random)
     spec = {"runtimeRef": {"name": "torch-distributed"}, "trainer": trainer, **_some(random, {"activeDeadlineSeconds": (60,)})}
+    if random.random() < 0.4:
+        spec["runtimePatches"] = [_patch(random, f"team.example.com/{at}") for at in range(random.choice((1, 1, 2)))]
     return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "spec": spec}
+
+
+def _patch(random: Random, manager: str) -> Data:
+    """An entry of `runtimePatches`: what it may change of pods."""
+    whole = _template(random, "node")
+    kept = {name: each for name, each in whole["spec"].items() if name in ("volumes", "tolerations")}
+    one = {name: each for name, each in whole["spec"]["containers"][0].items() if name in ("name", "volumeMounts", "securityContext")}
+    template = {**whole, "spec": {**kept, "containers": [one]}}
+    return {
+        "manager": manager,
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": template}}}]}}},
+    }
 
 
 _JOBS: dict[str, Callable[[Random], Data]] = {
@@ -408,6 +433,8 @@ _JOBS: dict[str, Callable[[Random], Data]] = {
     "RayCronJob": lambda random: {"apiVersion": "ray.io/v1", "spec": {"schedule": "0 3 * * *", "jobTemplate": _ray_job(random)}},
     "LeaderWorkerSet": lambda random: {"apiVersion": "leaderworkerset.x-k8s.io/v1", "spec": _leader_worker_set(random)},
 }
+KINDS = tuple(_JOBS)
+_DELETES = {"onSuccess": {"policy": "DeleteCluster"}, "onFailure": {"policy": "DeleteCluster"}}
 _IMAGES = (
     *("train", "train:latest", "train:1.4", "ghcr.io/acme/train", "ghcr.io:5000/acme/train", "ghcr.io/acme/Train:1", "train:1.4-cpu", "-"),
     *(f"ghcr.io/acme/train@sha256:{'a' * 64}", f"train:latest@sha256:{'b' * 64}", "replaced-by-kustomize", "acme/replaced-by-me"),
@@ -469,32 +496,68 @@ def _variables(random: Random) -> list[Data]:
     return [{"name": each, "value": random.choice(values)} for each in names]
 
 
-def random_jobs(random: Random, count: int, of: Sequence[str] = (*OF_TRAINERS, *OF_OTHERS)) -> Iterator[tuple[Data, Seen]]:
-    """Jobs of some kinds that a server accepts, as rules see them."""
-    cluster = cluster_of_jobs()
-    made = 0
-    while made < count:
-        data = job(random, f"a{made}", of)
-        checked = check(read(Source("job.yaml", quick_yaml.dump(data)), cluster.target), cluster)
-        if not checked.result.valid:
-            continue
-        for each in seen_in([checked], cluster):
-            made += 1
-            yield data, each._replace(outcomes=_outcomes(checked, cluster), in_cluster=True)
+class Drawn(NamedTuple):
+    """A job at random, and the policies that are to judge it."""
+
+    data: Data
+    seen: Seen
+    by: tuple[str, ...]
+
+
+def random_jobs(random: Random, count: int, of: Sequence[str] = KINDS) -> Iterator[Drawn]:
+    """Jobs of some kinds that a server accepts, until each policy for one of these kinds has *count* to judge.
+
+    Each is drawn for one of the policies that lack some, and judged by all that do.
+    """
+    cluster, made = cluster_of_jobs(), 0
+    left = {name: count for name, each in POLICIES.items() if _kinds_of(each, of)}
+    while left:
+        kind = random.choice(_kinds_of(POLICIES[random.choice([*left])], of))
+        made += 1
+        data = job(random, kind, f"a{made:06}")
+        for each in seen_in_text(quick_yaml.dump(data), cluster):
+            kind = each.document.given.group_kind
+            by = tuple(name for name in left if kind in POLICIES[name].kinds and (each.has_pods or name in OF_NAMES))
+            yield Drawn(data, each, by)
+            left = {name: number - (name in by) for name, number in left.items() if number > (name in by)}
+
+
+def seen_in_text(text: str, cluster: Cluster) -> Iterator[Seen]:
+    """The job of a text that a server accepts, in a cluster, with what becomes of it because of its name."""
+    checked = check(read(Source("job.yaml", text), cluster.target), cluster)
+    if checked.result.valid:
+        for each in seen_in([checked], cluster, refused=True):
+            yield each._replace(outcomes=_outcomes(checked, cluster), in_cluster=True)
+
+
+def _kinds_of(policy: PolicyRule, of: Sequence[str]) -> list[str]:
+    """The kinds, *of* some, that a policy is for."""
+    return [kind for kind in of if any(name == kind for _, name in policy.kinds)]
 
 
 def _outcomes(checked: Checked, cluster: Cluster) -> list[Diagnostic]:
-    """What becomes of a job because of its name."""
+    """What becomes of a job because its name is too long."""
     found = foresee(resolve([checked], cluster)[0], cluster).result.diagnostics
-    return [each for each in found if each.rule in OF_NAMES and each.field.rpartition(".")[2] == "name"]
+    return [each for each in found if each.rule in OF_NAMES and re.search(r"\d characters", each.message)]
 
 
 def evaluator_finds(random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
-    """The jobs of which lint and our own evaluator of the policies disagree."""
-    index = policies(of=of_cluster())
-    for data, each in random_jobs(random, count):
-        for difference in differences(each, said_by_evaluator(each, index), tally):
-            yield Find(quick_yaml.dump(data), str(difference.by_lint), f"{difference.rule}: {difference.by_policy}")
+    """The jobs of which lint and our own evaluator of the policies disagree: each policy judges *count*."""
+    indexes = {each.name: policies(of=[each]) for each in of_cluster()}
+    for drawn in random_jobs(random, count):
+        said = {rule: why for name in drawn.by for rule, why in said_by_evaluator(drawn.seen, indexes[name]).items()}
+        for one in differences(drawn.seen, said, tally, drawn.by):
+            yield Find(quick_yaml.dump(drawn.data), str(one.by_lint), f"{one.rule}: {one.by_policy}")
+
+
+def difference(text: str) -> str:
+    """What lint and our own evaluator say otherwise of a job that was found."""
+    cluster, index = cluster_of_jobs(), policies(of=of_cluster())
+    found = (
+        differences(each, said_by_evaluator(each, index), Counter(), POLICIES if each.has_pods else OF_NAMES)
+        for each in seen_in_text(text, cluster)
+    )
+    return "".join(str(one) for several in found for one in several)
 
 
 # A server.
@@ -536,18 +599,28 @@ def said_by_server(each: Seen, server: Server) -> dict[str, list[str]] | None:
     return found
 
 
-def server_finds(
-    server: Server, random: Random, tally: Counter[str], *, count: int = 200, of: Sequence[str] = OF_TRAINERS
-) -> Iterator[Find]:
-    """The jobs of some kinds of which lint and the policies on a server disagree."""
-    with stored(server):
-        for data, each in random_jobs(random, count, of):
-            said = said_by_server(each, server)
-            if said is None:
-                tally["refused"] += 1
-                continue
-            tally["judged"] += 1
-            for difference in differences(each, said, tally):
-                yield Find(
-                    quick_yaml.dump(data), str(difference.by_lint), f"{difference.rule}: {difference.by_policy}", "control-plane", True
-                )
+def served(server: Server) -> tuple[str, ...]:
+    """The kinds of jobs that a server has in the version in which we make them."""
+    return tuple(kind for kind in KINDS if server.call("GET", _OBJECTS[kind].format(_NAMESPACE) + "?limit=1").accepted)
+
+
+def judged_on(server: Server) -> list[str]:
+    """The policies for the kinds of jobs that a server has."""
+    kinds_served = served(server)
+    return [name for name, each in POLICIES.items() if _kinds_of(each, kinds_served)]
+
+
+def server_finds(server: Server, random: Random, tally: Counter[str], *, count: int = 50) -> Iterator[Find]:
+    """The jobs of which lint and the policies on a server disagree: each policy judges *count* of the kinds that the server has."""
+    with stored(server), ThreadPoolExecutor(_CONNECTIONS) as pool:
+        jobs = random_jobs(random, count, served(server))
+        while several := list(islice(jobs, _AT_ONCE)):
+            for drawn, said in zip(several, pool.map(lambda each: said_by_server(each.seen, server), several), strict=True):
+                if said is None:
+                    tally["refused by the server"] += 1
+                    continue
+                for one in differences(drawn.seen, said, tally, drawn.by):
+                    yield Find(quick_yaml.dump(drawn.data), str(one.by_lint), f"{one.rule}: {one.by_policy}", "control-plane", True)
+
+
+_CONNECTIONS, _AT_ONCE = 4, 40

@@ -15,13 +15,11 @@ from tests.support.server import Server, kubeconfig
 @pytest.fixture
 def server() -> Iterator[Server]:
     found = Server(kubeconfig())
-    found.needs("PyTorchJob", "TrainJob", "JobSet")
     yield found
     found.close()
 
 
 def test_random_jobs(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert report(policies.server_finds(server, Random(seed()), tally, count=150)) == ""
-    assert tally["judged"] > 100, tally
-    assert len(tally) > len(policies.COMPARED) // 2, tally
+    assert report(policies.server_finds(server, Random(seed()), tally, count=30)) == ""
+    assert min(tally[policies.JUDGED + name] for name in policies.judged_on(server)) > 15, tally
