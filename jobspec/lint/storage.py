@@ -65,13 +65,13 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
 
 def _shared_memory_hint(job: LintedJob, container: LintedContainer) -> str:
     """The hint about the volume that a container lacks; for a TrainJob with the field that adds it to the runtime's pods."""
-    hint = f"mount an `emptyDir` with `medium: Memory` at {SHM}"
     if job.given.group_kind != TRAINJOB:
-        return hint
+        return f"mount an `emptyDir` with `medium: Memory` at {SHM}"
     name = text(container.tree, "name")
-    mounted = f"containers: [{{name: {name}, volumeMounts: [{{name: shm, mountPath: {SHM}}}]}}]"
-    pod = f"volumes: [{{name: shm, emptyDir: {{medium: Memory, sizeLimit: 16Gi}}}}], {mounted}"
-    return f"{hint}: in the runtime, or in `spec` of the TrainJob `{patch_text(job.target['trainer'], container.role.name, pod)}`"
+    mounted = f"containers: [{{name: {name}, volumeMounts: [\n  {{name: shm, mountPath: {SHM}}}]}}]"
+    pod = f"volumes: [{{name: shm,\n  emptyDir: {{medium: Memory, sizeLimit: 16Gi}}}}],\n{mounted}"
+    patch = patch_text(job.target["trainer"], container.role.name, pod)
+    return f"mount a memory volume at {SHM}: in the runtime,\nor in `spec` of the TrainJob:\n{patch}"
 
 
 def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import FileResult
 from jobspec.lint import catalogue
-from jobspec.reports.text import and_more, clean, from_here, lines_of, message_of, page_of, visible
+from jobspec.reports.text import and_more, clean, from_here, in_one_line, lines_of, message_of, page_of, visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -62,7 +62,7 @@ def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
     mark = diagnostic.mark
     yield visible(message_of(diagnostic))
     if diagnostic.hint:
-        yield f"hint: {visible(diagnostic.hint)}"
+        yield f"hint: {visible(in_one_line(diagnostic.hint))}"
     yield visible(f"{mark} {diagnostic.field}".strip()) + and_more(diagnostic)
 
 
@@ -96,7 +96,7 @@ def _markdown_lines(files: Sequence[FileResult], releases: Mapping[str, str]) ->
 
 
 def _markdown_row(each: Diagnostic) -> str:
-    hint = f" ({each.hint})" if each.hint else ""
+    hint = f" ({in_one_line(each.hint)})" if each.hint else ""
     return f"| {_escaped(str(each.mark))}{and_more(each)} | {_escaped(f'{message_of(each)}{hint}')} | {each.rule} |"
 
 
@@ -277,7 +277,7 @@ def _sarif_rule(name: str, explanation: str) -> dict[str, Any]:
 
 
 def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    hint = f"\nhint: {clean(diagnostic.hint)}" if diagnostic.hint else ""
+    hint = f"\nhint: {clean(in_one_line(diagnostic.hint))}" if diagnostic.hint else ""
     related = [{"id": number, **_location(each, artifacts)} for number, each in enumerate(diagnostic.related)]
     return {
         "ruleId": diagnostic.rule,

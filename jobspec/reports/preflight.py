@@ -19,7 +19,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.project.capacity import Capacity, PriceList, amount_text, cost_of
 from jobspec.reports.diff import ComparisonView, alike, duration, headline, names_of, notes, number_of_gpus, number_of_pods, rows
 from jobspec.reports.queue import Asked
-from jobspec.reports.text import BOLD, COLOURS, DIM, clean, columns, cut, message_of, paint, visible, wrapped
+from jobspec.reports.text import BOLD, COLOURS, DIM, clean, columns, cut, in_one_line, message_of, paint, visible, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def answers_of_findings(diagnostics: Iterable[Diagnostic], read: ReadText = lamb
             each.mark.line,
             each.mark.column,
             source=line_of(each.mark),
-            hint=clean(each.hint),
+            hint=clean(in_one_line(each.hint)),
             field=clean(each.field),
             fix="" if not each.changes else "safe" if each.has_safe_fix else "unsafe",
             places=len(each.further_places),

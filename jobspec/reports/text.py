@@ -116,7 +116,9 @@ def _paint_carets(carets: str, code: str, *, colour: bool) -> str:
 def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
     for name, text in (("field", diagnostic.field), ("hint", diagnostic.hint)):
         if text:
-            yield f"{_INDENT}{paint(f'{name}:', DIM, colour=colour)} {visible(text)}"
+            first, *more = text.split("\n") if name == "hint" else [text]
+            yield f"{_INDENT}{paint(f'{name}:', DIM, colour=colour)} {visible(first)}"
+            yield from (f"{_INDENT}  {visible(line)}" for line in more)
     if places := diagnostic.further_places:
         yield f"{_INDENT}{paint('also:', DIM, colour=colour)} {_listed(places, diagnostic.mark.file)}"
 
@@ -226,6 +228,11 @@ def cut(text: str, width: int | None) -> str:
 
 
 # Make text from files and paths safe to print: escape control characters and everything else that cannot be seen.
+
+
+def in_one_line(text: str) -> str:
+    """Join the lines of a hint, whose YAML means the same on one line."""
+    return " ".join(line.strip() for line in text.split("\n")) if "\n" in text else text
 
 
 def visible(text: str) -> str:

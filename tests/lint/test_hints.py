@@ -1,12 +1,11 @@
 """Hints that say what to write: a manifest that follows them has the finding no more."""
 
-import re
-
 import pytest
 import yaml
 
 from jobspec import Cluster
 from jobspec.api import lint
+from jobspec.reports.text import in_one_line
 
 _JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -43,7 +42,9 @@ def _hints(text: str, rule: str, *objects: str, trainer: str = "2.3") -> list[st
 @pytest.mark.parametrize("release", ["2.0", "2.1", "2.2", "2.3"])
 def test_shared_memory_of_a_runtime_is_mounted_by_the_field_of_the_release(release: str) -> None:
     (hint,) = _hints(_JOB, "small-shared-memory", trainer=release)
-    written = yaml.safe_load(re.findall("`([^`]*: .*)`", hint.partition("TrainJob ")[2])[0])
+    written = yaml.safe_load(hint.partition("of the TrainJob:\n")[2])
+    assert max(map(len, hint.splitlines())) <= 54  # which stand behind six blanks
+    assert yaml.safe_load(in_one_line(hint.partition("of the TrainJob:\n")[2])) == written
     job = yaml.safe_load(_JOB)
     job["spec"] |= written
     assert _hints(yaml.safe_dump(job), "small-shared-memory", trainer=release) == []

@@ -39,15 +39,21 @@ RESERVED = {"torch": TORCH, "mpi": OPEN_MPI, "xgboost": XGBOOST}
 
 
 def patch_text(release: str, job: str, pod: str) -> str:
-    """Write the field of a TrainJob for a change of pods, as YAML for one line.
+    """Write the field of a TrainJob for a change of pods, as YAML in short lines that mean the same on one line.
 
     *pod*: what changes in the pod spec, such as `volumes: [...]`.
     """
     if is_at_least(release, "2.2.0"):
-        jobs = f"[{{name: {job}, template: {{spec: {{template: {{spec: {{{pod}}}}}}}}}}}]"
-        return f"runtimePatches: [{{manager: example.com/team, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs: {jobs}}}}}}}}}]"
-    field, spec = (PATCH_FIELDS[1], f"spec: {{{pod}}}") if is_at_least(release, "2.1.0") else (PATCH_FIELDS[0], pod)
-    return f"{field}: [{{targetJobs: [{{name: {job}}}], {spec}}}]"
+        head = "runtimePatches: [{manager: example.com/team,\n  trainingRuntimeSpec: {template: {spec: {\n"
+        jobs = f"  replicatedJobs: [{{name: {job}, template: {{spec:\n  {{template: {{spec: {{\n{_indented(pod, 4)}"
+        return f"{head}{jobs}" + "}}}}}]}}}}]"
+    start, end = ("spec: {", "}") if is_at_least(release, "2.1.0") else ("", "")
+    field = PATCH_FIELDS[1] if start else PATCH_FIELDS[0]
+    return f"{field}: [{{targetJobs: [{{name: {job}}}],\n  {start}\n{_indented(pod, 2)}{end}}}]".replace("  \n", "")
+
+
+def _indented(text: str, spaces: int) -> str:
+    return "\n".join(f"{' ' * spaces}{line}" for line in text.split("\n"))
 
 
 class RuntimeReference:
