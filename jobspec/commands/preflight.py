@@ -7,16 +7,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from jobspec.diagnostics.results import FileResult
-from jobspec.project.capacity import PriceList
-from jobspec.reports.preflight import REPORTS, PreflightAnswer
-from jobspec.session.chosen_rules import chosen
+from jobspec.reports.preflight import REPORTS
 from jobspec.session.comparing import prices_in
 from jobspec.session.delivery import deliver
-from jobspec.session.finding import in_working_folder
-from jobspec.session.fixing import CandidateChecker, files_to_fix, safe_fixes
 from jobspec.session.found import Found
-from jobspec.session.inputs import settings_of
-from jobspec.session.judging import Depth
 from jobspec.session.options import (
     THIS_FOLDER,
     Help,
@@ -30,11 +24,9 @@ from jobspec.session.options import (
     repository_options,
     with_output_file,
 )
-from jobspec.session.preflight import ReportedRun, preflight
-from jobspec.session.queues import queue_documents, with_lookups
+from jobspec.session.preflight_of_files import answer_to
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
-from jobspec.session.verdict import chosen_results, context_for, results_of
 from jobspec.session.writing import write_whole
 
 
@@ -85,18 +77,3 @@ def run(options: Options) -> int:
     else:
         sys.stdout.write(text)
     return 1 if not answer.passes or any(each.verdict == "never admitted" for each in answer.jobs) else 0
-
-
-def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAnswer:
-    """Answer what is asked of the jobs in files, with all findings of `lint`."""
-    options = options.changed(write_baseline=None, fix=False, diff=False)
-    settings = settings_of(options)
-    depth = Depth(rules=chosen(settings), documents=True)
-    context = with_lookups(context_for(options, settings), queue_documents(options.queues))
-    results = results_of(in_working_folder(options), context, settings, depth)
-    files, fails = chosen_results(results, options, settings, depth)
-    fixes = ""
-    if not (context.wrong or options.helm or options.overlay) and any(each.has_safe_fix for file in files for each in file.diagnostics):
-        given = files_to_fix(options, context, settings)
-        fixes = safe_fixes(given, CandidateChecker(given, context, depth.rules, options), settings)
-    return preflight(ReportedRun(results, [*context.remarks, *files], fails), options, prices=prices, fixes=fixes)

@@ -1,8 +1,9 @@
 """`jobspec mcp`: tools for coding agents, on standard input and output. They read the files of one folder, and change nothing.
 
 Every tool is a function over the Python API and the workspace of the language server, so that an agent hears what CI will say. An audit
-hook holds the process to that: it opens no file outside of the folder, writes none, reaches no network, and starts git to read and
-kustomize to build alone. No call depends on another one: what is kept of earlier calls is what was found out about unchanged files.
+hook holds the process to that: it opens no file outside of the folder, writes none, reaches no network, and starts no program but git to
+read, kustomize to build and helm to render. No call depends on another one: what is kept of earlier calls is what was found out about
+unchanged files.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from jobspec.session.explaining import explained
 from jobspec.session.field_pages import place_of
 from jobspec.session.found import Found
 from jobspec.session.options import Options
+from jobspec.session.preflight_of_files import answer_to
 from jobspec.session.queues import LACKING, answers
 
 _MOST = 100  # findings, lines or files of an answer
@@ -128,13 +130,24 @@ class Tools:
         self._root = os.path.realpath(os.curdir)
 
     def preflight(
-        self, path: str = "", text: str = "", ref: str = "", queues: Sequence[str] = (), prices: str = "", cluster: str = ""
+        self,
+        path: str = "",
+        text: str = "",
+        ref: str = "",
+        queues: Sequence[str] = (),
+        prices: str = "",
+        cluster: str = "",
+        helm: Sequence[str] = (),
+        values: Sequence[str] = (),
     ) -> dict[str, Any]:
         """One short answer before a job is sent: accepted, pods, queue, what it holds and costs, findings, safe fixes as a diff.
 
         Give the path of a file or folder, a manifest's text, or both for another text of that file; with neither, all files count. *ref*: a
         commit to compare with. *queues*: further files with Kueue's queues. *prices*: a price list. *cluster*: a pinned cluster's file.
+        *helm*: folders of charts that helm renders, with files of *values*.
         """
+        if helm and text:
+            raise _error("a chart is rendered from files: write the text to its file first")
         name = self._name(path or (_NEW if text else os.curdir))
         given = Options(
             paths=[name if not text else os.curdir],
@@ -148,6 +161,10 @@ class Tools:
             listed = _asked(lambda: prices_in(self._name(prices))) if prices else None
             if isinstance(listed, FileResult):
                 raise _error(f"{prices}: {listed.diagnostics[0].message}")
+            if helm:
+                charts, files = (tuple(map(self._name, each)) for each in (helm, values))
+                rendered = given.changed(paths=[name] if path else [], helm=charts, values=files, disk=Disk(None, self._root))
+                return as_data(_asked(lambda: answer_to(rendered, listed)))
             return as_data(_asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed)))
 
     def load(self) -> None:
@@ -375,40 +392,41 @@ class _Confined:
             is_read = not writes and any(real == each or real.startswith(f"{each}{os.sep}") for each in self._folders)
             if real != os.devnull and not is_read and not self._is_of_builds(real):
                 raise PermissionError(13, "outside of the folder that this server reads", path)
-        elif event in _CHANGES and all(map(self._is_of_builds, _places(event, arguments))):
+        elif event in _CHANGES and all(self._is_of_builds(each, is_link=event in _OF_LINKS) for each in _places(event, arguments)):
             return
         elif event in _CHANGES or event in _REFUSED or (event == "subprocess.Popen" and not _builds(arguments[1])):
             raise PermissionError(13, f"this server does not do that: {event}")
 
-    def _is_of_builds(self, path: str) -> bool:
-        return any(
-            os.path.realpath(path).startswith(os.path.realpath(os.path.dirname(each)) + os.sep + os.path.basename(each))
-            for each in self._builds
-        )
+    def _is_of_builds(self, path: str, *, is_link: bool = False) -> bool:
+        real = path if is_link else os.path.realpath(path)
+        return any(real.startswith(os.path.realpath(os.path.dirname(each)) + os.sep + os.path.basename(each)) for each in self._builds)
 
 
 def _builds(command: Sequence[str]) -> bool:
-    """True if a program only reads Git, or builds a kustomization."""
-    return os.path.basename(str(command[0])) in ("git", "kustomize") or (os.path.basename(str(command[0])), *command[1:2]) == (
-        "kubectl",
-        "kustomize",
-    )
+    """True if a program only reads Git, builds a kustomization or renders a chart."""
+    program = os.path.basename(str(command[0]))
+    return program in ("git", "kustomize") or (program, *command[1:2]) in (("kubectl", "kustomize"), ("helm", "template"))
 
 
 def _places(event: str, arguments: tuple[Any, ...]) -> list[str]:
     """The paths that a call of the system changes. A path below an open folder is found by the folder's descriptor."""
-    names = [each for each in arguments if isinstance(each, str | bytes)]
+    names = [each for each in arguments if isinstance(each, str | bytes)][event == "os.symlink" :]  # where a link leads is not changed
     descriptors = [each for each in arguments if isinstance(each, int) and not isinstance(each, bool)]
     folder = next((os.readlink(f"/proc/self/fd/{each}") for each in descriptors[-1:] if each >= 0 and event in _IN_OPEN_FOLDER), "")
-    return [os.path.join(folder, os.fsdecode(each)) for each in names]
+    places = [os.path.join(folder, os.fsdecode(each)) for each in names]
+    if event not in _OF_LINKS:
+        return places
+    return [os.path.join(os.path.realpath(os.path.dirname(each)), os.path.basename(each)) for each in places]
 
 
 #: Events that change files; their arguments end with the descriptor of an open folder, or -1.
 _IN_OPEN_FOLDER = ("os.mkdir", "os.remove", "os.rmdir", "os.rename")
-_CHANGES = frozenset((*_IN_OPEN_FOLDER, "os.utime", "shutil.rmtree", "tempfile.mkdtemp"))
+#: Events that change a link itself, not the file that it leads to.
+_OF_LINKS = ("os.remove", "os.rename", "os.symlink")
+_CHANGES = frozenset((*_IN_OPEN_FOLDER, "os.symlink", "os.utime", "shutil.rmtree", "tempfile.mkdtemp"))
 _REFUSED = frozenset(
     (
-        *(f"os.{each}" for each in ("system", "exec", "posix_spawn", "truncate", "link", "symlink", "chmod", "chown")),
+        *(f"os.{each}" for each in ("system", "exec", "posix_spawn", "truncate", "link", "chmod", "chown")),
         *("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request"),
     )
 )

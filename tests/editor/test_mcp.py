@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -228,6 +229,8 @@ def test_no_file_outside_of_the_folder(tmp_path: Path) -> None:
         "open('new', 'w')",
         "__import__('os').remove('job.yaml')",
         "__import__('os').chmod('job.yaml', 0o777)",
+        "__import__('os').symlink('/etc/hostname', 'other')",
+        "__import__('subprocess').run(['helm', 'pull', 'oci://a/b'])",
         "__import__('subprocess').run(['true'])",
         "__import__('os').system('true')",
         "__import__('socket').create_connection(('127.0.0.1', 9))",
@@ -244,6 +247,34 @@ def test_the_process_is_held_to_the_folder(attempt: str, tmp_path: Path) -> None
     )
     assert done.returncode == 1
     assert "PermissionError" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_preflight_renders_charts(tmp_path: Path) -> None:
+    job = JOB.replace("replicas: 1", "replicas: {{ .Values.master }}", 1).replace("ghcr.io/acme/train:1", "train:{{ .Values.tag }}")
+    write(
+        tmp_path,
+        {"chart/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n", "chart/templates/job.yaml": job},
+    )
+    write(tmp_path, {"chart/values.yaml": "master: 1\ntag: 1.10\n", "two.yaml": "master: 2\n"})
+    without, rendered, refused, text, outside = _calls(
+        tmp_path,
+        ("preflight", {}),
+        ("preflight", {"helm": ["chart"]}),
+        ("preflight", {"helm": ["chart"], "values": ["two.yaml"]}),
+        ("preflight", {"helm": ["chart"], "text": JOB}),
+        ("preflight", {"helm": ["../chart"]}),
+    )
+    assert (without["verdict"], without["left"]) == (
+        "no job",
+        ["skipped: 3 Helm chart files: not rendered, use --helm CHART, 1 not a manifest"],
+    )
+    assert (rendered["verdict"], rendered["jobs"][0]["file"]) == ("runs", "chart/templates/job.yaml")
+    assert (refused["verdict"], refused["passes"]) == ("refused", False)
+    assert text == "error: Error executing tool preflight: a chart is rendered from files: write the text to its file first"
+    assert "outside of the folder" in outside
+    in_ci = json.loads(run_here("preflight", "--helm", "chart", "-o", "json", cwd=tmp_path).stdout)
+    assert rendered["findings"] == in_ci["findings"]
 
 
 def test_kustomizations_are_built_as_in_ci(tmp_path: Path) -> None:
