@@ -179,7 +179,7 @@ def unknown_admission_check(document: LintedDocument) -> Iterator[Finding]:
     """A ClusterQueue names an AdmissionCheck that is not among the files: it is inactive as a whole.
 
     Why: one missing check is enough: the queue admits nothing, and its jobs wait forever without an event.
-    Instead: name one of the AdmissionChecks, or pass its file, too.
+    Instead: name one of the AdmissionChecks, write it, pass its file, too, or leave it out.
     Before: admissionChecksStrategy: {admissionChecks: [{name: dws-chek}]}
     After: admissionChecksStrategy: {admissionChecks: [{name: dws-check}]}
     Evidence: kubernetes-sigs/kueue#1181, kubernetes-sigs/kueue#2021
@@ -193,7 +193,7 @@ def unknown_admission_check(document: LintedDocument) -> Iterator[Finding]:
     ]
     named += items_at(data, ("spec", "admissionChecks"))
     for place, name in named:
-        yield from _unknown(document, place, name, _ADMISSION_CHECK, "the queue is inactive")
+        yield from _unknown(document, place, name, _ADMISSION_CHECK, "the queue is inactive", "pass its file, write it, or leave it out")
 
 
 def unknown_topology(document: LintedDocument) -> Iterator[Finding]:
@@ -261,12 +261,14 @@ def unknown_check_parameters(document: LintedDocument) -> Iterator[Finding]:
             yield from _unknown(document, place, name, kind, "the check is inactive")
 
 
-def _unknown(document: LintedDocument, place: Path, name: object, kind: GroupKind, then: str) -> Iterator[Finding]:
+def _unknown(
+    document: LintedDocument, place: Path, name: object, kind: GroupKind, then: str, way: str = "pass its file, too"
+) -> Iterator[Finding]:
     """The finding that an object of Kueue is named that is not among the files; none if it is."""
     documents = document.documents
     if isinstance(name, str) and name and not documents.of_name(kind, name) and not documents.may_get_name(kind, name):
         known = sorted({each.name for each in document.documents.of_kind(kind)})
-        hint = closest(name, known) or (f"known: {listed(known)}" if known else "pass its file, too")
+        hint = closest(name, known) or (f"known: {listed(known)}" if known else way)
         yield Finding(place, f"no {kind[1]} `{name}` among the files: {then}", hint)
 
 

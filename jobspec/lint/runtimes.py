@@ -118,7 +118,12 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
         message = (
             f"the trainer's webhook writes `{value_at(given.data, path)}` as `'{canonical}'`{others}: the server refuses the next apply"
         )
-        yield Finding(path, message, "write the canonical form", edits=[(each, set_to((), text)) for each, text in found])
+        yield Finding(
+            path,
+            message,
+            f"write '{canonical}', in quotes{' as the others' if others else ''}",
+            edits=[(each, set_to((), text)) for each, text in found],
+        )
 
 
 def kept_arguments(job: LintedJob) -> Iterator[Finding]:

@@ -154,9 +154,10 @@ def _idle_images(layer: Layer, material: _Material, followed: FollowedFields, do
         at: Path = ("images", number, "name")
         if found:
             message = f"the image does not reach `{spell(found[0])}`: kustomize knows `containers` and `initContainers` alone"
-            hint = "name the field in `images` of a `configurations` file, as --fix does, or write a patch"
-            found_at = document.problem("image-not-reached", message, at, hint=hint, severity="warning")
             specs = list(dict.fromkeys(map(field_path, found)))
+            written = ", ".join(f"{{path: {each}}}" for each in specs)
+            hint = f"write `images: [{written}]` into a file that `configurations` names, as --fix does, or write a patch"
+            found_at = document.problem("image-not-reached", message, at, hint=hint, severity="warning")
             yield found_at.changed(configuration={"images": [{"path": each} for each in specs]})
         else:
             message = f"no container has the image `{name}`: the entry changes nothing"
