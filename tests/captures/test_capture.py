@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -336,3 +337,48 @@ def test_the_calls_of_the_sdks_own_tests_are_captured_as_these_expect(tmp_path: 
     assert {name: captured[name] for name in expected} == {name: whole(each) for name, each in expected.items()}
     assert said.count("failed valid flow with built in trainer") == 2
     assert "torchtune tunes `llama3_2/1B` on one node, not on 2" in said
+
+
+#: A program that makes each call of `create_job` and `optimize` in the SDKs' own tests, and writes what these expect, by name.
+OTHER_OWN_TESTS = """\
+import copy, json, sys
+from kubeflow.optimizer import OptimizerClient
+from kubeflow.optimizer.backends.kubernetes import backend_test
+from kubeflow.training import TrainingClient
+from kubeflow.training.api import training_client_test
+
+def cases(test):
+    return next(each.args[1] for each in test.pytestmark if each.name == "parametrize")
+
+names = {}
+for case in cases(backend_test.test_optimize):
+    if case.expected_status == backend_test.SUCCESS:
+        trainer = backend_test.CustomTrainer(func=lambda: None, func_args={"existing_arg": "original_value"}, num_nodes=1)
+        template = backend_test.TrainJobTemplate(trainer=trainer)
+        name = OptimizerClient().optimize(trial_template=template, search_space=case.config["search_space"])
+        names[name] = len(case.config["search_space"])
+for number, (_, arguments, expected, job) in enumerate(cases(training_client_test.test_create_job)):
+    if expected == training_client_test.SUCCESS:
+        arguments = copy.copy(arguments)  # each with a name of its own
+        if "job" in arguments:
+            arguments["job"] = copy.deepcopy(arguments["job"])
+            arguments["job"].metadata.name = f"own-{number}"
+        else:
+            arguments["name"] = f"own-{number}"
+        TrainingClient().create_job(**arguments)
+        names[f"own-{number}"] = (job.metadata.labels or {}) if job else {}
+with open(sys.argv[1], "w") as file:
+    json.dump(names, file)
+"""
+
+
+def test_the_calls_of_the_optimizers_and_the_training_clients_own_tests_are_captured(tmp_path: Path) -> None:
+    objects, said, code = capture(write(tmp_path, OTHER_OWN_TESTS), "-o", "concise", "--", tmp_path / "expected.json")
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    assert (code, [each for each in said.splitlines() if ": error: " in each]) == (0, [])
+    captured: dict[str, dict[str, Any]] = {each["metadata"]["name"]: each for each in objects}  # type: ignore[index]
+    assert captured.keys() == expected.keys()
+    assert len(expected) >= 15
+    for name, facts in expected.items():
+        job = captured[name]
+        assert (len(job["spec"]["parameters"]) if job["kind"] == "Experiment" else job["metadata"].get("labels") or {}) == facts
