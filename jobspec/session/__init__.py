@@ -37,6 +37,7 @@ DOORS: tuple[str, ...] = (
     "pods_settings",
     "policies",
     "preflight",
+    "preflight_of_files",
     "processes",
     "project",
     "queues",

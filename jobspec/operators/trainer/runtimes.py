@@ -39,7 +39,9 @@ RESERVED = {"torch": TORCH, "mpi": OPEN_MPI, "xgboost": XGBOOST}
 
 
 def patch_text(release: str, job: str, pod: str) -> str:
-    """Write the field of a TrainJob for a change of pods, as YAML in short lines that mean the same on one line.
+    """Write the field of a TrainJob for a change of pods, as YAML in short lines.
+
+    Joined to one line, it means the same.
 
     *pod*: what changes in the pod spec, such as `volumes: [...]`.
     """
