@@ -13,7 +13,7 @@ import yaml
 
 from tests.support import server as servers
 from tests.support.processes import environment, run
-from tests.support.sdk_calls import CALLS, whole
+from tests.support.sdk_calls import CALLS, CREATE_JOB_CALLS, whole
 from tests.support.server import NEWEST_OPERATORS, Server
 
 pytest.importorskip("kubeflow.trainer", reason="the Kubeflow SDK is not installed")
@@ -71,6 +71,46 @@ def test_captured_jobs_are_what_the_sdk_posts_and_the_trainer_stores(server: Ser
             assert {path: kept[path] for path, _ in leaves(captured[name])} == dict(leaves(captured[name])), name
             spec = {path for path, _ in leaves(stored) if path[0] == "spec" and (path[1], path[-1]) != ("runtimePatches", "time")}
             assert spec - {path for path, _ in leaves(captured[name])} <= _DEFAULTS, name
+    finally:
+        server.call("DELETE", f"/api/v1/namespaces/{namespace}")
+
+
+#: Writes the body of each request that creates a job of the training client, and sends it on.
+RECORDING_JOBS = """\
+import json, sys
+from kubernetes import client
+create, file = client.CustomObjectsApi.create_namespaced_custom_object, sys.argv[2]
+def recording(self, group, version, namespace, plural, body, *arguments, **options):
+    with open(file, "a") as opened:
+        opened.write(json.dumps(self.api_client.sanitize_for_serialization(body)) + "\\n")
+    return create(self, group, version, namespace, plural, body, *arguments, **options)
+client.CustomObjectsApi.create_namespaced_custom_object = recording
+"""
+
+
+def test_captured_jobs_are_what_the_training_client_posts_and_the_server_stores(server: Server, tmp_path: Path) -> None:
+    pytest.importorskip("kubeflow.training", reason="kubeflow-training is not installed")
+    namespace = f"captured-jobs-{time.time_ns()}"
+    assert server.has_namespace(namespace)
+    try:
+        (tmp_path / "calls.py").write_text(CREATE_JOB_CALLS)
+        written = run("capture", tmp_path / "calls.py", "-o", "json", "--", namespace)
+        captured = {each["metadata"]["name"]: each for each in yaml.safe_load_all(written.stdout)}
+        (tmp_path / "live.py").write_text(RECORDING_JOBS + CREATE_JOB_CALLS)
+        config = str(servers.kubeconfig(NEWEST_OPERATORS))
+        command = [sys.executable, tmp_path / "live.py", namespace, tmp_path / "posted"]
+        live = subprocess.run(command, env={**environment(), "KUBECONFIG": config}, capture_output=True, text=True, check=False)
+        assert live.returncode == 0, live.stderr
+        posted = [json.loads(line) for line in (tmp_path / "posted").read_text().splitlines()]
+        assert [each["metadata"]["name"] for each in posted] == [*captured]
+        assert len(captured) >= 15
+        for each in posted:
+            name = each["metadata"]["name"]
+            metadata = {**each["metadata"], "namespace": namespace}
+            assert {**whole(each), "metadata": whole(metadata)} == captured[name], name
+            stored = dict(leaves(server.get(f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs/{name}")))
+            given = {path: value for path, value in leaves(captured[name]["spec"], ("spec",)) if value != {}}  # the server fills those
+            assert {path: stored[path] for path in given} == given, name
     finally:
         server.call("DELETE", f"/api/v1/namespaces/{namespace}")
 

@@ -80,6 +80,24 @@ for name in names:
     assert client.get_job(name).name == name
 """
 
+#: A program that makes each call of `create_job` in the own tests of kubeflow-training that expects a job. Its argument is the namespace.
+CREATE_JOB_CALLS = """\
+import copy, sys
+from kubeflow.training import TrainingClient
+from kubeflow.training.api import training_client_test
+
+cases = next(each.args[1] for each in training_client_test.test_create_job.pytestmark if each.name == "parametrize")
+for number, (_, arguments, expected, _) in enumerate(cases):
+    if expected == training_client_test.SUCCESS:
+        arguments = {**arguments, "namespace": sys.argv[1]}
+        if "job" in arguments:
+            arguments["job"] = copy.deepcopy(arguments["job"])
+            arguments["job"].metadata.name, arguments["job"].metadata.namespace = f"own-{number}", sys.argv[1]
+        else:
+            arguments["name"] = f"own-{number}"
+        TrainingClient().create_job(**arguments)
+"""
+
 
 def whole(value: Any) -> Any:
     """A value without nulls, whose numbers without a fraction are integers."""
