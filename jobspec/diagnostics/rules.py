@@ -6,10 +6,11 @@ from jobspec.diagnostics.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from dataclasses import KW_ONLY
     from typing import Literal, Protocol, TypeAlias
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.diagnostics.explanations import Stage
     from jobspec.diagnostics.places import Mark, Path
@@ -100,8 +101,9 @@ class Rule:
         severity: Severity = "error",
         *,
         sees: Sees = "pods",
+        of: Collection[GroupKind] = (),
         reads: Iterable[str] = (),
-        kinds: Sequence[tuple[str, str]] = (),
+        kinds: Sequence[GroupKind] = (),
         since: str = "",
         until: str = "",
         by_default: bool = True,
@@ -112,6 +114,8 @@ class Rule:
         """The rule's name in the catalogue: the function's, in kebab-case."""
         self.severity: Severity = severity
         self.sees: Sees = sees
+        self.of = frozenset(of)
+        """The kinds of the documents that it looks at; empty if it looks at all that it sees."""
         self.reads = [each.lower() for each in reads]
         """Parts of keys and texts: it finds nothing in a job that says none of them, unless a document is of one of the `kinds`."""
         self.kinds = kinds

@@ -156,7 +156,7 @@ def uncounted_quota(document: LintedDocument) -> Iterator[Finding]:
     After: hard: {requests.nvidia.com/gpu: 8}
     Evidence: `isExtendedResourceNameForQuota` of k8s.io/kubernetes pkg/quota/v1/evaluator/core; kubernetes/website#2460
     """
-    hard = document.get("spec", "hard") if document.given.group_kind == RESOURCE_QUOTA else None
+    hard = document.get("spec", "hard")
     for key in hard if isinstance(hard, dict) else ():
         name = key.removeprefix("limits.")
         if "/" in key and "k8s.io/" not in key and not key.startswith(("count/", "requests.")) and is_extended(name):
@@ -190,5 +190,5 @@ ACCELERATOR_RULES = (
     Rule(backend_without_gpus, "warning", sees="any pods", reads=["backend"]),
     Rule(slow_backend, "warning", sees="any pods", reads=["backend"]),
     Rule(more_gpus_than_a_node, "info", sees="any pods", reads=["gpu"]),
-    Rule(uncounted_quota, "warning", sees="document"),
+    Rule(uncounted_quota, "warning", sees="document", of=[RESOURCE_QUOTA]),
 )

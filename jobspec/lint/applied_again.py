@@ -28,7 +28,7 @@ def defaults_lost_in_apply(document: LintedDocument) -> Iterator[Finding]:
     After: "template: {spec: {completionMode: Indexed, template: {spec: {restartPolicy: Never, containers: [...]}}}}"
     Evidence: JobSet 0.12.0 on Kubernetes 1.37.2: `spec.replicatedJobs: Invalid value: ...: field is immutable`
     """
-    if document.given.group_kind == JOBSET and (lost := _lost(document)) and not lost.by_policy:
+    if (lost := _lost(document)) and not lost.by_policy:
         yield Finding(lost.mark, lost.message, lost.hint, field=lost.field, severity="warning" if lost.on_server else None)
 
 
@@ -87,7 +87,7 @@ def _lost(document: LintedDocument) -> LostInApply | None:
 
 
 RULES = (
-    Rule(defaults_lost_in_apply, "info", sees="document"),
+    Rule(defaults_lost_in_apply, "info", sees="document", of=[JOBSET]),
     Rule(addition_lost_in_apply, "warning", sees="document", kinds=[MUTATING_POLICY_BINDING]),
     Rule(patches_lost_in_apply, "info", sees="TrainJob", reads=["runtimepatches"]),
 )

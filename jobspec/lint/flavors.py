@@ -35,8 +35,6 @@ def unfit_flavor_labels(document: LintedDocument) -> Iterator[Finding]:
     After: "nodeLabels: {pool: a}, and nodeLabels: {pool: b}"
     Evidence: Kueue 0.19.2 and JobSet 0.12.0 on a server; `resumeJob` of sigs.k8s.io/jobset pkg/controllers, 0.8.2 and 0.12.0
     """
-    if document.given.group_kind != CLUSTER_QUEUE:
-        return
     from jobspec.operators.kueue.flavors import kept_selectors
 
     jobs = document.documents.once("jobsets in queues", lambda: list(_jobsets_in_queues(document.documents)))
@@ -136,7 +134,7 @@ def queued_without_node(document: LintedDocument) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(unfit_flavor_labels, "warning", sees="document", kinds=[RESOURCE_FLAVOR]),
+    Rule(unfit_flavor_labels, "warning", sees="document", of=[CLUSTER_QUEUE], kinds=[RESOURCE_FLAVOR]),
     Rule(tolerations_lost_at_admission, "warning", sees="TrainJob", kinds=[RESOURCE_FLAVOR]),
     Rule(queued_without_node, "warning", sees="document", kinds=WITH_NODES),
 )

@@ -13,7 +13,6 @@ from jobspec.go.values import structs, text
 from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, image_name
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedDocument, LintedJob
-from jobspec.operators.workloads import written_pod_specs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
 def _names_of_images(document: LintedDocument) -> Iterator[tuple[Path, str]]:
     """The names of images, and of Secrets for pulling them, that a document writes, with their paths."""
     found: list[tuple[Path, Any]] = [(("spec", "trainer", "image"), document.get("spec", "trainer", "image"))]
-    for path, spec in written_pod_specs(document.given):
+    for path, spec in document.pod_specs:
         for field in ALL_CONTAINERS:
             found += [((*path, field, index, "image"), text(each, "image")) for index, each in enumerate(structs(spec, field))]
         secrets = enumerate(structs(spec, "imagePullSecrets"))

@@ -28,6 +28,7 @@ from jobspec.operators.workloads import (
     released,
     resumed,
     roles_in,
+    written_pod_specs,
 )
 from jobspec.schemas import shapes
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.apis.releases import Target
+    from jobspec.diagnostics.places import Data, Path
     from jobspec.diagnostics.rules import Place, Sees
     from jobspec.lint.documents import Documents
     from jobspec.world.world import Cluster
@@ -57,7 +59,7 @@ _REPLICAS: dict[GroupKind, tuple[str, ...]] = {MPIJOB: mpi_operator.REPLICAS}
 class LintedDocument:
     """A document, and all others of the run."""
 
-    __slots__ = ("all_text", "documents", "given", "runtime", "seen_as")
+    __slots__ = ("_pod_specs", "all_text", "documents", "given", "runtime", "seen_as")
 
     def __init__(self, given: Document, documents: Documents) -> None:
         self.given = given
@@ -71,6 +73,14 @@ class LintedDocument:
             self.all_text = _keys_and_texts(given.data)
         self.runtime: Document | None = None
         """Of a TrainJob, and of a runtime that is looked at alone with its pods."""
+        self._pod_specs: list[tuple[Path, Data]] | None = None
+
+    @property
+    def pod_specs(self) -> list[tuple[Path, Data]]:
+        """The pod specs that the document writes, with their paths."""
+        if self._pod_specs is None:
+            self._pod_specs = written_pod_specs(self.given)
+        return self._pod_specs
 
     @property
     def cluster(self) -> Cluster:

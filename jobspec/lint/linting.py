@@ -57,6 +57,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
+    from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.places import Span
     from jobspec.diagnostics.problems import Change
     from jobspec.diagnostics.rules import Edit, Finding, Place, Rule, Sees
@@ -65,8 +66,8 @@ if TYPE_CHECKING:
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
     Paths = dict[int, dict[Span, Path]]
 
-    #: The rules for what a document is to them.
-    RulesFor = Callable[[tuple[Sees, ...]], Sequence[Rule]]
+    #: The rules for what a document is to them, and its kind.
+    RulesFor = Callable[[tuple[Sees, ...], GroupKind], Sequence[Rule]]
     #: By what jobs have in common that are alike: what rules found in the first of them.
     Kept = dict[tuple[object, ...], Sequence[RuleResult]]
     #: `run(files, work)` is `[work(file) for file in files]`.
@@ -149,7 +150,7 @@ def lint(
     other_documents = around(with_others) if others else documents
     once = once if only is None else [each for each in once if each.result.path in only]
 
-    rules_for = cache(lambda seen_as: [each for each in rules if each.sees in seen_as])
+    rules_for = cache(lambda seen_as, kind: [each for each in rules if _looks_at(each, seen_as, kind)])
 
     kept: Kept = {}
 
@@ -240,7 +241,7 @@ def _of_document(document: Document, documents: Documents, rules_for: RulesFor, 
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
     for linted in linted_in(document, documents):
-        for rule in rules_for(linted.seen_as):
+        for rule in rules_for(linted.seen_as, document.group_kind):
             if can_find(rule, linted):
                 diagnostics, findings = _found_by(rule, linted, paths)
                 found += diagnostics
@@ -280,6 +281,15 @@ def _found_by(rule: Rule, linted: LintedDocument, paths: Paths) -> tuple[list[Di
     with_routes = [each for _, each in found.values() if each]
     may_be_kept = linted.documents.asked_by_place == asked and len(with_routes) == len(found)
     return [each for each, _ in found.values()], with_routes if may_be_kept else None
+
+
+def _looks_at(rule: Rule, seen_as: tuple[Sees, ...], kind: GroupKind) -> bool:
+    return rule.sees in seen_as and (not rule.of or kind in rule.of)
+
+
+def looks_at(rule: Rule, linted: LintedDocument) -> bool:
+    """Whether a rule is for what a document is, and for its kind."""
+    return _looks_at(rule, linted.seen_as, linted.given.group_kind)
 
 
 def can_find(rule: Rule, linted: LintedDocument) -> bool:

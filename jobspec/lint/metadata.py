@@ -12,7 +12,7 @@ from jobspec.lint.documents import whereabouts
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names
-from jobspec.operators.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, is_workload
+from jobspec.operators.workloads import JOBS, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY
 
 _OF_PODS = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -156,9 +156,8 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
     """
     given = document.given
-    is_job = is_workload(given)
     is_text = given.is_item and not given.inside  # such as a template of an Argo Workflow, which creates it
-    if is_job and not given.name and document.get("metadata", "generateName") and not is_text and not document.is_hook:
+    if not given.name and document.get("metadata", "generateName") and not is_text and not document.is_hook:
         message = "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux"
         yield Finding(("metadata", "generateName"), message, "write `name`")
 
@@ -168,7 +167,7 @@ NAME_RULES = (
     Rule(repeated_object, "warning", sees="document"),
     Rule(ineffective_annotation, "warning", sees="job", reads=_OF_PODS),
     Rule(ineffective_label, "warning", sees="job", reads=["labels"]),
-    Rule(generated_name, "info", sees="document"),
+    Rule(generated_name, "info", sees="document", of=JOBS),
 )
 
 

@@ -32,6 +32,7 @@ _LOCAL_QUEUE = QUEUE_KINDS[1]
 _TOPOLOGY: GroupKind = (QUEUE_GROUP, "Topology")
 _ADMISSION_CHECK: GroupKind = (QUEUE_GROUP, "AdmissionCheck")
 _COHORT: GroupKind = (QUEUE_GROUP, "Cohort")
+_WORKER_CLUSTERS: GroupKind = (QUEUE_GROUP, "MultiKueueConfig")
 #: Kind -> where it names its cohort, in the versions of the API.
 _COHORTS: dict[GroupKind, tuple[Path, ...]] = {
     CLUSTER_QUEUE: (("spec", "cohortName"), ("spec", "cohort")),
@@ -166,7 +167,7 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     name = document.get("spec", "clusterQueue")
-    if document.given.group_kind != _LOCAL_QUEUE or not isinstance(name, str) or document.documents.of_name(CLUSTER_QUEUE, name):
+    if not isinstance(name, str) or document.documents.of_name(CLUSTER_QUEUE, name):
         return
     known = sorted({each.name for each in document.documents.of_kind(CLUSTER_QUEUE)})
     if known and not document.documents.may_get_name(CLUSTER_QUEUE, name):
@@ -184,8 +185,6 @@ def unknown_admission_check(document: LintedDocument) -> Iterator[Finding]:
     After: admissionChecksStrategy: {admissionChecks: [{name: dws-check}]}
     Evidence: kubernetes-sigs/kueue#1181, kubernetes-sigs/kueue#2021
     """
-    if document.given.group_kind != CLUSTER_QUEUE:
-        return
     data = document.given.data
     named = [
         ((*path, "name"), value_at(each, ("name",)))
@@ -205,7 +204,7 @@ def unknown_topology(document: LintedDocument) -> Iterator[Finding]:
     After: topologyName: racks
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
     """
-    if document.given.group_kind == RESOURCE_FLAVOR and not _is_for_other_clusters(document):
+    if not _is_for_other_clusters(document):
         place = ("spec", "topologyName")
         yield from _unknown(document, place, document.get(*place), _TOPOLOGY, "its queues are inactive")
 
@@ -225,7 +224,7 @@ def unknown_cohort(document: LintedDocument) -> Iterator[Finding]:
     After: cohortName: research
     Evidence: kubernetes-sigs/kueue#2021; https://kueue.sigs.k8s.io/docs/concepts/cohort/
     """
-    path = next((each for each in _COHORTS.get(document.given.group_kind, ()) if value_at(document.given.data, each)), None)
+    path = next((each for each in _COHORTS[document.given.group_kind] if value_at(document.given.data, each)), None)
     name = value_at(document.given.data, path) if path else None
     documents = document.documents
     if path is None or not isinstance(name, str) or documents.of_name(_COHORT, name) or documents.may_get_name(_COHORT, name):
@@ -251,11 +250,9 @@ def unknown_check_parameters(document: LintedDocument) -> Iterator[Finding]:
     if document.given.group_kind == _ADMISSION_CHECK:
         kind = (str(document.get("spec", "parameters", "apiGroup")), str(document.get("spec", "parameters", "kind")))
         named = [(("spec", "parameters", "name"), document.get("spec", "parameters", "name"), kind)]
-    elif document.given.group_kind == (QUEUE_GROUP, "MultiKueueConfig"):
+    else:
         cluster = (QUEUE_GROUP, "MultiKueueCluster")
         named = [(path, name, cluster) for path, name in items_at(document.given.data, ("spec", "clusters"))]
-    else:
-        return
     for place, name, kind in named:
         if kind[0] == QUEUE_GROUP and document.documents.has([kind]):
             yield from _unknown(document, place, name, kind, "the check is inactive")
@@ -281,8 +278,6 @@ def inactive_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     After: admissionChecks: [{name: provisioning}]
     Evidence: kubernetes-sigs/kueue#8347, kubernetes-sigs/kueue#8451
     """
-    if document.given.group_kind != CLUSTER_QUEUE:
-        return
     queue, missing = _queue(document), {name for _, name in _queue(document).missing()}
     for why in queue.broken:
         if not any(f"`{name}`" in why and why.startswith("has no ") for name in missing):  # other rules report them
@@ -300,7 +295,7 @@ def no_namespace_selector(document: LintedDocument) -> Iterator[Finding]:
     After: spec: {namespaceSelector: {}, resourceGroups: []}
     Evidence: djinnos/djinn#2841; https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector
     """
-    if document.given.group_kind != CLUSTER_QUEUE or document.get("spec", "namespaceSelector") is not None:
+    if document.get("spec", "namespaceSelector") is not None:
         return
     if not _leads_to(document) and _queue(document).lends:
         return  # a queue that only lends to its cohort
@@ -336,8 +331,6 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
     After: flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#flavors-and-resources
     """
-    if document.given.group_kind != CLUSTER_QUEUE:
-        return
     known = sorted({each.name for each in document.documents.of_kind(RESOURCE_FLAVOR)})
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):
@@ -357,7 +350,7 @@ def unreachable_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     name = document.given.name
-    if document.given.group_kind != CLUSTER_QUEUE or not document.documents.has([_LOCAL_QUEUE]):
+    if not document.documents.has([_LOCAL_QUEUE]):
         return
     if not _leads_to(document) and not _queue(document).lends:
         yield Finding(("metadata", "name"), f"no LocalQueue among the files leads to the ClusterQueue `{name}`", "add one in its namespace")
@@ -375,7 +368,7 @@ def flavor_without_nodes(document: LintedDocument) -> Iterator[Finding]:
     """
     nodes = nodes_of(document)
     wanted = value_at(document.given.data, ("spec", "nodeLabels"))
-    if document.given.group_kind == RESOURCE_FLAVOR and nodes and isinstance(wanted, dict) and not _with_labels(nodes, wanted):
+    if nodes and isinstance(wanted, dict) and not _with_labels(nodes, wanted):
         labels = ", ".join(f"{key}={value}" for key, value in wanted.items())
         yield Finding(("spec", "nodeLabels"), f"no node has the labels {labels}", "write the labels of nodes that the flavor is for")
 
@@ -390,7 +383,7 @@ def quota_without_nodes(document: LintedDocument) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#1410
     """
     nodes = nodes_of(document)
-    if document.given.group_kind != CLUSTER_QUEUE or not nodes:
+    if not nodes:
         return
     from jobspec.operators.kueue.world import amount, spelt
 
@@ -496,17 +489,17 @@ RULES = (
     Rule(empty_queue_name, "warning", sees="queued", reads=[QUEUE]),
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_queue, "warning", sees="document"),
-    Rule(unknown_cluster_queue, "warning", sees="document"),
-    Rule(unknown_flavor, "warning", sees="document", kinds=[RESOURCE_FLAVOR]),
-    Rule(unknown_admission_check, "warning", sees="document"),
-    Rule(unknown_topology, "warning", sees="document"),
-    Rule(unknown_cohort, "warning", sees="document"),
-    Rule(unknown_check_parameters, "warning", sees="document"),
-    Rule(inactive_cluster_queue, "warning", sees="document"),
-    Rule(no_namespace_selector, "warning", sees="document"),
-    Rule(unreachable_cluster_queue, "info", sees="document", kinds=[_LOCAL_QUEUE]),
-    Rule(flavor_without_nodes, "warning", sees="document", kinds=WITH_NODES),
-    Rule(quota_without_nodes, "info", sees="document", kinds=WITH_NODES),
+    Rule(unknown_cluster_queue, "warning", sees="document", of=[_LOCAL_QUEUE]),
+    Rule(unknown_flavor, "warning", sees="document", of=[CLUSTER_QUEUE], kinds=[RESOURCE_FLAVOR]),
+    Rule(unknown_admission_check, "warning", sees="document", of=[CLUSTER_QUEUE]),
+    Rule(unknown_topology, "warning", sees="document", of=[RESOURCE_FLAVOR]),
+    Rule(unknown_cohort, "warning", sees="document", of=_COHORTS),
+    Rule(unknown_check_parameters, "warning", sees="document", of=[_ADMISSION_CHECK, _WORKER_CLUSTERS]),
+    Rule(inactive_cluster_queue, "warning", sees="document", of=[CLUSTER_QUEUE]),
+    Rule(no_namespace_selector, "warning", sees="document", of=[CLUSTER_QUEUE]),
+    Rule(unreachable_cluster_queue, "info", sees="document", of=[CLUSTER_QUEUE], kinds=[_LOCAL_QUEUE]),
+    Rule(flavor_without_nodes, "warning", sees="document", of=[RESOURCE_FLAVOR], kinds=WITH_NODES),
+    Rule(quota_without_nodes, "info", sees="document", of=[CLUSTER_QUEUE], kinds=WITH_NODES),
     Rule(pod_without_node, "warning", sees="job", kinds=WITH_NODES),
     Rule(deprecated_kueue_api, "info", sees="document"),
     Rule(time_limit_of_queue, "info", sees="queued", reads=[MAXIMUM_TIME]),

@@ -412,5 +412,5 @@ RULES = (
     Rule(never_deleted, "warning", sees="training-operator", reads=["ttlSecondsAfterFinished"]),
     Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
-    Rule(ttl_in_git, "info", sees="document", has_unsafe_fix=True),
+    Rule(ttl_in_git, "info", sees="document", of=_TTL, has_unsafe_fix=True),
 )

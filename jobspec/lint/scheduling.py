@@ -10,7 +10,6 @@ from jobspec.go.values import mapping, structs, text
 from jobspec.kubernetes.pods.defaults import disabled_fields, with_requests
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedDocument
-from jobspec.operators.workloads import written_pod_specs
 
 _REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 _EXPRESSIONS = ("matchExpressions", "matchFields")
@@ -35,7 +34,7 @@ def ored_selector_terms(document: LintedDocument) -> Iterator[Finding]:
           - {key: zone, operator: In, values: [a]}
     Evidence: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity
     """
-    for path, spec in written_pod_specs(document.given):
+    for path, spec in document.pod_specs:
         terms = structs(spec, *_REQUIRED)
         each_in_terms = [[one for field in _EXPRESSIONS for one in structs(term, field)] for term in terms]
         if len(terms) < 2 or any(len(each) != 1 for each in each_in_terms):
@@ -59,7 +58,7 @@ def foreign_scheduling_gate(document: LintedDocument) -> Iterator[Finding]:
     After: spec: {}
     Evidence: kubernetes-sigs/kueue#9541
     """
-    for path, spec in written_pod_specs(document.given):
+    for path, spec in document.pod_specs:
         for index, gate in enumerate(structs(spec, "schedulingGates")):
             name = text(gate, "name")
             if name and not name.startswith(f"{QUEUE_GROUP}/"):
@@ -77,7 +76,7 @@ def disabled_field(document: LintedDocument) -> Iterator[Finding]:
     Evidence: `dropDisabledFields` of k8s.io/kubernetes pkg/api/pod and pkg/registry/batch/job, 1.37.2
     """
     release = document.target["kubernetes"]
-    off = [(*path, *inside) for path, spec in written_pod_specs(document.given) for inside in disabled_fields(spec, release)]
+    off = [(*path, *inside) for path, spec in document.pod_specs for inside in disabled_fields(spec, release)]
     if document.given.group_kind == JOB:
         from jobspec.kubernetes.workloads.jobs import disabled_fields_of_job
 
@@ -98,10 +97,8 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
     After: {resources: {requests: {cpu: 2}}, containers: [{resources: {limits: {cpu: 2}}}]}
     Evidence: Kubernetes 1.36.3 and 1.37.2
     """
-    if document.given.group_kind not in (*WORKLOADS, JOBSET):
-        return
     release = document.target["kubernetes"]
-    for path, written in written_pod_specs(document.given):
+    for path, written in document.pod_specs:
         if not mapping(written, "resources"):
             continue
         from jobspec.go.values import decode_as_go
@@ -119,5 +116,5 @@ RULES = (
     Rule(ored_selector_terms, "info", sees="document"),
     Rule(foreign_scheduling_gate, "info", sees="document"),
     Rule(disabled_field, "warning", sees="document"),
-    Rule(pod_resources_below_containers, "error", sees="document"),
+    Rule(pod_resources_below_containers, "error", sees="document", of=[*WORKLOADS, JOBSET]),
 )

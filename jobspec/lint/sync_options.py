@@ -33,10 +33,10 @@ def replace_without_force(document: LintedDocument) -> Iterator[Finding]:
     After: "argocd.argoproj.io/sync-options: Force=true,Replace=true"
     Evidence: `syncContext.applyObject` of Argo CD 3.2; NVIDIA/aicr#2367
     """
-    if document.given.group_kind in _IMMUTABLE and mapping(document.given.data, "metadata", "annotations"):
-        yield from _at_job(document)
     if document.given.group_kind in _APPLICATIONS:
         yield from _at_application(document, _APPLICATIONS[document.given.group_kind])
+    elif mapping(document.given.data, "metadata", "annotations"):
+        yield from _at_job(document)
 
 
 def _at_job(document: LintedDocument) -> Iterator[Finding]:
@@ -81,4 +81,4 @@ def _applies(application: Document, job: Document) -> bool:
     return is_in_folder and recreation_of(job, AppliedFolder(is_replaced=True)) is None
 
 
-RULES = (Rule(replace_without_force, "warning", sees="document"),)
+RULES = (Rule(replace_without_force, "warning", sees="document", of=[*_IMMUTABLE, *_APPLICATIONS]),)

@@ -29,7 +29,7 @@ from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.index import Index
 from jobspec.lint.documents import Documents
 from jobspec.lint.linted import LintedDocument, LintedJob
-from jobspec.lint.linting import RULES, can_find, linted_in, seen
+from jobspec.lint.linting import RULES, can_find, linted_in, looks_at, seen
 from jobspec.operators.api_defaults import as_admitted
 from jobspec.operators.made import with_generated_names
 from jobspec.policies.catalogue import POLICIES
@@ -88,7 +88,7 @@ class Seen(NamedTuple):
         for each in self.linted:
             for name in COMPARED:
                 rule = _RULES[name]
-                if rule.sees in each.seen_as and can_find(rule, each):
+                if looks_at(rule, each) and can_find(rule, each):
                     found.setdefault(name, []).extend(one.message for one in rule.check(each))
         for outcome in self.outcomes:
             found.setdefault(outcome.rule, []).append(outcome.message)
