@@ -46,13 +46,13 @@ def is_of_chart(name: str) -> bool:
 
 
 #: The attributes of a document that are pickled.
-_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "has_aliases", "is_held", "is_shared")
+_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "has_aliases", "is_held")
 
 
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = (*_STATE, "_likeness", "_made", "api_version", "group_kind", "kind")
+    __slots__ = (*_STATE, "_digest", "_likeness", "_made", "api_version", "group_kind", "kind")
 
     def __repr__(self) -> str:
         return f"<{self.kind or 'document'} {self.name or self.index} of {self.file}>"
@@ -68,13 +68,13 @@ class Document:
         has_merges: bool = False,
         has_aliases: bool = False,
         is_held: bool = False,
-        is_shared: bool = False,
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
         self._marks = marks
         self._made: Marks | None = None
         self._likeness: Likeness | Literal[False] | None = False  # not asked yet
+        self._digest = b""
         self.file = file
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
@@ -82,8 +82,6 @@ class Document:
         """Whether it is a part of another document, such as an item of a `v1` List."""
         self.is_held = is_held
         """Whether it is text in a ConfigMap, which may never be applied."""
-        self.is_shared = is_shared
-        """Whether other documents may share the very same data, as where several builds have the same object."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.has_aliases = has_aliases
@@ -123,6 +121,15 @@ class Document:
             is_plain = isinstance(self._marks, ParsedMarks) and not (self.is_item or self.is_held or self.has_merges or self.has_aliases)
             self._likeness = likeness_of(self.data) if is_plain and not self.is_shown and isinstance(self.data, dict) else None
         return self._likeness
+
+    @property
+    def digest(self) -> bytes:
+        """Return a digest of the data. Documents with one digest have the same data, with keys in the same order."""
+        if not self._digest:
+            from _blake2 import blake2b  # without the milliseconds that loading `hashlib` takes
+
+            self._digest = blake2b(repr(self.data).encode(errors="surrogatepass"), digest_size=32).digest()
+        return self._digest
 
     def forget_marks(self) -> None:
         """Drop what can be made again: marks, and the parsed nodes that they are made from."""
@@ -171,7 +178,7 @@ class Document:
     def written_as(self, data: Any, marks: Marks | Callable[[], Marks]) -> Document:
         """Return the document with other data and marks."""
         made: Document = Document.__new__(Document)
-        made.__setstate__((data, marks, *self.__getstate__()[2:-1], self.is_shared and data is self.data))
+        made.__setstate__((data, marks, *self.__getstate__()[2:]))
         return made
 
     def __getstate__(self) -> tuple[Any, ...]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Nodes
     from jobspec.documents.merged_keys import Problem
 
+    _Decoded = tuple[int, Any, bool, bool]
+
 
 #: What go-yaml reads differently than libyaml: anywhere, and, besides tags before commas, in `[...]` and `{...}` alone.
 _READ_DIFFERENTLY = ("\\/", "\\'", "\ufeff")
@@ -80,10 +82,22 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
     if len(piece.text) > 2 * MAX_BYTES and (problem := _over_text_limit(piece, index)):
         problems.append(problem)
         return index + 1
+    known = _decoded.pop(piece.text, None)
+    if known is not None:
+        _decoded[piece.text] = known  # behind the others, as the one that was met last
+        documents += [
+            Document(data, _MarksLater(piece, number), file=piece.file, index=index + at, has_merges=has_merges, has_aliases=has_aliases)
+            for at, (number, data, has_merges, has_aliases) in enumerate(known)
+        ]
+        return index + len(known)
     decoder = _Decoder(piece)
+    found: list[_Decoded] = []
+    is_sound = len(piece.text) <= _LONGEST_KEPT
     try:
         for number, (data, node) in enumerate(decoder.documents()):
-            problems += decoder.take_problems(index)
+            taken = decoder.take_problems(index)
+            problems += taken
+            is_sound = is_sound and not taken
             if data is not None:
                 marks = _MarksLater(piece, number, node)
                 flags = {"has_merges": decoder.has_merges, "has_aliases": decoder.aliased > 0}
@@ -91,7 +105,10 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
                 too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
                 problems += too_large
                 documents += [document] if not too_large or document.kind.endswith("List") else []
+                found.append((number, data, document.has_merges, document.has_aliases))
                 index += 1
+        if is_sound:
+            _keep_decoded(piece.text, found)
         return index
     except _Failure as failure:
         problem = Diagnostic(failure.rule, failure.message, mark_of(piece, failure.mark), document=index, hint=failure.hint)
@@ -105,6 +122,19 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
         problem = Diagnostic(rule, message, mark_of(piece, start), document=index, hint=hint)
     problems.append(problem)
     return index + 1
+
+
+#: Of texts that were met last: the number, the data, and whether there are merge keys and aliases, for each document. A repository has much
+#: text several times, such as the same object for each of its clusters, and steps of a run read a file again.
+_decoded: dict[str, list[_Decoded]] = {}
+_MOST_KEPT, _LONGEST_KEPT = 2048, 1 << 14
+
+
+def _keep_decoded(text: str, found: list[_Decoded]) -> None:
+    """Keep what a text was decoded to, in the place of the text that was met longest ago."""
+    if len(_decoded) >= _MOST_KEPT:
+        del _decoded[next(iter(_decoded))]
+    _decoded[text] = found
 
 
 def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:

@@ -174,7 +174,7 @@ class Build:
         and its documents have the same data.
         """
         if objects := _objects_in(text):
-            traced = [self._traced(_object(each), notes, at, files, is_shared=True) for at, (notes, each) in enumerate(objects)]
+            traced = [self._traced(_object(each), notes, at, files) for at, (notes, each) in enumerate(objects)]
             problems: list[Diagnostic] = []
         else:
             documents, problems = read(text, file=self.path, first_line=first_line)
@@ -182,13 +182,11 @@ class Build:
         lost = (found for each, marks in traced for found in lost_by_patches(each, marks.source, marks.kustomizations, files))
         return [each for each, _ in traced], [*problems, *lost]
 
-    def _traced(
-        self, data: Any, annotations: Annotations, index: int, files: SourceFiles, *, is_shared: bool = False
-    ) -> tuple[Document, TracedMarks]:
+    def _traced(self, data: Any, annotations: Annotations, index: int, files: SourceFiles) -> tuple[Document, TracedMarks]:
         source, changed_in = annotations
         kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
         marks = TracedMarks(data, self._path(source), kustomizations, files)
-        return Document(data, marks, file=self.path, index=index, is_shared=is_shared), marks
+        return Document(data, marks, file=self.path, index=index), marks
 
     def _path(self, named: str) -> str:
         """The path that users know, of one that is named in an annotation; without a name the kustomization itself."""

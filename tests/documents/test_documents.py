@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Mark, Marks
+from jobspec.diagnostics.places import Marks
 from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
 from jobspec.documents.scalars import resolve
@@ -459,12 +459,14 @@ def test_a_pickled_document_has_the_same_data_and_marks(path: Path) -> None:
             assert _reported(copy.marks) == places
 
 
-def test_a_document_with_other_data_shares_none() -> None:
-    data = {"kind": "A"}
-    shared = Document(data, Marks(Mark("x.yaml")), file="x.yaml", is_shared=True)
-    assert [each.is_shared for each in (shared, pickle.loads(pickle.dumps(shared)), shared.changed(data))] == [True] * 3
-    assert not shared.changed({"kind": "A"}).is_shared
-    assert not shared.reduced_to({"kind": "A"}).is_shared
+def test_documents_of_one_text_have_one_digest_and_places_of_their_own() -> None:
+    text = "kind: A\nmetadata: {name: a}\n"
+    (first,), _ = read(text, file="x.yaml")
+    (second,), _ = read(text, file="y.yaml", first_line=3)
+    (other,), _ = read("metadata: {name: a}\nkind: A\n", file="x.yaml")
+    assert first.data == second.data == other.data
+    assert first.digest == second.digest == pickle.loads(pickle.dumps(first)).digest != other.digest
+    assert [str(each.nearest(("metadata", "name")).mark) for each in (first, second)] == ["x.yaml:2:18", "y.yaml:5:18"]
 
 
 def test_what_is_pickled_is_little_more_than_the_text() -> None:
