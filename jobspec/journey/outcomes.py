@@ -16,7 +16,7 @@ from jobspec.journey.rivals import common_diagnostics, foresee_by_all
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
-from jobspec.world.sound_results import SoundResults
+from jobspec.world.sound_results import SameResults, SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jobspec.journey.steps import Checked
     from jobspec.journey.worlds import Worlds
     from jobspec.kubernetes.index import Index, Question
+    from jobspec.operators.templates import PodTemplate
     from jobspec.outcome.ordinary import Foresight
     from jobspec.world.world import Cluster
 
@@ -118,17 +119,51 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 
 def _foreseen(job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
     """Foresee what becomes of a job. Of jobs that are alike and meet the same, do it once if there is nothing to report."""
-    if index.have_policies or index.have_rivals or cluster.stored:
+    if cluster.stored or not index.has_policies_of(cluster.index):
         return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
     sound = cluster.once("sound outcomes", SoundResults)
-    met = (is_reviewed, *(repr(each.data) for each in known))
+    name = job.name if index.have_policies else ""  # a policy may look at it
+    met = (is_reviewed, name, *(each.digest for each in known))
     found: tuple[Foresight, Sequence[tuple[Question, Any]]] | None = sound.of(job, met)
-    if found and all(index.answer(question) == answer for question, answer in found[1]):
+    if found and _are_same_answers(index, found[1]):
         return found[0]
-    foresight = foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
+    own = index.recording()
+    foresight = foresee_by_all(job, known, cluster, own, is_reviewed=is_reviewed)
+    asked = own.asked or ()
+    index.note(asked)
     if foresight and not foresight.diagnostics:
-        sound.keep(job, (foresight, [(each, index.answer(each)) for each in index.asked or ()]), met)
+        sound.keep(job, (foresight, [(each, index.answer(each)) for each in asked]), met)
     return foresight
+
+
+def _are_same_answers(index: Index, answers: Sequence[tuple[Question, Any]]) -> bool:
+    """Whether the index gives these answers."""
+    return all(index.answer(question) == answer for question, answer in answers)
+
+
+def _outcomes_of_templates(
+    document: Document, templates: Sequence[PodTemplate], classes: Sequence[Document], cluster: Cluster, index: Index
+) -> Sequence[Diagnostic]:
+    """Foresee what becomes of an object with pod templates. Of equal ones that meet the same, do it once if there is nothing to report."""
+    from jobspec.outcome.templates import template_outcomes
+
+    def foreseen(met: Index) -> Sequence[Diagnostic]:
+        return common_diagnostics(document.namespace, met, partial(template_outcomes, document, templates, classes, cluster))
+
+    if not index.has_policies_of(cluster.index):
+        return foreseen(index)
+    sound = cluster.once("sound templates", SameResults)
+    met = (tuple(templates), *(each.digest for each in classes))
+    answers: Sequence[tuple[Question, Any]] | None = sound.of(document, met)
+    if answers is not None and _are_same_answers(index, answers):
+        return ()
+    own = index.recording()
+    said = foreseen(own)
+    asked = own.asked or ()
+    index.note(asked)
+    if not said:
+        sound.keep(document, [(each, index.answer(each)) for each in asked], met)
+    return said
 
 
 def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
@@ -139,13 +174,11 @@ def _with_outcomes_of_templates(file: Checked, cluster: Cluster) -> Checked:
     found = [(each, at, templates) for each, at in judged if (templates := cluster.templates_in(each))]
     if not found:
         return file
-    from jobspec.outcome.templates import template_outcomes
-
     index = cluster.index.recording(data_of(file.objects))
     classes = [each for each in (*file.documents, *cluster.lookups) if each.group_kind == kinds.PRIORITY_CLASS]
     diagnostics: list[Diagnostic] = []
     for document, at, templates in found:
-        said = common_diagnostics(document.namespace, index, partial(template_outcomes, document, templates, classes, cluster))
+        said = _outcomes_of_templates(document, templates, classes, cluster, index)
         diagnostics += said
         rows[at] = rows[at].changed(
             runs=False if has_error(said) or rows[at].corrected else rows[at].runs, by_template=not is_known_controller(document.group_kind)

@@ -37,8 +37,7 @@ def common_diagnostics(namespace: str, index: Index, judge: Callable[[Index], Se
     own = index.recording()
     found = judge(own)
     others = [(place, judge(other)) for place, other in own.alternatives(namespace, frozenset(own.asked or ()))]
-    if index.asked is not None:
-        index.asked.update(own.asked or ())
+    index.note(own.asked or ())
     if not others:
         return found
     of_all = [{_key(each) for each in said} for said in (found, *(said for _, said in others))]

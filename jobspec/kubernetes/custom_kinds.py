@@ -14,7 +14,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data, Key
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.documents.document import Document
-from jobspec.documents.reader import read
+from jobspec.documents.reader import pieces, read, read_piece
 from jobspec.go.values import without_nulls
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
@@ -118,9 +118,7 @@ class CustomKinds:
         None. A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
         """
         name, version = document.group_kind, document.api_version.rpartition("/")[2]
-        with self._reading:  # another thread waits until the CRDs are there
-            self._read_files(name, judge)
-        crd = self._crd_of(document)
+        crd = self.crd_for(document, judge)
         if crd is None:
             return self._wrong.get(name) or self._json_schema(document)
         served = _served(crd)
@@ -130,6 +128,12 @@ class CustomKinds:
         if key not in self._compiled:
             self._compiled[key] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
         return self._compiled[key]
+
+    def crd_for(self, document: Document, judge: Judge) -> Document | None:
+        """Return the CRD that defines a document's kind. If there is none, or if it is refused, return None."""
+        with self._reading:  # another thread waits until the CRDs are there
+            self._read_files(document.group_kind, judge)
+        return self._crd_of(document)
 
     def defines(self, document: Document) -> bool:
         """True if a CRD defines the document's kind, or if an unread file may define it."""
@@ -179,8 +183,7 @@ class CustomKinds:
             return
         known = kinds.of_name(name)
         files = [each for each in self._among_files if all(name) and not (known and known.is_builtin) and each.may_define(*name)]
-        beside = [crd for each in files for crd in _accepted_in(each, judge)]
-        self._beside[name] = [each for each in beside if defined_by(each) == name]
+        self._beside[name] = [crd for each in files for crd in _accepted_in(each, name, judge)]
         wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
         self._unread = [each for each in self._unread if each not in wanted]
         for each in wanted:
@@ -201,10 +204,16 @@ def _served(crd: Document) -> dict[str, Data]:
     return {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
 
 
-def _accepted_in(file: UnreadFile, judge: Judge) -> list[Document]:
-    """The CRDs in a file that a server accepts; those that it refuses are reported for themselves."""
-    documents, _ = read(file.text, file=file.path)
-    crds = [each for each in documents if (each.api_version, each.kind) == CRD]
+def _accepted_in(file: UnreadFile, name: tuple[str, str], judge: Judge) -> list[Document]:
+    """Return the CRDs in a file that define a kind and that a server accepts.
+
+    Those that the server refuses are reported for themselves.
+    """
+    parts = [each for each in pieces(file.text.removeprefix("\ufeff"), file=file.path) if all(word in each.text for word in name)]
+    documents: list[Document] = []
+    for each in parts:
+        read_piece(each, 0, documents, [])
+    crds = [each for each in documents if (each.api_version, each.kind) == CRD and defined_by(each) == name]
     return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
 
 

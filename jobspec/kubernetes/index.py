@@ -136,6 +136,18 @@ class Index:
         if self.asked is not None:
             self.asked.add(question)
 
+    def note(self, questions: Iterable[Question]) -> None:
+        """Record questions that were asked of another index in the place of this one."""
+        if self.asked is not None:
+            self.asked.update(questions)
+
+    def has_policies_of(self, other: Index) -> bool:
+        """True if it has no other policies with rules in CEL than an index that it was made from."""
+        here: Index | None = self
+        while here is not None and here is not other:
+            here = here._there
+        return here is other
+
     # Questions.
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:

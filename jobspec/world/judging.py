@@ -18,13 +18,12 @@ from jobspec.world.policies import (
     of_other_engine,
     policy_itself,
 )
-from jobspec.world.sound_results import SoundResults
+from jobspec.world.sound_results import SameResults, SoundResults
 from jobspec.world.webhooks import by_webhooks, review
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
-    from typing import Any
 
     from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
@@ -84,7 +83,7 @@ def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
 
 
 def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
-    """The server's verdict on a document. One on data that several documents share, or on a job, is kept if it holds for others."""
+    """The server's verdict on a document. If it holds for others of the same data, or for jobs that are alike, it is kept for them."""
     if not old and is_workload(document) and not (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
         sound = cluster.once("sound jobs", SoundResults)
         found: Verdict | None = sound.of(document)
@@ -95,15 +94,16 @@ def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip
         elif found.problems:
             found = found.placed_in(document)
         return found
-    if old or not document.is_shared:
+    if old:
         return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
-    none: dict[int, tuple[Any, Verdict]] = {}
-    known = cluster.once("verdicts", lambda: none)
-    data, found = known.get(id(document.data), (None, None))
-    if found is None or data is not document.data:
-        found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, skip_unknown=skip_unknown)
+    others = cluster.custom_kinds
+    crd = others.crd_for(document, lambda crd: verdict(crd, cluster.target).diagnostics) if others else None
+    known = cluster.once("verdicts", SameResults)
+    found = known.of(document, id(crd))
+    if found is None:
+        found = verdict(document, cluster.target, custom_kinds=others, skip_unknown=skip_unknown)
         if not found.diagnostics and found.status != "unknown":
-            known[id(document.data)] = document.data, found
+            known.keep(document, found, id(crd))
     return found
 
 
