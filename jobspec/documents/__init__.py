@@ -14,6 +14,7 @@ DOORS: tuple[str, ...] = (
     "marked_tree",
     "node_marks",
     "reader",
+    "routes",
     "scalars",
     "syntax",
     "text_edits",

@@ -41,11 +41,12 @@ def within_counts(
         return list(files)
     from jobspec.kubernetes.index import index_of
 
-    changed = list(files)
-    for folder in dict.fromkeys(folders):
+    changed, outside = list(files), frozenset(left_out)
+    for folder, numbers in gathered((each, at) for at, each in enumerate(folders)).items():
         reaching = [each for place, each in quotas if reaches(each, place, folder)]
-        numbers = [at for at, each in enumerate(folders) if each == folder and at not in left_out and reaching]
-        accepted = [(at, each) for at in numbers for each in _accepted(read(at), files[at])]
+        if not reaching:
+            continue
+        accepted = [(at, each) for at in numbers if at not in outside for each in _accepted(read(at), files[at])]
         policies = index_of(reaching)
         for at, problems in gathered(_refused(accepted, policies, cluster)).items():
             changed[at] = _with_problems(files[at], problems)

@@ -10,6 +10,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
+from jobspec.documents.routes import routed
 from jobspec.journey.policies import as_changed
 from jobspec.journey.references import document_key
 from jobspec.journey.rivals import common_diagnostics, foresee_by_all
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.results import DocumentResult
+    from jobspec.documents.routes import PlacedFinding
     from jobspec.journey.steps import Checked
     from jobspec.journey.worlds import Worlds
     from jobspec.kubernetes.index import Index, Question
     from jobspec.operators.templates import PodTemplate
     from jobspec.outcome.ordinary import Foresight
     from jobspec.world.world import Cluster
+
+    #: Questions about objects, with the answers.
+    _Answers = Sequence[tuple[Question, Any]]
+    #: What becomes of a job, its findings by routes, and the answers that it met.
+    _KeptOutcome = tuple[Foresight, Sequence[PlacedFinding], _Answers]
 
 
 def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> list[Document]:
@@ -84,22 +91,28 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
     rows, unforeseen = list(file.result.documents), []
     found: dict[tuple[str, str, str], Diagnostic] = {}
     places = {document_key(row): at for at, row in reversed(list(enumerate(rows)))}
+    accepted = list[Document]()
+    for given in jobs:
+        at = places[document_key(given)]
+        if is_workload(given) and rows[at].later_status != "valid":
+            rows[at] = rows[at].changed(runs=False if rows[at].status == "invalid" else None).stopped_before("outcome")
+        else:
+            accepted.append(given)
+    if not accepted:
+        return file.changed(result=FileResult(file.result.path, rows, file.result.diagnostics))
     index = cluster.index.recording(data_of(file.objects))
     classes = [each for each in context if each.group_kind == kinds.PRIORITY_CLASS]
     runtimes: dict[str, list[Document]] = {}
     for each in context:
         if each.group_kind != kinds.PRIORITY_CLASS:
             runtimes.setdefault(each.name, []).append(each)
-    for given in jobs:
+    for given in accepted:
         at = places[document_key(given)]
         job = as_changed(given, index, cluster) if rows[at].later_status == "valid" else given
         if not is_workload(job):
             said = [*_queue_problems(job, context, cluster, index)] if rows[at].later_status != "invalid" else []
             rows[at] = rows[at].changed(runs=False) if has_error(said) else rows[at]
             found.update(((one.rule, str(one.mark), one.message), one) for one in said)
-            continue
-        if rows[at].later_status != "valid":
-            rows[at] = rows[at].changed(runs=False if rows[at].status == "invalid" else None).stopped_before("outcome")
             continue
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
         foresight = _foreseen(job, known, cluster, index, is_reviewed=not file.settled)
@@ -118,25 +131,32 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 
 
 def _foreseen(job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
-    """Foresee what becomes of a job. Of jobs that are alike and meet the same, do it once if there is nothing to report."""
+    """Foresee what becomes of a job. Of jobs that meet the same and have the same data, do it once.
+
+    If there is nothing to report and no policy looks at the name, that holds for jobs that are alike.
+    """
     if cluster.stored or not index.has_policies_of(cluster.index):
         return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
-    sound = cluster.once("sound outcomes", SoundResults)
-    name = job.name if index.have_policies else ""  # a policy may look at it
-    met = (is_reviewed, name, *(each.digest for each in known))
-    found: tuple[Foresight, Sequence[tuple[Question, Any]]] | None = sound.of(job, met)
-    if found and _are_same_answers(index, found[1]):
-        return found[0]
+    sound, same = cluster.once("sound outcomes", SoundResults), cluster.once("outcomes", SameResults)
+    met = (is_reviewed, *(each.digest for each in known))
+    found: _KeptOutcome | None = None if index.have_policies else sound.of(job, met)  # a policy may look at the name
+    found = found or same.of(job, met)
+    if found and _are_same_answers(index, found[2]):
+        return found[0].changed(diagnostics=[each.placed_in(job) for each in found[1]])
     own = index.recording()
     foresight = foresee_by_all(job, known, cluster, own, is_reviewed=is_reviewed)
     asked = own.asked or ()
     index.note(asked)
-    if foresight and not foresight.diagnostics:
-        sound.keep(job, (foresight, [(each, index.answer(each)) for each in asked]), met)
+    if foresight and (placed := routed(foresight.diagnostics, job)) is not None:
+        outcome = foresight, placed, [(each, index.answer(each)) for each in asked]
+        if placed or index.have_policies:
+            same.keep(job, outcome, met)
+        else:
+            sound.keep(job, outcome, met)
     return foresight
 
 
-def _are_same_answers(index: Index, answers: Sequence[tuple[Question, Any]]) -> bool:
+def _are_same_answers(index: Index, answers: _Answers) -> bool:
     """Whether the index gives these answers."""
     return all(index.answer(question) == answer for question, answer in answers)
 
@@ -144,7 +164,7 @@ def _are_same_answers(index: Index, answers: Sequence[tuple[Question, Any]]) -> 
 def _outcomes_of_templates(
     document: Document, templates: Sequence[PodTemplate], classes: Sequence[Document], cluster: Cluster, index: Index
 ) -> Sequence[Diagnostic]:
-    """Foresee what becomes of an object with pod templates. Of equal ones that meet the same, do it once if there is nothing to report."""
+    """Foresee what becomes of an object with pod templates. Of equal ones that meet the same, do it once."""
     from jobspec.outcome.templates import template_outcomes
 
     def foreseen(met: Index) -> Sequence[Diagnostic]:
@@ -152,17 +172,17 @@ def _outcomes_of_templates(
 
     if not index.has_policies_of(cluster.index):
         return foreseen(index)
-    sound = cluster.once("sound templates", SameResults)
+    same = cluster.once("outcomes of templates", SameResults)
     met = (tuple(templates), *(each.digest for each in classes))
-    answers: Sequence[tuple[Question, Any]] | None = sound.of(document, met)
-    if answers is not None and _are_same_answers(index, answers):
-        return ()
+    found: tuple[Sequence[PlacedFinding], _Answers] | None = same.of(document, met)
+    if found and _are_same_answers(index, found[1]):
+        return [each.placed_in(document) for each in found[0]]
     own = index.recording()
     said = foreseen(own)
     asked = own.asked or ()
     index.note(asked)
-    if not said:
-        sound.keep(document, [(each, index.answer(each)) for each in asked], met)
+    if (placed := routed(said, document)) is not None:
+        same.keep(document, (placed, [(each, index.answer(each)) for each in asked]), met)
     return said
 
 

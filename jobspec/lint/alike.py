@@ -5,12 +5,11 @@ A rule is asked again for each job if it names a place, or the job, or asks wher
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Path, span_of
+from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
+from jobspec.documents.routes import PlacedFinding, names_line, placed_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,22 +17,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.rules import Rule
     from jobspec.lint.documents import Documents
-
-
-class PlacedFinding(Record):
-    """A finding, and its route in the job."""
-
-    diagnostic: Diagnostic
-    path: Path | None
-    """The path of the value; None if the place is in another document, which all of these jobs share."""
-    at_key: bool = False
-
-    def placed_in(self, job: Document) -> Diagnostic:
-        """Return the finding as the diagnostic of a job that is alike."""
-        if self.path is None:
-            return self.diagnostic.changed(document=job.index)
-        marks = job.nearest(self.path)
-        return self.diagnostic.changed(document=job.index, mark=marks.key if self.at_key and marks.key else marks.mark)
 
 
 class RuleResult(Record):
@@ -52,21 +35,12 @@ def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) 
     *source* and *path*: the document and the value that the finding is reported at.
     """
     words = f"{diagnostic.message}\n{diagnostic.hint}"
-    if (job.name and job.name in words) or job.file in words or _names_place(words):
+    if (job.name and job.name in words) or job.file in words or names_line(words):
         return None
     mark = diagnostic.mark
     if source is not job or mark.file != job.file:
         return PlacedFinding(diagnostic, None) if mark.file != job.file and source is job else None
-    marks, span = job.nearest(path), span_of(mark)
-    if span == span_of(marks.mark):
-        return PlacedFinding(diagnostic, path)
-    return PlacedFinding(diagnostic, path, at_key=True) if marks.key and span == span_of(marks.key) else None
-
-
-def _names_place(words: str) -> bool:
-    """True if some words name a line, such as `line 3` or `a.yaml:3:17`."""
-    behind, parts = words.split("line ")[1:], words.split(":")
-    return any(each[:1].isdigit() for each in behind) or any(one.isdigit() and other[:1].isdigit() for one, other in pairwise(parts))
+    return placed_at(diagnostic, job, path)
 
 
 def alike(job: Document, documents: Documents) -> tuple[object, ...] | None:

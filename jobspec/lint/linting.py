@@ -10,6 +10,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
+from jobspec.documents.routes import PlacedFinding
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
@@ -40,7 +41,7 @@ from jobspec.lint import (
     training_jobs,
 )
 from jobspec.lint.accelerators import ACCELERATOR_RULES
-from jobspec.lint.alike import PlacedFinding, RuleResult, alike, placed
+from jobspec.lint.alike import RuleResult, alike, placed
 from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
 from jobspec.lint.environment import ENVIRONMENT_RULES

@@ -188,9 +188,15 @@ class Cluster:
             return ()
         from jobspec.kubernetes.structures import structure_of
         from jobspec.operators.templates import pod_templates
+        from jobspec.world.sound_results import SameResults
 
         shape = structure_of(document, self.target, self.custom_kinds)
-        return pod_templates(document, shape, self.target, self.pods.get(document.group_kind, ()))
+        known = self.once("templates", SameResults)
+        found: tuple[object, Sequence[PodTemplate]] | None = known.of(document, id(shape))
+        if found is None:
+            found = shape, pod_templates(document, shape, self.target, self.pods.get(document.group_kind, ()))
+            known.keep(document, found, id(shape))  # as long as the shape is kept, no other one has its identity
+        return found[1]
 
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""

@@ -1,0 +1,58 @@
+"""Findings with their routes in a document: found once, and placed in each document that is alike at its own lines."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.places import Path, span_of
+from jobspec.diagnostics.record import Record
+from jobspec.documents.document import Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class PlacedFinding(Record):
+    """A finding, and its route in a document."""
+
+    diagnostic: Diagnostic
+    path: Path | None
+    """The path of the value; None if the place is in another document, which all documents that are alike share."""
+    at_key: bool = False
+
+    def placed_in(self, document: Document) -> Diagnostic:
+        """Return the finding as the diagnostic of a document that is alike."""
+        if self.path is None:
+            return self.diagnostic.changed(document=document.index)
+        marks = document.nearest(self.path)
+        return self.diagnostic.changed(document=document.index, mark=marks.key if self.at_key and marks.key else marks.mark)
+
+
+def placed_at(diagnostic: Diagnostic, document: Document, path: Path) -> PlacedFinding | None:
+    """Return a finding with its route, if it is at the value at *path* or at the key of that. If it is elsewhere, return None."""
+    marks, span = document.nearest(path), span_of(diagnostic.mark)
+    if span == span_of(marks.mark):
+        return PlacedFinding(diagnostic, path)
+    return PlacedFinding(diagnostic, path, at_key=True) if marks.key and span == span_of(marks.key) else None
+
+
+def routed(found: Iterable[Diagnostic], document: Document) -> list[PlacedFinding] | None:
+    """Return the findings of a document with their routes. If one of them holds for no other document of the same data, return None."""
+    placed: list[PlacedFinding] = []
+    for each in found:
+        words = f"{each.message}\n{each.hint}"
+        is_here = each.mark.file == document.file and not (each.mark.layer or each.related or each.builds)
+        path = document.marks.paths().get(span_of(each.mark)) if is_here else None
+        one = placed_at(each, document, path) if path is not None and document.file not in words and not names_line(words) else None
+        if one is None:
+            return None
+        placed.append(one)
+    return placed
+
+
+def names_line(words: str) -> bool:
+    """True if some words name a line, such as `line 3` or `a.yaml:3:17`."""
+    behind, parts = words.split("line ")[1:], words.split(":")
+    return any(each[:1].isdigit() for each in behind) or any(one.isdigit() and other[:1].isdigit() for one, other in pairwise(parts))
