@@ -114,6 +114,12 @@ class Document:
             return self._marks.nearest(path)
         return self.marks.nearest(path)
 
+    def same_mark(self, mark: Mark, other: Document) -> Mark | None:
+        """Return the mark of what has a *mark* in a document that is alike. If only parsing the text would tell it, return None."""
+        if not (isinstance(self._marks, ParsedMarks) and isinstance(other._marks, ParsedMarks)):
+            return None
+        return self._marks.same_mark(mark, other._marks, self.name, other.name)
+
     @property
     def likeness(self) -> Likeness | None:
         """Return the likeness of a document whose values have places of their own in one text. For others, return None."""
@@ -260,6 +266,13 @@ class ParsedMarks(ABC):
     def nearest(self, path: Path) -> Marks:
         """Return the marks of the value at *path*, or of the innermost value around it that exists."""
         return self().nearest(path)
+
+    def same_mark(self, mark: Mark, other: ParsedMarks, name: str, other_name: str) -> Mark | None:  # noqa: ARG002 (of those that know a text)
+        """Return the mark in this text of what has a *mark* in the text of a document that is alike, but for its name.
+
+        If only parsing the text would tell it, return None.
+        """
+        return None
 
     @abstractmethod
     def forget(self) -> None:

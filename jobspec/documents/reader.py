@@ -204,6 +204,20 @@ class _MarksLater(ParsedMarks):
             self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
         return self._node
 
+    def same_mark(self, mark: Mark, other: ParsedMarks, name: str, other_name: str) -> Mark | None:
+        if self._node is not None or not isinstance(other, _MarksLater) or self._number != other._number:
+            return None
+        here, there = self._piece, other._piece
+        if not name or not other_name or mark.file != there.file or there.has_other_breaks or "\r" in there.text:
+            return None
+        if here.text.split(name) != there.text.split(other_name):
+            return None
+        lines = there.text.split("\n")[mark.line - there.first_line - 1 : mark.end_line - there.first_line]
+        if any(other_name in each for each in lines):
+            return None
+        moved = here.first_line - there.first_line
+        return Mark(here.file, mark.line + moved, mark.column, mark.end_line + moved, mark.end_column, here.layer)
+
     def forget(self) -> None:
         self._node = None
 

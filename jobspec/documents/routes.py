@@ -18,6 +18,7 @@ class PlacedFinding(Record):
     """A finding, and its route in a document."""
 
     diagnostic: Diagnostic
+    given: Document
     path: Path | None
     """The path of the value; None if the place is in another document, which all documents that are alike share."""
     at_key: bool = False
@@ -26,16 +27,19 @@ class PlacedFinding(Record):
         """Return the finding as the diagnostic of a document that is alike."""
         if self.path is None:
             return self.diagnostic.changed(document=document.index)
-        marks = document.nearest(self.path)
-        return self.diagnostic.changed(document=document.index, mark=marks.key if self.at_key and marks.key else marks.mark)
+        mark = document.same_mark(self.diagnostic.mark, self.given)
+        if mark is None:
+            marks = document.nearest(self.path)
+            mark = marks.key if self.at_key and marks.key else marks.mark
+        return self.diagnostic.changed(document=document.index, mark=mark)
 
 
 def placed_at(diagnostic: Diagnostic, document: Document, path: Path) -> PlacedFinding | None:
     """Return a finding with its route, if it is at the value at *path* or at the key of that. If it is elsewhere, return None."""
     marks, span = document.nearest(path), span_of(diagnostic.mark)
     if span == span_of(marks.mark):
-        return PlacedFinding(diagnostic, path)
-    return PlacedFinding(diagnostic, path, at_key=True) if marks.key and span == span_of(marks.key) else None
+        return PlacedFinding(diagnostic, document, path)
+    return PlacedFinding(diagnostic, document, path, at_key=True) if marks.key and span == span_of(marks.key) else None
 
 
 def routed(found: Iterable[Diagnostic], document: Document) -> list[PlacedFinding] | None:

@@ -133,14 +133,14 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 def _foreseen(job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
     """Foresee what becomes of a job. Of jobs that meet the same and have the same data, do it once.
 
-    If there is nothing to report and no policy looks at the name, that holds for jobs that are alike.
+    If no policy looks at the name and no finding says it, that holds for jobs that are alike. With findings, their names have one length.
     """
     if cluster.stored or not index.has_policies_of(cluster.index):
         return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
     sound, same = cluster.once("sound outcomes", SoundResults), cluster.once("outcomes", SameResults)
     met = (is_reviewed, *(each.digest for each in known))
-    found: _KeptOutcome | None = None if index.have_policies else sound.of(job, met)  # a policy may look at the name
-    found = found or same.of(job, met)
+    found: _KeptOutcome | None = None if index.have_policies else sound.of(job, met) or sound.of(job, met, _length(job))
+    found = found or same.of(job, met)  # a policy may look at the name
     if found and _are_same_answers(index, found[2]):
         return found[0].changed(diagnostics=[each.placed_in(job) for each in found[1]])
     own = index.recording()
@@ -149,11 +149,18 @@ def _foreseen(job: Document, known: Sequence[Document], cluster: Cluster, index:
     index.note(asked)
     if foresight and (placed := routed(foresight.diagnostics, job)) is not None:
         outcome = foresight, placed, [(each, index.answer(each)) for each in asked]
-        if placed or index.have_policies:
+        if index.have_policies or any(job.name in f"{each.message}\n{each.hint}" for each in foresight.diagnostics):
             same.keep(job, outcome, met)
+        elif placed:
+            sound.keep(job, outcome, met, _length(job))
         else:
             sound.keep(job, outcome, met)
     return foresight
+
+
+def _length(job: Document) -> int | None:
+    """The length of a job's name; None of a job that is like no other."""
+    return job.likeness.length if job.likeness else None
 
 
 def _are_same_answers(index: Index, answers: _Answers) -> bool:

@@ -39,7 +39,7 @@ def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) 
         return None
     mark = diagnostic.mark
     if source is not job or mark.file != job.file:
-        return PlacedFinding(diagnostic, None) if mark.file != job.file and source is job else None
+        return PlacedFinding(diagnostic, job, None) if mark.file != job.file and source is job else None
     return placed_at(diagnostic, job, path)
 
 

@@ -563,3 +563,22 @@ def test_pyyaml_without_libyaml_is_reported() -> None:
     done = python(code, stdin="a: 1")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("jobspec: PyYAML was built without libyaml here")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "mark"),
+    [
+        ("kind: A\nmetadata: {name: job-10}\nspec: 1\n", ("spec",), "y.yaml:6:7"),  # as in the other text
+        ("kind: A\nmetadata: {name: job-10}\nspec: 1\n", ("metadata", "name"), None),  # on the line of the name
+        ("kind: A\n\nmetadata: {name: job-10}\nspec: 1\n", ("spec",), None),
+        ("kind: A\r\nmetadata: {name: job-10}\r\nspec: 1\r\n", ("spec",), None),
+    ],
+)
+def test_documents_whose_texts_differ_by_the_name_alone_have_the_same_marks(text: str, path: tuple[str, ...], mark: str | None) -> None:
+    (first,), _ = read("kind: A\nmetadata: {name: job-1}\nspec: 1\n", file="x.yaml")
+    (second,), _ = read(text, file="y.yaml", first_line=3)
+    second.forget_marks()
+    found = second.same_mark(first.nearest(path).mark, first)
+    assert (found and str(found)) == mark
+    if found:
+        assert _reported(Marks(found)) == _reported(Marks(second.nearest(path).mark))
