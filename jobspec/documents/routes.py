@@ -35,7 +35,10 @@ class PlacedFinding(Record):
 
 
 def placed_at(diagnostic: Diagnostic, document: Document, path: Path) -> PlacedFinding | None:
-    """Return a finding with its route, if it is at the value at *path* or at the key of that. If it is elsewhere, return None."""
+    """Return a finding with its route, which is *path*.
+
+    If the finding is neither at the value at *path* nor at the key of that, return None.
+    """
     marks, span = document.nearest(path), span_of(diagnostic.mark)
     if span == span_of(marks.mark):
         return PlacedFinding(diagnostic, document, path)
@@ -43,7 +46,10 @@ def placed_at(diagnostic: Diagnostic, document: Document, path: Path) -> PlacedF
 
 
 def routed(found: Iterable[Diagnostic], document: Document) -> list[PlacedFinding] | None:
-    """Return the findings of a document with their routes. If one of them holds for no other document of the same data, return None."""
+    """Return the findings of a document with their routes.
+
+    If one of them does not hold for other documents of the same data, return None.
+    """
     placed: list[PlacedFinding] = []
     for each in found:
         words = f"{each.message}\n{each.hint}"
