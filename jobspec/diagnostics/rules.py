@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Literal, Protocol, TypeAlias
 
-    from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.diagnostics.explanations import Stage
     from jobspec.diagnostics.places import Mark, Path
@@ -101,9 +100,9 @@ class Rule:
         severity: Severity = "error",
         *,
         sees: Sees = "pods",
-        of: Collection[GroupKind] = (),
+        of: Collection[tuple[str, str]] = (),
         reads: Iterable[str] = (),
-        kinds: Sequence[GroupKind] = (),
+        kinds: Sequence[tuple[str, str]] = (),
         since: str = "",
         until: str = "",
         by_default: bool = True,
