@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from dataclasses import KW_ONLY
-    from typing import Any, TypeVar
+    from typing import Any, Protocol, TypeVar
 
     from jobspec.journey.policies import Wanted
     from jobspec.journey.steps import Checked, GivenFile, Manifests
@@ -25,9 +25,21 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     R = TypeVar("R")
     #: `run(items, work)` is `[work(item) for item in items]`.
-    Run = Callable[[Sequence[Any], Callable[[Any], "Checked"]], list["Checked"]]
+    Run = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
     #: A function of a file, its world and the function that checks it, that gives a new or an earlier result.
     Kept = Callable[[Any, Cluster, Callable[[Any], "Checked"]], "Checked"]
+
+    class Earlier(Protocol):
+        """The results of an earlier run."""
+
+        def known(self, file: Any, world: Cluster) -> Checked | None:
+            """Return the result of an earlier check that read the same. If there is none, return None."""
+
+        def packed(self, checked: Checked) -> bytes:
+            """Return a new result as it is kept, in the process that has checked the file."""
+
+        def learned(self, file: Any, world: Cluster, content: bytes) -> Checked:
+            """Return the packed result of a file, and keep the result."""
 
 
 def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
@@ -51,6 +63,8 @@ class Journey(Record):
     """Does the work for many files, in several processes for example; None if files are checked one by one."""
     kept: Kept | None = None
     """Checks a file, or gives its earlier result; None if there are no earlier results."""
+    earlier: Earlier | None = None
+    """The results of an earlier run; None if there are none."""
 
     @property
     def run(self) -> Run:
@@ -101,7 +115,13 @@ def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Clu
         file, world = asked
         return journey.kept(file, world, lambda each: _check(journey, each, world)) if journey.kept else _check(journey, file, world)
 
-    return journey.run(list(zip(files, worlds, strict=True)), check_kept)
+    asked, earlier = list(zip(files, worlds, strict=True)), journey.earlier
+    if earlier is None:
+        return journey.run(asked, check_kept)
+    known = [earlier.known(*each) for each in asked]
+    left = [each for each, found in zip(asked, known, strict=True) if found is None]
+    new = iter(journey.run(left, lambda each: earlier.packed(check_kept(each))))
+    return [found or earlier.learned(*each, next(new)) for each, found in zip(asked, known, strict=True)]
 
 
 def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:

@@ -96,6 +96,8 @@ class CustomKinds:
         among_files: Sequence[UnreadFile] = (),
     ) -> None:
         """*among_files*: CRDs in the files of the objects; the nearest one of a kind is used, without an error."""
+        self.given = (*crds, *among_files)
+        """The CRDs, and the files that may have some."""
         self._crds: dict[tuple[str, str], Document] = {}
         self._unread = [each for each in crds if isinstance(each, UnreadFile)]
         self._reading = allocate_lock()

@@ -167,6 +167,11 @@ class Build:
         """The same, decoded."""
         return self.content.decode()
 
+    @property
+    def names(self) -> list[tuple[str, str | None]]:
+        """The real paths of all files that it is built of, each with the path as users name it."""
+        return [(each, self._shown.get(each)) for each in sorted(self.reads)]
+
     def read(self, text: str, files: SourceFiles, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.
 

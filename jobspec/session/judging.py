@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.rules import Rule
-    from jobspec.journey.journey import Kept
+    from jobspec.journey.journey import Earlier, Kept
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.processes import Run
     from jobspec.session.project import Plan
@@ -57,6 +57,8 @@ class Depth(Record):
     """Gives the paths of the files whose results are wanted; None if all are."""
     lint_run: Run | None = None
     """How files are linted one after the other; None for the usual way."""
+    earlier: Earlier | None = None
+    """The results of an earlier run; None if there are none."""
     judge_variants: JudgeVariants | None = None
     """Judges the variants of a project; None for the usual way."""
 
@@ -101,7 +103,14 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     found, plans, bases = plans_among(found, options, context)
     documents = depth.documents or depth.rules is not None
     checked = check_files(
-        found, context, skip_unknown=skip_unknown, outcome=depth.outcome, documents=documents, definitions=False, kept=depth.kept
+        found,
+        context,
+        skip_unknown=skip_unknown,
+        outcome=depth.outcome,
+        documents=documents,
+        definitions=False,
+        kept=depth.kept,
+        earlier=depth.earlier,
     )
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(PART)[0]) in bases]
     left_out = set(map(id, unjudged))
@@ -212,6 +221,7 @@ def check_files(
     documents: bool = True,
     definitions: bool = True,
     kept: Kept | None = None,
+    earlier: Earlier | None = None,
 ) -> list[Checked]:
     """Check files with each other.
 
@@ -226,4 +236,6 @@ def check_files(
         return []
     files = [FoundFile(part, run_context, skip_unknown, kept is not None) for each in found for part in parts_of(each)]
     cluster = run_context.cluster.with_crds(crds_among(found))
-    return travel(Journey(files, cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept))
+    return travel(
+        Journey(files, cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept, earlier=earlier)
+    )

@@ -26,12 +26,13 @@ from jobspec.journey.reading import items_of
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
 from jobspec.session.folders import repository_root
+from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
 from jobspec.session.reading import reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.judging import Depth, RunResults
@@ -51,6 +52,8 @@ _KNOWN = frozenset(
 )
 #: The options that change nothing of what is found.
 _OF_REPORTS = frozenset(("output_file", "reports", "statistics", "cache", "verbose", "disk"))
+#: The options that choose what is reported of what is found, and the files.
+_OF_CHOICE = frozenset(("paths", "select", "ignore", "fail_on"))
 #: Variables of the environment that Git, and the search for files, go by.
 _VARIABLES = re.compile("GIT_|HOME$|XDG_CONFIG_HOME$|TZ$|LC_|LANG")
 
@@ -66,6 +69,10 @@ class _State(Record):
     """The same for the same content, wherever and whenever it was written."""
     changes: str
     """Another one after any change of a file, even one that was taken back."""
+    scope: str
+    """A digest of the options by which files are checked, and of the program."""
+    digests: Mapping[str, bytes]
+    """A digest of the content of each file, by its real path."""
 
 
 class Recall(Record):
@@ -77,6 +84,8 @@ class Recall(Record):
     """The same for people, or why the cache is not used."""
     before: _State | None = None
     """What the run can read when it begins; None if the run is not kept."""
+    checks: KeptChecks | None = None
+    """The checks of an earlier run of which files have changed; None if the run is not kept."""
 
 
 def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall:
@@ -88,18 +97,23 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     cache = _cache()
     content = cache.read(before.content)
     report = _loaded(content) if content is not None else None
-    return Recall(report, f"cache: the result of an earlier run on the same files, from {cache.folder}", before)
+    said = f"cache: the result of an earlier run on the same files, from {cache.folder}"
+    return Recall(report, said, before, None if report else KeptChecks(_cache("checks"), before.scope, before.digests))
 
 
-def keep(report: RunReport, results: RunResults, before: _State, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
-    """Keep what a run reports, unless a file has changed since it began. Return what is to be said of that."""
-    cache = _cache()
+def keep(report: RunReport, results: RunResults, known: Recall, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
+    """Keep what a run reports and its checks, unless a file has changed since it began. Return what is to be said of that."""
+    cache, before = _cache(), known.before
+    assert before
     try:
-        _require_all_built(results)
         _require_inside(results)
-        _require_no_secrets(report, reader(results.found))
         if _state(options, settings, depth) != before:
             raise _Unkept("a file has changed meanwhile")
+        if known.checks:
+            known.checks.write()
+            _cache("checks").trim()
+        _require_all_built(results)
+        _require_no_secrets(report, reader(results.found))
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
     except (_Unkept, OSError, RecursionError) as why:
@@ -108,8 +122,8 @@ def keep(report: RunReport, results: RunResults, before: _State, *, options: Opt
     return f"cache: kept in {cache.folder}"
 
 
-def _cache() -> Cache:
-    return Cache(os.path.join(cache_folder(), "runs"))
+def _cache(name: str = "runs") -> Cache:
+    return Cache(os.path.join(cache_folder(), name))
 
 
 def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _State:
@@ -119,16 +133,20 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
     rules = None if depth.rules is None else [each.name for each in depth.rules]
     given = {name: value for name, value in sorted(vars(options).items()) if name not in _OF_REPORTS}
     environment = sorted((name, value) for name, value in os.environ.items() if _VARIABLES.match(name))
-    content.update(
-        repr((given, rules, depth.outcome, os.getcwd(), root, environment, list(_programs()), *_of_python())).encode("utf-8", "replace")
-    )
+    around = (depth.outcome, os.getcwd(), root, environment, list(_programs()), *_of_python())
+    content.update(repr(around).encode("utf-8", "replace"))
     number = sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each))
     if number < _WORTH_KEEPING:
         raise _Unkept("there are few files")
     for path, kind, about in chain(*(_below(each, {"__pycache__"}, "") for each in _OWN)):
         if kind == b"file":
             content.update(repr((os.fsencode(path), _digest(path, about, is_known=True))).encode())
+    scope = content.copy()
+    of_checks = {name: value for name, value in given.items() if name not in _OF_CHOICE}
+    scope.update(repr((of_checks, rules is None, settings.pods if settings else {})).encode("utf-8", "replace"))
+    content.update(repr((given, rules)).encode("utf-8", "replace"))
     files: list[str] = []
+    digests: dict[str, bytes] = {}
     kept = os.path.realpath(cache_folder())
     for path, kind, about in _below(root, {".git"}, kept):
         files.append(path)
@@ -136,11 +154,13 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
             raise _Unkept("the repository has many other files")
         said = _digest(path, about, is_known=path.lower().endswith(_ENDINGS)) if kind == b"file" else kind
         content.update(repr((os.fsencode(path), said)).encode())
+        if kind == b"file":
+            digests[path] = said
         if kind != b"folder":
             changes.update(repr((path, about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode("utf-8", "replace"))
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
-    return _State(content.hexdigest(), changes.hexdigest())
+    return _State(content.hexdigest(), changes.hexdigest(), scope.hexdigest()[:32], digests)
 
 
 def _repository(options: Options, settings: ReportFilter | None) -> str:

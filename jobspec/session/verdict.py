@@ -49,6 +49,8 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
             return 1
         if options.fix_only and not options.diff:
             return 0
+    if known and known.checks:
+        depth = depth.changed(earlier=known.checks)
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     releases = _releases_met(context.cluster, files, results.projects)
@@ -59,7 +61,7 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     if known and known.before:
         from jobspec.session.kept_runs import keep
 
-        said = keep(report, results, known.before, options=options, settings=settings, depth=depth)
+        said = keep(report, results, known, options=options, settings=settings, depth=depth)
     if options.write_baseline is not None and not options.reports and options.output_file is None:  # the findings are in that file
         if not context.remarks:
             return 1 if fails else 0

@@ -1,6 +1,7 @@
 """Results of whole runs in the user's cache: the same bytes as without it, whatever has changed and however the cache was damaged."""
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -10,8 +11,12 @@ from random import Random
 
 import pytest
 
-from jobspec.session import kept_runs
+from jobspec.journey import journey
+from jobspec.journey.steps import Checked
+from jobspec.session import kept_files, kept_runs
+from jobspec.session.found_file import FoundFile
 from jobspec.session.kept_runs import _WORTH_KEEPING
+from jobspec.world.world import Cluster
 from tests.hunt import cache
 from tests.hunt.finds import report
 from tests.support.manifests import CONFIG, JOB, write
@@ -20,6 +25,12 @@ from tests.support.repositories import committed
 from tests.support.seeds import seed
 
 _REUSED = "jobspec: cache: the result of an earlier run on the same files, from "
+_QUOTA = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: cpu}
+spec: {hard: {pods: "64"}}
+"""
 _SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {password: hunter2}\n"
 
 
@@ -122,6 +133,54 @@ def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
     assert kept_runs._values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") is None
 
 
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are checked in this process, by name."""
+    found: list[str] = []
+    check = journey._check
+
+    def recorded(own: journey.Journey, file: FoundFile, world: Cluster) -> Checked:
+        found.append(file.found.path)
+        return check(own, file, world)
+
+    monkeypatch.setattr(journey, "_check", recorded)
+    return found
+
+
+def test_only_what_has_changed_is_checked_again(repository: Path, checked: list[str]) -> None:
+    write(repository, {"jobs/quota.yaml": _QUOTA, "secret.yaml": _SECRET})
+    run_here("lint", ".", cwd=repository)
+    checked.clear()
+    job = repository / "jobs" / "7.yaml"
+    job.write_text(job.read_text().replace("replicas: 1", "replicaz: 1"))
+    with_cache = run_here("lint", ".", "-o", "json", cwd=repository)
+    assert sorted(set(checked)) == ["jobs/7.yaml", "secret.yaml"]
+    assert with_cache.stdout == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
+    checked.clear()
+    run_here("lint", ".", "--ignore", "legacy-operator", cwd=repository)
+    assert set(checked) == {"secret.yaml"}  # another choice of what is reported
+    job.unlink()
+    assert _lint(repository)
+
+
+def test_an_object_that_jobs_meet_has_them_checked_again(repository: Path) -> None:
+    write(repository / "jobs", {"quota.yaml": _QUOTA})
+    before = _lint(repository)
+    write(repository / "jobs", {"quota.yaml": _QUOTA.replace('"64"', '"0"')})
+    assert _lint(repository) != before
+    assert _lint(repository)
+
+
+def test_checks_are_kept_without_secrets_and_of_own_classes(repository: Path) -> None:
+    (repository / "jobs" / "secret.yaml").write_text(_SECRET)
+    _lint(repository)
+    kept = list((repository.parent / "kept" / "checks").iterdir())
+    assert kept and all(b"hunter2" not in each.read_bytes() for each in kept)
+    assert {oct(each.stat().st_mode & 0o777) for each in kept} == {"0o600"}
+    assert kept_files._loaded(pickle.dumps(shutil.rmtree)) is None
+    assert kept_files._loaded(pickle.dumps(Path("a"))) is None
+
+
 def test_a_damaged_entry_is_not_read(repository: Path) -> None:
     first = _lint(repository)
     (entry,) = _entries(repository)
@@ -135,8 +194,6 @@ def test_a_damaged_entry_is_not_read(repository: Path) -> None:
 
 
 def test_an_entry_that_makes_anything_but_results_is_not_read(repository: Path) -> None:
-    import pickle
-
     class Program:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return os.system, (f"touch {repository / 'made'}",)
@@ -180,7 +237,7 @@ def test_a_run_whose_build_fails_is_not_kept(repository: Path) -> None:
 
 def test_random_changes_of_repositories_are_seen(tmp_path: Path) -> None:
     assert report(cache.finds(Random(seed()), tmp_path, count=2)) == ""
-    assert list((tmp_path / "kept" / "runs").iterdir())
+    assert all(list((tmp_path / "kept" / each).iterdir()) for each in ("runs", "checks"))
 
 
 @pytest.mark.slow

@@ -1,0 +1,233 @@
+"""Keep what checks of single files gave, so that a run checks only the files that have changed, or whose world has.
+
+A check is known by a digest of all that it reads: the file, or what is built of it and the files that it is built of; its role in builds;
+the options; and the world with its CRDs and policies. Of a check among the objects of all files, the questions that it asks of them are
+kept with digests of the answers. Files with a Secret are not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import fields, is_dataclass, replace
+from hashlib import blake2b
+
+from jobspec.apis.kinds import POD_TEMPLATES, configures_queues
+from jobspec.diagnostics.record import Record
+from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.journey.steps import Checked
+from jobspec.operators.workloads import JOBS
+from jobspec.session.reading import content_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.kubernetes.index import Index, Question
+    from jobspec.session.cache import Cache
+    from jobspec.session.found_file import FoundFile
+    from jobspec.world.world import Cluster
+
+    #: The questions of a check, each with a digest of the answer, and the pickled result.
+    Entry = tuple[Sequence[tuple[Question, bytes]], bytes]
+
+_PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
+_ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
+"""The kinds that checks meet only by recorded questions; admission reads objects of other kinds without a record."""
+_SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b|secretGenerator""")
+
+
+class _Unknown(Exception):
+    """A value of which there is no digest."""
+
+
+class KeptChecks:
+    """The checks of an earlier run with the same options, and those that this run adds."""
+
+    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes]) -> None:
+        """*scope*: a digest of the options, and of the program. *digests*: of the content of each file in the repository, by real path."""
+        self._cache, self._scope, self._digests = cache, scope, digests
+        self._parts: dict[int, dict[bytes, Entry]] = {}
+        self._used: dict[int, dict[bytes, Entry]] = {number: {} for number in range(_PARTS)}
+        self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
+        self._places: dict[tuple[int, int], tuple[FoundFile, tuple[int, bytes] | None]] = {}
+        self._answers: dict[tuple[int, Question], tuple[Index, bytes]] = {}
+
+    def known(self, file: FoundFile, world: Cluster) -> Checked | None:
+        """Return the result of an earlier check that read the same. If there is none, return None."""
+        place = self._place(file, world)
+        self._places[id(file), id(world)] = file, place
+        entry = self._part(place[0]).get(place[1]) if place else None
+        if place is None or entry is None:
+            return None
+        asked, content = entry
+        if any(self._answer(world, question) != answer for question, answer in asked):
+            return None
+        checked = _loaded(content)
+        if checked is not None:
+            self._used[place[0]][place[1]] = entry
+        return checked
+
+    def packed(self, checked: Checked) -> bytes:
+        """Pickle a result."""
+        import pickle
+
+        return pickle.dumps(checked, protocol=5)
+
+    def learned(self, file: FoundFile, world: Cluster, content: bytes) -> Checked:
+        """Return a pickled result, and keep the result if that is possible."""
+        import pickle
+
+        checked: Checked = pickle.loads(content)  # noqa: S301 (this run has pickled it)
+        _, place = self._places.pop((id(file), id(world)))
+        if place and all(row.kind != "Secret" for row in checked.result.documents):
+            asked = checked.asked if world.around is not None else ()
+            entry = [(question, self._answer(world, question)) for question in asked], content
+            self._used[place[0]][place[1]] = entry
+        return checked
+
+    def write(self) -> None:
+        """Write the checks that this run used or added, where they are others than before."""
+        import pickle
+
+        for number, used in self._used.items():
+            before = self._parts.get(number, {})
+            if used.keys() != before.keys() or any(entry is not before[key] for key, entry in used.items()):
+                self._cache.write(self._name(number), pickle.dumps(used, protocol=5))
+
+    def _part(self, number: int) -> dict[bytes, Entry]:
+        if number not in self._parts:
+            content = self._cache.read(self._name(number))
+            self._parts[number] = (_loaded_part(content) if content is not None else None) or {}
+        return self._parts[number]
+
+    def _name(self, number: int) -> str:
+        return f"{self._scope}-{number}"
+
+    def _place(self, file: FoundFile, world: Cluster) -> tuple[int, bytes] | None:
+        """Return the part of the cache for a check, and its key there. If the check cannot be kept, return None."""
+        try:
+            of_file, of_world = self._said_of_file(file), self._said_of_world(world)
+        except (_Unknown, OSError, RecursionError):
+            return None
+        if of_world is None:
+            return None
+        number = blake2b(file.found.path.encode(errors="surrogateescape"), digest_size=4).digest()[0] % _PARTS
+        return number, blake2b(of_file.encode(errors="surrogatepass") + of_world, digest_size=24).digest()
+
+    def _said_of_file(self, file: FoundFile) -> str:
+        found, build = file.found, file.found.in_build and file.found.in_build.build
+        if file.context.overlays or file.context.values is not None or found.content is not None or found.disk.opened is not None:
+            raise _Unknown
+        if _SECRET.search(content_of(found)) or (found.in_build and found.in_build.by_engine.substitution):
+            raise _Unknown
+        role = found.in_build and replace(found.in_build, build=None, patched_in=tuple(sorted(found.in_build.patched_in)))
+        reads = [*map(self._digest, sorted(build.reads))] if build else [self._digest(os.path.realpath(found.path))]
+        built = (build.path, build.names, blake2b(build.content).digest()) if build else None
+        about = (found.path, found.named, found.part, found.first_line, found.span, file.skip_unknown, file.folder, file.has_placeholders)
+        return "".join(_canonical((about, role, reads, built)))
+
+    def _digest(self, path: str) -> bytes:
+        if path not in self._digests:
+            raise _Unknown
+        return self._digests[path]
+
+    def _said_of_world(self, world: Cluster) -> bytes | None:
+        """Return a digest of a world without the objects of all files. If there is none, return None."""
+        if id(world) not in self._worlds:
+            try:
+                self._worlds[id(world)] = world, blake2b("".join(self._parts_of_world(world)).encode(errors="surrogatepass")).digest()
+            except _Unknown:
+                self._worlds[id(world)] = world, None
+        return self._worlds[id(world)][1]
+
+    def _parts_of_world(self, world: Cluster) -> Iterator[str]:
+        if world.stored is not None or world.contracts:
+            raise _Unknown
+        yield from _canonical((dict(world.target), world.later, world.webhooks, world.installed, dict(world.pods)))
+        yield from _canonical((world.complete.every, world.complete.pinned))
+        if world.around is not None:
+            from jobspec.kubernetes.admission.objects import parameter_kinds
+
+            if not _ASKED_ALONE.isdisjoint(parameter_kinds(world.rules)):
+                raise _Unknown
+            yield repr(world.around.all_except(_ASKED_ALONE))
+        for each in (*world.objects, *(world.custom_kinds.given if world.custom_kinds else ())):
+            if isinstance(each, Document):
+                is_built = os.path.basename(each.file) in KUSTOMIZATIONS
+                places = each.marks.paths() if is_built else self._digest(os.path.realpath(each.file))
+                yield repr((each.file, places, each.index, each.data, each.is_held))
+            else:
+                yield from _canonical((each.path, each.text))
+
+    def _answer(self, world: Cluster, question: Question) -> bytes:
+        """Return a digest of an answer of the world."""
+        index = world.index
+        key = id(index), question
+        if key not in self._answers:
+            answer = repr(index.answer(question))
+            self._answers[key] = index, blake2b(answer.encode(errors="surrogatepass"), digest_size=16).digest()
+        return self._answers[key][1]
+
+
+def _canonical(value: Any) -> Iterator[str]:
+    """Yield the parts of a text that equal values have in common, in whatever order their sets were made. Raises _Unknown for others."""
+    if value is None or isinstance(value, (str, int, float, bytes)):
+        yield f"{type(value).__name__} {value!r},"
+    elif isinstance(value, (list, tuple)):
+        yield f"{type(value).__name__}["
+        for each in value:
+            yield from _canonical(each)
+        yield "]"
+    elif isinstance(value, (set, frozenset)):
+        yield from _canonical(sorted("".join(_canonical(each)) for each in value))
+    elif isinstance(value, dict):
+        yield "{"
+        for key, each in value.items():
+            yield from _canonical(key)
+            yield from _canonical(each)
+        yield "}"
+    elif isinstance(value, Record):
+        yield type(value).__name__
+        yield from _canonical(value.__dict__)
+    elif is_dataclass(value):
+        yield type(value).__name__
+        yield from _canonical([getattr(value, each.name) for each in fields(value)])
+    elif type(value).__module__ == "jobspec.diagnostics.places":
+        yield from _canonical([getattr(value, each) for each in type(value).__slots__])
+    else:
+        raise _Unknown(type(value))
+
+
+def _loaded(content: bytes) -> Checked | None:
+    """Return a pickled result of a check. If it holds anything but values of jobspec's own classes, return None."""
+    found = _unpickled(content)
+    return found if isinstance(found, Checked) else None
+
+
+def _loaded_part(content: bytes) -> dict[bytes, Entry] | None:
+    found = _unpickled(content)
+    return found if isinstance(found, dict) else None
+
+
+def _unpickled(content: bytes) -> Any:
+    """Return a pickled value. If it holds anything but plain values and values of jobspec's own classes, return None."""
+    import io
+    import pickle
+
+    class OwnValues(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            if module.startswith("jobspec.") or (module, name) in _CLASSES:
+                found = super().find_class(module, name)
+                if found is configures_queues or (isinstance(found, type) and found.__module__ == module):
+                    return found
+            raise pickle.UnpicklingError(name)
+
+    try:
+        return OwnValues(io.BytesIO(content)).load()
+    except Exception:
+        return None
+
+
+_CLASSES = frozenset((("builtins", "set"), ("builtins", "frozenset")))
