@@ -2,7 +2,7 @@
 
 A check is known by a digest of all that it reads: the file, or what is built of it and the files that it is built of; its role in builds;
 the options; and the world with its CRDs and policies. Of a check among the objects of all files, the questions that it asks of them are
-kept with digests of the answers. Files with a Secret are not kept.
+kept with digests of the answers. Files with a Secret are not kept; what is built of them is, as the output of kustomize is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from hashlib import blake2b
 
 from jobspec.apis.kinds import POD_TEMPLATES, configures_queues
@@ -21,9 +22,10 @@ from jobspec.session.reading import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.kubernetes.index import Index, Question
     from jobspec.session.cache import Cache
     from jobspec.session.found_file import FoundFile
@@ -33,9 +35,15 @@ if TYPE_CHECKING:
     Entry = tuple[Sequence[tuple[Question, bytes]], bytes]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
-_ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
+ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
 """The kinds that checks meet only by recorded questions; admission reads objects of other kinds without a record."""
-_SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b|secretGenerator""")
+_SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
+_VALUES = re.compile(rb"""\b(?:data|stringData)["']?[ \t]*:""")
+
+
+def _may_have_secret(content: bytes) -> bool:
+    """True if a text may hold values of a Secret, as a manifest, in a policy or for a generator."""
+    return b"Secret" in content and (b"secretGenerator" in content or bool(_SECRET.search(content) and _VALUES.search(content)))
 
 
 class _Unknown(Exception):
@@ -52,6 +60,7 @@ class KeptChecks:
         self._used: dict[int, dict[bytes, Entry]] = {number: {} for number in range(_PARTS)}
         self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
         self._places: dict[tuple[int, int], tuple[FoundFile, tuple[int, bytes] | None]] = {}
+        self._said: dict[int, tuple[object, str]] = {}
         self._answers: dict[tuple[int, Question], tuple[Index, bytes]] = {}
 
     def known(self, file: FoundFile, world: Cluster) -> Checked | None:
@@ -81,7 +90,7 @@ class KeptChecks:
 
         checked: Checked = pickle.loads(content)  # noqa: S301 (this run has pickled it)
         _, place = self._places.pop((id(file), id(world)))
-        if place and all(row.kind != "Secret" for row in checked.result.documents):
+        if place and (_is_built(file) or all(row.kind != "Secret" for row in checked.result.documents)):
             asked = checked.asked if world.around is not None else ()
             entry = [(question, self._answer(world, question)) for question in asked], content
             self._used[place[0]][place[1]] = entry
@@ -120,13 +129,16 @@ class KeptChecks:
         found, build = file.found, file.found.in_build and file.found.in_build.build
         if file.context.overlays or file.context.values is not None or found.content is not None or found.disk.opened is not None:
             raise _Unknown
-        if _SECRET.search(content_of(found)) or (found.in_build and found.in_build.by_engine.substitution):
+        if (not build and _may_have_secret(content_of(found))) or (found.in_build and found.in_build.by_engine.substitution):
             raise _Unknown
-        role = found.in_build and replace(found.in_build, build=None, patched_in=tuple(sorted(found.in_build.patched_in)))
-        reads = [*map(self._digest, sorted(build.reads))] if build else [self._digest(os.path.realpath(found.path))]
-        built = (build.path, build.names, blake2b(build.content).digest()) if build else None
+        role = found.in_build and _canonical(replace(found.in_build, build=None, patched_in=tuple(sorted(found.in_build.patched_in))))
+        if build:
+            read = [(name, shown, self._digest(name)) for name, shown in build.names]
+            of_content: object = (build.path, read, blake2b(build.content).digest())
+        else:
+            of_content = self._digest(os.path.realpath(found.path))
         about = (found.path, found.named, found.part, found.first_line, found.span, file.skip_unknown, file.folder, file.has_placeholders)
-        return "".join(_canonical((about, role, reads, built)))
+        return repr((about, role, of_content))
 
     def _digest(self, path: str) -> bytes:
         if path not in self._digests:
@@ -145,21 +157,31 @@ class KeptChecks:
     def _parts_of_world(self, world: Cluster) -> Iterator[str]:
         if world.stored is not None or world.contracts:
             raise _Unknown
-        yield from _canonical((dict(world.target), world.later, world.webhooks, world.installed, dict(world.pods)))
-        yield from _canonical((world.complete.every, world.complete.pinned))
+        yield _canonical((dict(world.target), world.later, world.webhooks, world.installed, dict(world.pods)))
+        yield _canonical((world.complete.every, world.complete.pinned))
         if world.around is not None:
             from jobspec.kubernetes.admission.objects import parameter_kinds
 
-            if not _ASKED_ALONE.isdisjoint(parameter_kinds(world.rules)):
+            if not ASKED_ALONE.isdisjoint(parameter_kinds(world.rules)):
                 raise _Unknown
-            yield repr(world.around.all_except(_ASKED_ALONE))
-        for each in (*world.objects, *(world.custom_kinds.given if world.custom_kinds else ())):
-            if isinstance(each, Document):
-                is_built = os.path.basename(each.file) in KUSTOMIZATIONS
-                places = each.marks.paths() if is_built else self._digest(os.path.realpath(each.file))
-                yield repr((each.file, places, each.index, each.data, each.is_held))
-            else:
-                yield from _canonical((each.path, each.text))
+            yield repr(world.around.have_rivals)
+            for each in world.around.all_except(ASKED_ALONE):
+                yield self._once(each, lambda: repr((each, getattr(each, "origin", ""))))  # noqa: B023 (called at once)
+        for given in (*world.objects, *(world.custom_kinds.given if world.custom_kinds else ())):
+            yield self._once(given, lambda: self._said_of_object(given))  # noqa: B023 (called at once)
+
+    def _said_of_object(self, given: Document | UnreadFile) -> str:
+        if not isinstance(given, Document):
+            return _canonical((given.path, given.text))
+        is_built = os.path.basename(given.file) in KUSTOMIZATIONS
+        places = given.marks.paths() if is_built else self._digest(os.path.realpath(given.file))
+        return repr((given.file, places, given.index, given.data, given.is_held))
+
+    def _once(self, value: object, say: Callable[[], str]) -> str:
+        """Return a digest of what is said of a value, which several worlds have."""
+        if id(value) not in self._said:
+            self._said[id(value)] = value, blake2b(say().encode(errors="surrogatepass"), digest_size=24).hexdigest()
+        return self._said[id(value)][1]
 
     def _answer(self, world: Cluster, question: Question) -> bytes:
         """Return a digest of an answer of the world."""
@@ -171,33 +193,41 @@ class KeptChecks:
         return self._answers[key][1]
 
 
-def _canonical(value: Any) -> Iterator[str]:
-    """Yield the parts of a text that equal values have in common, in whatever order their sets were made. Raises _Unknown for others."""
-    if value is None or isinstance(value, (str, int, float, bytes)):
-        yield f"{type(value).__name__} {value!r},"
-    elif isinstance(value, (list, tuple)):
-        yield f"{type(value).__name__}["
-        for each in value:
-            yield from _canonical(each)
-        yield "]"
-    elif isinstance(value, (set, frozenset)):
-        yield from _canonical(sorted("".join(_canonical(each)) for each in value))
-    elif isinstance(value, dict):
-        yield "{"
-        for key, each in value.items():
-            yield from _canonical(key)
-            yield from _canonical(each)
-        yield "}"
-    elif isinstance(value, Record):
-        yield type(value).__name__
-        yield from _canonical(value.__dict__)
-    elif is_dataclass(value):
-        yield type(value).__name__
-        yield from _canonical([getattr(value, each.name) for each in fields(value)])
-    elif type(value).__module__ == "jobspec.diagnostics.places":
-        yield from _canonical([getattr(value, each) for each in type(value).__slots__])
-    else:
-        raise _Unknown(type(value))
+def _is_built(file: FoundFile) -> bool:
+    """True if a file is judged by what is built of it, which the cache keeps as it is printed."""
+    return file.found.in_build is not None and file.found.in_build.build is not None
+
+
+def _canonical(value: Any) -> str:
+    """Return a text that equal values have in common, in whatever order their sets were made. Raises _Unknown for values of other types."""
+    kind = type(value)
+    if value is None or kind in _PLAIN:
+        return f"{kind.__name__} {value!r},"
+    if kind in (list, tuple):
+        return f"{kind.__name__}[{''.join(map(_canonical, value))}]"
+    if kind in (set, frozenset):
+        return f"set[{''.join(sorted(map(_canonical, value)))}]"
+    if isinstance(value, (list, tuple)):
+        return f"{kind.__name__}[{''.join(map(_canonical, value))}]"
+    if isinstance(value, dict):
+        return f"{{{''.join(f'{_canonical(key)}{_canonical(each)}' for key, each in value.items())}}}"
+    if isinstance(value, (str, int, float, bytes)):
+        return f"{kind.__name__} {value!r},"
+    if isinstance(value, Record):
+        return f"{kind.__name__}{_canonical(value.__dict__)}"
+    if is_dataclass(value):
+        return f"{kind.__name__}[{''.join(_canonical(getattr(value, each)) for each in _names_of(kind))}]"
+    if kind.__module__ == "jobspec.diagnostics.places":
+        return f"{kind.__name__}[{''.join(_canonical(getattr(value, each)) for each in kind.__slots__)}]"
+    raise _Unknown(kind)
+
+
+_PLAIN = frozenset((str, int, float, bool, bytes))
+
+
+@cache
+def _names_of(kind: Any) -> list[str]:
+    return [each.name for each in fields(kind)]
 
 
 def _loaded(content: bytes) -> Checked | None:

@@ -21,7 +21,7 @@ from jobspec.apis.shipped import path as shipped_path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import PAGES
 from jobspec.documents.reader import read
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import items_of
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
@@ -299,30 +299,45 @@ def _require_no_secrets(report: RunReport, text: Callable[[str], str]) -> None:
         if not result.diagnostics:
             continue
         content = text(result.path)
-        is_generated = "secretGenerator" in content
+        is_generated = _GENERATOR in content
         if not (is_generated or _SECRET.search(content) or any(row.kind == "Secret" for row in result.documents)):
             continue
-        values = None if is_generated else _values_of_secrets(content)
+        values = _values_of_secrets(content, lambda name: text(os.path.join(os.path.dirname(result.path), name)))  # noqa: B023 (called at once)
         told = [each for one in result.diagnostics for each in (one, *one.related)]
         said = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in told)
         if values is None or any(each in said for each in values):
             raise _Unkept(f"{result.path} has a Secret, and findings that may quote it")
 
 
-def _values_of_secrets(content: str) -> set[str] | None:
-    """Return all lines of the values of Secrets in a text, decoded ones too. If not all Secrets can be read, return None."""
+_GENERATOR = "secretGenerator"
+
+
+def _values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: "") -> set[str] | None:
+    """Return all lines of the values of Secrets and their generators in a text, decoded ones too. If not all can be read, return None.
+
+    *beside*: reads a file that a generator names.
+    """
     documents, problems = read(content, file="")
     secrets = [each for document in documents for each in items_of(document) if each.kind == "Secret"]
-    if problems or len(secrets) != len(_SECRET.findall(content)):
+    generating = [each for each in documents if isinstance(each.data, dict) and _GENERATOR in each.data]
+    if problems or len(secrets) != len(_SECRET.findall(content)) or len(generating) != content.count(_GENERATOR):
         return None
-    found: set[str] = set()
+    texts: list[str] = []
     for each in secrets:
-        texts = [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
+        texts += [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
         for value in mapping(each.data, "data").values():
             with suppress(ValueError):
                 texts.append(b64decode(str(value)).decode(errors="replace"))
-        found |= {line.strip() for one in texts for line in one.splitlines()}
-    return found - {""}
+    for entry in (entry for each in generating for entry in structs(each.data, _GENERATOR)):
+        named = [*_texts(entry.get("files")), *_texts(entry.get("envs")), *_texts([entry.get("env")])]
+        texts += [each.partition("=")[2].strip("\"'") for each in _texts(entry.get("literals"))]
+        in_files = [beside(each.rpartition("=")[2]) for each in named]
+        texts += [*in_files, *(line.partition("=")[2] for each in in_files for line in each.splitlines())]
+    return {line.strip() for one in texts for line in one.splitlines()} - {""}
+
+
+def _texts(values: object) -> list[str]:
+    return [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
 
 
 def _dumped(report: RunReport) -> bytes:

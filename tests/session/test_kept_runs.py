@@ -133,6 +133,13 @@ def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
     assert kept_runs._values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") is None
 
 
+def test_values_of_generated_secrets_are_known() -> None:
+    text = "secretGenerator:\n- name: a\n  literals: [key=hunter2, 'b=\"c\"']\n  envs: [.env]\n  files: [a=pass.txt]\n"
+    files = {".env": "USER=me\n", "pass.txt": "word\n"}
+    assert kept_runs._values_of_secrets(text, files.__getitem__) == {"hunter2", "c", "USER=me", "me", "word"}
+    assert kept_runs._values_of_secrets(f"# secretGenerator\n{text}", files.__getitem__) is None
+
+
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are checked in this process, by name."""
