@@ -1,8 +1,8 @@
 """The language server: what an editor shows of open files as they are typed.
 
 Every change of a text starts a look at the workspace in a thread, and ends the one before it: diagnostics are those of the last text.
-Until the whole workspace was looked at once, a look at the open files and their folders comes before it. A client that asks for
-diagnostics is not sent any.
+Until the whole workspace was looked at once, another thread looks at the open files and their folders, and waits for nothing else. A
+client that asks for diagnostics is not sent any.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class EditorServer(LanguageServer):
         """Whether the client takes edits of a version of a text, and refuses them for another one."""
         self._changes = 0
         self._pool = ThreadPoolExecutor(1)
+        self._first_pool = ThreadPoolExecutor(1)
         self._look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
         self._first_look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
         """The look at the open files alone; None once the whole workspace was looked at."""
@@ -120,7 +121,8 @@ class EditorServer(LanguageServer):
         """Look at the open files and their folders alone. What keeps that from running is reported by the look at the workspace."""
         files = self.files
         try:
-            found = await self.in_thread(lambda: files.by_file(files.first_results()) if change == self._changes else {})
+            look = lambda: files.by_file(files.first_results()) if change == self._changes else {}  # noqa: E731
+            found = await asyncio.get_running_loop().run_in_executor(self._first_pool, look)
         except Exception:
             return {}
         if change == self._changes and not self.is_asked:

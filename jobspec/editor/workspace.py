@@ -14,21 +14,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import path_of_file
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
+from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.rules import Rule
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import ENGINES
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.kubernetes.index import Question
+from jobspec.kubernetes.index import Index, Question
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.capacity import PriceList
 from jobspec.project.matrix import Spelling
@@ -38,12 +39,13 @@ from jobspec.session.changes import referring
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.contracts import with_contracts
 from jobspec.session.disk import Disk
-from jobspec.session.finding import find_for
+from jobspec.session.finding import find_for, find_near
 from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files, safe_fixes
 from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.session.judging import Depth, is_project, judge_files
+from jobspec.session.kept_files import read_unrecorded
 from jobspec.session.options import Options, judging_options, read
 from jobspec.session.pods_settings import with_pods
 from jobspec.session.preflight import ReportedRun, preflight
@@ -54,7 +56,7 @@ from jobspec.session.verdict import chosen_results, context_for
 from jobspec.world.world import Cluster
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
-_FEW_FILES = 100  # of a folder, which are judged at once
+_FEW_FILES = 10  # of a folder, which are judged at once
 #: The rules that report objects which are not given, and which files of other folders may hold.
 _GIVEN_ELSEWHERE = ("unresolved-reference", "admission-not-known", *CAUSED_ELSEWHERE)
 _ENGINES = tuple(word.decode() for word in ENGINES)
@@ -100,7 +102,7 @@ class Workspace:
         self._context: RunContext | None = None
         self._found: Sequence[Found] = ()
         self._fingerprint: Any = None
-        self._files: dict[Any, tuple[Checked, Any, dict[Question, Any]]] = {}
+        self._files: dict[Any, _Earlier] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
     # Texts: what is open in the editor.
@@ -160,7 +162,7 @@ class Workspace:
             judged = judge_files(found, self.options, context, depth)
             reported, _ = chosen_results(judged, self.options, self._settings, depth)
             known.keep()
-            checked = {(path, part): checked for (path, _, part, *_), (checked, *_) in self._files.items()}
+            checked = {(path, part): each.checked for (path, _, part, *_), each in self._files.items()}
             self.snapshot = Snapshot(context.cluster, list(checked.values()), known.plans)
         return [each.by_cause() for each in reported]
 
@@ -191,19 +193,27 @@ class Workspace:
             return preflight(ReportedRun(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
 
     def first_results(self) -> list[FileResult]:
-        """What is reported of the open files beside the files of their folders alone, without what files elsewhere may give.
+        """What is reported of the open files beside a few files of their folders, without what files elsewhere may give or fill in.
 
-        It takes no longer in a folder of thousands of files. Raises what `results` raises.
+        It reads nothing else, takes no longer in a folder of thousands of files, and does not wait for a look at all of them. Raises what
+        `results` raises.
         """
-        with self.reading() as (context, texts):
-            asked = set(self.open_names)
-            folders = {os.path.dirname(each) for each in asked}
-            near = [each for each in self._found if os.path.dirname(os.path.normpath(each.path)) in folders]
-            own = [each for each in near if os.path.normpath(each.path) in asked]
-            found = [*(near if len(near) <= _FEW_FILES else own), *self._unsaved(texts)]
-            depth = Depth(rules=chosen(self._settings), lint_run=one_by_one)
-            reported, _ = chosen_results(judge_files(found, self.options, context, depth), self.options, self._settings, depth)
-        return [each.with_only([one for one in each.diagnostics if one.rule not in _GIVEN_ELSEWHERE]).by_cause() for each in reported]
+        texts = self.texts
+        options = self.options.changed(disk=_disk_of(texts, self._confined_to))
+        settings = settings_of(options)
+        names = {name for each in texts if not os.path.isabs(name := self.name(each)) and self._is_manifest(each, name)}
+        near = {each for folder in {os.path.dirname(name) for name in names} for each in _neighbours(folder)}
+        found = find_near(sorted(names | near if len(near) <= _FEW_FILES else names), settings, options.disk)
+        found += self._unsaved(texts, names, options.disk)
+        depth = Depth(rules=chosen(settings), lint_run=one_by_one)
+        results = judge_files(found, options, context_for(options, settings), depth)
+        reported, _ = chosen_results(results, options, settings, depth)
+        in_bases = {each.path for each in found if _is_beside_kustomization(each.path)}
+
+        def is_sure(one: Diagnostic, path: str) -> bool:
+            return one.rule not in _GIVEN_ELSEWHERE and not (one.rule == "missing-field" and path in in_bases)
+
+        return [each.with_only([one for one in each.diagnostics if is_sure(one, each.path)]).by_cause() for each in reported]
 
     def by_file(self, results: Sequence[FileResult]) -> dict[str, list[Diagnostic]]:
         """Diagnostics by the name of the file in which they are shown: a file outside of the folder is shown in what was made of it."""
@@ -232,8 +242,7 @@ class Workspace:
         """
         with self._lock:
             wanted, texts = self._wanted, self.texts  # in this order: a text that is not among these is looked for the next time
-            opened = {path: text.encode(errors="surrogatepass") for path, text in texts.items()}
-            self.options = self.options.changed(disk=Disk(opened, self._confined_to))
+            self.options = self.options.changed(disk=_disk_of(texts, self._confined_to))
             if wanted is not self._read:
                 self._found = self._find(self._run_context().cluster) if self.root else []
                 self._read = wanted
@@ -273,9 +282,9 @@ class Workspace:
         build, kubernetes = self.options.build, cluster.target["kubernetes"]
         return find_for(self.options, self._settings, build=build, kubernetes=kubernetes, encrypted=True)
 
-    def _unsaved(self, texts: Mapping[str, str]) -> list[Found]:
-        """The open files that are not on disk yet, or outside of the folder."""
-        known = {os.path.normpath(each.path) for each in self._found}
+    def _unsaved(self, texts: Mapping[str, str], known: Collection[str] | None = None, disk: Disk | None = None) -> list[Found]:
+        """The open files that are not on disk yet, or outside of the folder. *known*: the names of files that were found."""
+        known = {os.path.normpath(each.path) for each in self._found} if known is None else known
         new = []
         for real, text in texts.items():
             name = self.name(real)
@@ -284,8 +293,24 @@ class Workspace:
             if name in known or is_hidden or not real.endswith(MANIFEST_ENDINGS) or (is_inside and os.path.isfile(real)):
                 continue
             content = None if os.path.isfile(real) else text.encode(errors="surrogatepass")
-            new.append(Found(name, named=False, content=content, disk=self.options.disk))
+            new.append(Found(name, named=False, content=content, disk=disk or self.options.disk))
         return new
+
+    def _is_manifest(self, real: str, name: str) -> bool:
+        """True if a file on disk is one that a look at the folder finds."""
+        return real.endswith(MANIFEST_ENDINGS) and os.path.isfile(real) and not any(part.startswith(".") for part in name.split(os.sep))
+
+
+class _Earlier(NamedTuple):
+    """The earlier check of a file, and what it depends on."""
+
+    checked: Checked
+    held: Any
+    """What the key names by its identity."""
+    answers: Mapping[Question, Any]
+    """The answers to the questions that the check has asked."""
+    unrecorded: Sequence[Data]
+    """The objects that it may have read without a question."""
 
 
 class _Known:
@@ -301,8 +326,9 @@ class _Known:
         self._stamps = {
             path: _stamp(path, workspace.options.disk) for path in paths
         }  # before anything is read: what changes meanwhile is read the next time
-        self._files: dict[Any, tuple[Checked, Any, dict[Question, Any]]] = {}
+        self._files: dict[Any, _Earlier] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
+        self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
 
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
@@ -313,12 +339,26 @@ class _Known:
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
         key = (*where, *built_of, id(held[0]), tuple(map(id, held[1])), id(held[2]), cluster.around is None)
         known = self._workspace._files.get(key)
-        if known is None or any(cluster.index.answer(question) != answer for question, answer in known[2].items()):
+        unrecorded = self._unrecorded(cluster)
+        if (
+            known is None
+            or known.unrecorded != unrecorded
+            or any(cluster.index.answer(question) != answer for question, answer in known.answers.items())
+        ):
             self._stop()
             checked = check(given)
-            known = self._workspace._files[key] = (checked, held, {each: cluster.index.answer(each) for each in checked.asked})
+            answers = {each: cluster.index.answer(each) for each in checked.asked}
+            known = self._workspace._files[key] = _Earlier(checked, held, answers, unrecorded)
         self._files[key] = known
-        return known[0]
+        return known.checked
+
+    def _unrecorded(self, cluster: Cluster) -> Sequence[Data]:
+        """The objects of all files that a check reads without a record of its questions."""
+        if cluster.around is None:
+            return ()
+        if id(cluster.around) not in self._others:
+            self._others[id(cluster.around)] = cluster.around, read_unrecorded(cluster)
+        return self._others[id(cluster.around)][1]
 
     def judged_variants(self, planned: Plan) -> list[FileResult]:
         """The same as `project.judged_variants`, which judges anew only what a change may concern."""
@@ -401,6 +441,21 @@ def _stamp(path: str, disk: Disk) -> Any:
 
 def _stamps(folder: str, disk: Disk) -> list[Any]:
     return [(name, _stamp(os.path.join(here, name), disk)) for here, _, names in os.walk(folder) for name in sorted(names)]
+
+
+def _disk_of(texts: Mapping[str, str], confined_to: str) -> Disk:
+    """The files on disk with some open texts in their place."""
+    return Disk({path: text.encode(errors="surrogatepass") for path, text in texts.items()}, confined_to)
+
+
+def _neighbours(folder: str) -> list[str]:
+    """The manifests in a folder."""
+    names = os.listdir(folder or os.curdir)
+    return [os.path.join(folder, each) for each in names if each.endswith(MANIFEST_ENDINGS) and not each.startswith(".")]
+
+
+def _is_beside_kustomization(path: str) -> bool:
+    return any(os.path.isfile(os.path.join(os.path.dirname(path), each)) for each in KUSTOMIZATIONS)
 
 
 def _of_engines(text: str) -> bool:

@@ -81,6 +81,24 @@ def find_among(reach: Reach, *, run: Callable[..., list[Any]]) -> list[Found]:
     return _without_encrypted([*built, *vendored])
 
 
+def find_near(paths: Iterable[str], settings: ReportFilter | None, disk: Disk) -> list[Found]:
+    """Return some files of a folder, each with its role in the kustomizations around it.
+
+    Other files are not looked for: a kustomization elsewhere may have a file as its base or patch.
+    """
+    from jobspec.session.exclusions import ignore_files, without_excluded
+    from jobspec.session.reach import Reach
+
+    own, vendored = _without_vendored([Found(each, named=False, disk=disk) for each in paths])
+    around = {
+        os.path.realpath(os.path.join(folder, name)) for each in own for folder in folders_around(each.path) for name in KUSTOMIZATIONS
+    }
+    reach = Reach(frozenset(), (), [each for each in sorted(around) if os.path.isfile(each)], "")
+    found = [*(with_roles(own, skip_unknown=False, build=False, about=reach) if own else ()), *vendored]
+    found = without_excluded(found, [*(settings.exclude if settings else ()), *ignore_files([os.curdir], disk)])
+    return _without_encrypted(found)
+
+
 def _without_vendored(found: Iterable[Found]) -> tuple[list[Found], list[Found]]:
     """The files that are the repository's own, and copies of other projects, which are skipped."""
     own, vendored = list[Found](), list[Found]()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.diagnostics.places import Data
     from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.kubernetes.index import Index, Question
     from jobspec.session.cache import Cache
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     Entry = tuple[Sequence[tuple[Question, bytes]], bytes]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
-ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
+_ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
 """The kinds that checks meet only by recorded questions; admission reads objects of other kinds without a record."""
 _SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
 _VALUES = re.compile(rb"""\b(?:data|stringData)["']?[ \t]*:""")
@@ -160,12 +161,8 @@ class KeptChecks:
         yield _canonical((dict(world.target), world.later, world.webhooks, world.installed, dict(world.pods)))
         yield _canonical((world.complete.every, world.complete.pinned))
         if world.around is not None:
-            from jobspec.kubernetes.admission.objects import parameter_kinds
-
-            if not ASKED_ALONE.isdisjoint(parameter_kinds(world.rules)):
-                raise _Unknown
             yield repr(world.around.have_rivals)
-            for each in world.around.all_except(ASKED_ALONE):
+            for each in read_unrecorded(world):
                 yield self._once(each, lambda: repr((each, getattr(each, "origin", ""))))  # noqa: B023 (called at once)
         for given in (*world.objects, *(world.custom_kinds.given if world.custom_kinds else ())):
             yield self._once(given, lambda: self._said_of_object(given))  # noqa: B023 (called at once)
@@ -193,6 +190,15 @@ class KeptChecks:
         return self._answers[key][1]
 
 
+def read_unrecorded(world: Cluster) -> Sequence[Data]:
+    """Return the objects of all files that a check may read without a record of its questions, such as quotas and policies."""
+    from jobspec.kubernetes.admission.objects import parameter_kinds
+
+    assert world.around is not None
+    are_parameters = not _ASKED_ALONE.isdisjoint(parameter_kinds(world.rules))
+    return world.around.all_except(() if are_parameters else _ASKED_ALONE)
+
+
 def _is_built(file: FoundFile) -> bool:
     """True if a file is judged by what is built of it, which the cache keeps as it is printed."""
     return file.found.in_build is not None and file.found.in_build.build is not None
@@ -216,7 +222,7 @@ def _canonical(value: Any) -> str:
     if isinstance(value, Record):
         return f"{kind.__name__}{_canonical(value.__dict__)}"
     if is_dataclass(value):
-        return f"{kind.__name__}[{''.join(_canonical(getattr(value, each)) for each in _names_of(kind))}]"
+        return f"{kind.__name__}[{''.join(_canonical(getattr(value, each)) for each in _names_of(value.__class__))}]"
     if kind.__module__ == "jobspec.diagnostics.places":
         return f"{kind.__name__}[{''.join(_canonical(getattr(value, each)) for each in kind.__slots__)}]"
     raise _Unknown(kind)

@@ -320,8 +320,15 @@ def _values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: ""
     documents, problems = read(content, file="")
     secrets = [each for document in documents for each in items_of(document) if each.kind == "Secret"]
     generating = [each for each in documents if isinstance(each.data, dict) and _GENERATOR in each.data]
-    if problems or len(secrets) != len(_SECRET.findall(content)) or len(generating) != content.count(_GENERATOR):
+    inside = [each for document in documents for each in _strings(document.data) if _SECRET.search(each)]  # such as patches
+    number = len(secrets) + sum(len(_SECRET.findall(each)) for each in inside)
+    if problems or number != len(_SECRET.findall(content)) or len(generating) != content.count(_GENERATOR):
         return None
+    found: set[str] = set()
+    for text in inside:
+        if (values := _values_of_secrets(text, beside)) is None:
+            return None
+        found |= values
     texts: list[str] = []
     for each in secrets:
         texts += [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
@@ -333,7 +340,16 @@ def _values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: ""
         texts += [each.partition("=")[2].strip("\"'") for each in _texts(entry.get("literals"))]
         in_files = [beside(each.rpartition("=")[2]) for each in named]
         texts += [*in_files, *(line.partition("=")[2] for each in in_files for line in each.splitlines())]
-    return {line.strip() for one in texts for line in one.splitlines()} - {""}
+    return found | {line.strip() for one in texts for line in one.splitlines()} - {""}
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield all strings in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
 
 
 def _texts(values: object) -> list[str]:

@@ -417,13 +417,13 @@ def test_open_files_are_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, 
     write(tmp_path, {"jobs/job.yaml": JOB, "others/broken.yaml": "a: [\n"})
 
     async def talk(made: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
-        goes_on, results = Event(), made.files.results
+        goes_on, find = Event(), made.files._find
 
-        def held(*arguments: Any, **named: Any) -> Any:
+        def held(*arguments: Any) -> Any:
             assert goes_on.wait(60)
-            return results(*arguments, **named)
+            return find(*arguments)
 
-        monkeypatch.setattr(made.files, "results", held)
+        monkeypatch.setattr(made.files, "_find", held)  # as in a folder of thousands of files
         hear(_open(path, JOB.replace("replicas", "replicaz")))
         assert made._first_look
         await made._first_look
@@ -432,3 +432,20 @@ def test_open_files_are_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, 
         await made.diagnostics()
 
     assert _published(_serve(tmp_path, talk)) == [(1, ["unknown-field"])] * 2
+
+
+def test_the_first_look_knows_patches_and_what_settings_exclude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\nspec: {nprocPerNode: 2, replicaz: 1}\n"
+    files = {"base/job.yaml": JOB, "base/kustomization.yaml": "resources: [job.yaml]\n", "prod/deep/patch.yaml": patch}
+    files |= {"prod/kustomization.yaml": "resources: [../base]\npatches: [{path: deep/patch.yaml}]\n", "old/job.yaml": patch}
+    write(tmp_path, {**files, ".jobspecignore": "old/\n", "quotas/broken.yaml": "a: [\n"})
+    monkeypatch.chdir(tmp_path)
+    workspace = Workspace(str(tmp_path))
+    read: list[str] = []
+    monkeypatch.setattr(Disk, "read", lambda disk, path, read_file=Disk.read: read.append(path) or read_file(disk, path))
+    for name in ("base/job.yaml", "prod/deep/patch.yaml", "old/job.yaml"):
+        workspace.write(str(tmp_path / name), (tmp_path / name).read_text().replace("replicas:", "replicaz:"))
+    found = {each.path: [one.rule for one in each.diagnostics] for each in workspace.first_results()}
+    assert "unknown-field" in found.pop("base/job.yaml")
+    assert all(not rules for rules in found.values())
+    assert not any("quotas" in each for each in read)
