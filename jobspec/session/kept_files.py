@@ -57,8 +57,10 @@ class KeptChecks:
     def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes]) -> None:
         """*scope*: a digest of the options, and of the program. *digests*: of the content of each file in the repository, by real path."""
         self._cache, self._scope, self._digests = cache, scope, digests
-        self._parts: dict[int, dict[bytes, Entry]] = {}
-        self._used: dict[int, dict[bytes, Entry]] = {number: {} for number in range(_PARTS)}
+        self._parts: dict[int, dict[bytes, Entry | None]] = {}
+        """The checks of the earlier run; None for those that were taken, whose content is not held in memory."""
+        self._used: dict[int, dict[bytes, Entry | None]] = {number: {} for number in range(_PARTS)}
+        """The checks of this run; None for those that are in the cache."""
         self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
         self._places: dict[tuple[int, int], tuple[FoundFile, tuple[int, bytes] | None]] = {}
         self._said: dict[int, tuple[object, str]] = {}
@@ -76,7 +78,8 @@ class KeptChecks:
             return None
         checked = _loaded(content)
         if checked is not None:
-            self._used[place[0]][place[1]] = entry
+            number, key = place
+            self._parts[number][key] = self._used[number][key] = None
         return checked
 
     def packed(self, checked: Checked) -> bytes:
@@ -102,15 +105,19 @@ class KeptChecks:
         import pickle
 
         for number, used in self._used.items():
-            before = self._parts.get(number, {})
-            if used.keys() != before.keys() or any(entry is not before[key] for key, entry in used.items()):
-                self._cache.write(self._name(number), pickle.dumps(used, protocol=5))
+            if used.keys() != self._parts.get(number, {}).keys() or any(used.values()):
+                before = self._read(number) if None in used.values() else {}
+                entries = {key: entry or before.get(key) for key, entry in used.items()}
+                self._cache.write(self._name(number), pickle.dumps({key: each for key, each in entries.items() if each}, protocol=5))
 
-    def _part(self, number: int) -> dict[bytes, Entry]:
+    def _part(self, number: int) -> dict[bytes, Entry | None]:
         if number not in self._parts:
-            content = self._cache.read(self._name(number))
-            self._parts[number] = (_loaded_part(content) if content is not None else None) or {}
+            self._parts[number] = dict(self._read(number))
         return self._parts[number]
+
+    def _read(self, number: int) -> Mapping[bytes, Entry]:
+        content = self._cache.read(self._name(number))
+        return (_loaded_part(content) if content is not None else None) or {}
 
     def _name(self, number: int) -> str:
         return f"{self._scope}-{number}"
