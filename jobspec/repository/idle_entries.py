@@ -14,7 +14,7 @@ from jobspec.diagnostics.places import Path, spell
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
-from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, objects_of, patches_in
+from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, layers_using, objects_of, patches_in
 
 #: The fields with entries that select objects.
 _SELECTING = ("patches", "replacements", "images")
@@ -27,9 +27,10 @@ def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Itera
 
     *layers*: all kustomizations of the repository by their folders. *shown*: the path that users know of a real one.
     """
+    using = layers_using(layers)
     for layer in layers.values():
         path = shown.get(layer.references.path)
-        if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers)):
+        if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers, using)):
             document = next(iter(layer.files.documents(path)), None)
             followed = followed_fields(layers[folder] for folder in closure(layer, layers))
             yield from ((path, found) for found in _idle(layer, material, followed, document)) if document else ()
@@ -45,10 +46,10 @@ class _Material(NamedTuple):
     """The texts of all patches, its own among them."""
 
 
-def _material_of(layer: Layer, layers: Mapping[str, Layer]) -> _Material | None:
+def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, Sequence[Layer]]) -> _Material | None:
     """What a kustomization changes, in all builds that use it; None if files alone do not say so."""
     is_component = layer.data.get("kind") == "Component"
-    tops = [each for each in layers.values() if layer.folder in closure(each, layers)] if is_component else [layer]
+    tops = list(using.get(layer.folder, ())) if is_component else [layer]
     around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
     if not tops or (is_component and tops == [layer]):
         return None

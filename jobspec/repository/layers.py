@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jobspec.diagnostics.grouping import gathered
 from jobspec.go.values import mapping, structs
 from jobspec.repository.kustomizations import References
 from jobspec.repository.roles import GENERATORS, inline_patches_of, joined, patches_of
@@ -26,14 +27,19 @@ class Layer(NamedTuple):
 
 def closure(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
     """The folder of a kustomization, and those of all that it is built of."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     left = [layer.folder]
     while left:
         folder = left.pop()
         if folder in layers and folder not in found:
-            found.append(folder)
+            found[folder] = None
             left += layers[folder].references.folders
-    return found
+    return list(found)
+
+
+def layers_using(layers: Mapping[str, Layer]) -> Mapping[str, Sequence[Layer]]:
+    """Return the kustomizations that are built of each folder, itself among them."""
+    return gathered((folder, each) for each in layers.values() for folder in closure(each, layers))
 
 
 def is_known(layer: Layer) -> bool:

@@ -18,7 +18,7 @@ from jobspec.go.values import mapping
 from jobspec.operators.workloads import QUEUE
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.idle_entries import field_path
-from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, patches_in
+from jobspec.repository.layers import Layer, closure, entries_of, is_known, layers_using, objects_of, patches_in
 from jobspec.repository.replaced_lists import is_custom
 from jobspec.repository.roles import GENERATORS
 
@@ -94,11 +94,12 @@ def unfollowed_names(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> I
 
     The parameters are those of `idle_entries`.
     """
+    using = layers_using(layers)
     for layer in layers.values():
         path = shown.get(layer.references.path)
         if not path or not any(layer.data.get(each) for each in (*GENERATORS, *_AFFIXES, *_LABELLING)):
             continue
-        tops = [each for each in layers.values() if layer.folder in closure(each, layers)]
+        tops = using.get(layer.folder, ())
         around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
         document = next(iter(layer.files.documents(path)), None)
         if not document or not all(map(is_known, around.values())):
