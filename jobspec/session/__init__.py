@@ -27,6 +27,7 @@ DOORS: tuple[str, ...] = (
     "inputs",
     "installation",
     "judging",
+    "kept_files",
     "krm_config",
     "kustomize_schema",
     "local_pods",
