@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from jobspec.apis import kinds
 from jobspec.apis.releases import is_at_least
+from jobspec.diagnostics.places import Key
+from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import (
     MarkedTree,
     changed,
@@ -30,13 +32,14 @@ from jobspec.operators.kuberay import (
     JOB_MODE,
     MAKER_KIND,
     MAKER_NAME,
+    SERVES,
     SIDECAR_MODE,
 )
 from jobspec.operators.kuberay.access import accesses
 from jobspec.operators.kuberay.cluster import RayCluster, head_ports
 from jobspec.operators.kuberay.pods import head_pod, worker_pods
 from jobspec.operators.kuberay.refusals import refusals
-from jobspec.operators.kuberay.services import head_service_of, services, serving_service_of
+from jobspec.operators.kuberay.services import head_service_of, lacks_serving_port, services, serving_service_of
 from jobspec.operators.kuberay.submitter import lacks_metadata_support, sidecar, submitter_job
 from jobspec.operators.made import (
     NAMESPACE,
@@ -56,7 +59,7 @@ from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.diagnostic import Diagnostic
@@ -68,6 +71,34 @@ def expand_ray_object(document: Document, target: Target, *, context: Sequence[D
     tree = stored(_as_operator_reads(document), target)
     if nothing := _reasons_for_nothing(document, tree, target):
         return Expansion((), nothing)
+    found = _expansion_of(document, tree, target, context=context, first_and_last_only=first_and_last_only)
+    return Expansion(found.objects, [*found.diagnostics, *_missing_port(document, tree, target)], found.counts)
+
+
+def _missing_port(document: Document, tree: MarkedTree, target: Target) -> Iterator[Diagnostic]:
+    """The finding that KubeRay creates no pods of a cluster, because its head has no port for the Service of its programs."""
+    if tree.get("metadata", "annotations", SERVES) is None or document.group_kind == kinds.RAY_CRON_JOB:
+        return
+    if document.group_kind == kinds.RAY_CLUSTER:
+        cluster = RayCluster(tree, target)
+    elif document.group_kind == kinds.RAY_SERVICE:
+        cluster = RayCluster(_cluster(tree, tree.value["spec"].value["rayClusterConfig"], target), target)
+    elif tree.get("spec", "rayClusterSpec"):
+        cluster = _cluster_of_job(tree, target)
+    else:
+        return
+    if lacks_serving_port(cluster):
+        message = f"`{SERVES}` needs a port named `serve` or `serve-...` of the head: KubeRay creates no pods"
+        finding = Finding(
+            ("metadata", "annotations", Key(SERVES)), message, "add the port to the head's container, or remove the annotation"
+        )
+        yield document.diagnostic(finding, "refused-by-operator")
+
+
+def _expansion_of(
+    document: Document, tree: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool
+) -> Expansion:
+    """The objects of a stored object that KubeRay accepts."""
     if document.group_kind == kinds.RAY_CLUSTER:
         return _of_ray_cluster(document, tree, target, first_and_last_only=first_and_last_only)
     if document.group_kind == kinds.RAY_SERVICE:
@@ -96,7 +127,7 @@ def _objects_of_cluster(cluster: RayCluster, *, first_and_last_only: bool) -> li
     if text(cluster.spec, "managedBy") not in ("", CONTROLLER):
         return []
     objects = [*accesses(cluster), *services(cluster)]
-    if is_true(cluster.spec, "suspend"):
+    if is_true(cluster.spec, "suspend") or lacks_serving_port(cluster):
         return objects
     objects.append(head_pod(cluster))
     for group in cluster.groups:
@@ -114,7 +145,8 @@ def _with_finalizer(cluster: RayCluster) -> MarkedTree:
 
 def _counts(cluster: RayCluster) -> dict[str, int]:
     """The number of pods of each role of a cluster."""
-    if is_true(cluster.spec, "suspend") or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
+    is_held = is_true(cluster.spec, "suspend") or lacks_serving_port(cluster)
+    if is_held or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
         return {}
     return {HEAD_GROUP: 1, **{group.name: group.pods for group in cluster.groups if group.pods}}
 

@@ -30,6 +30,11 @@ def services(cluster: RayCluster) -> Iterator[MarkedTree]:
         yield _serving(cluster, ports)
 
 
+def lacks_serving_port(cluster: RayCluster) -> bool:
+    """Whether a cluster asks for a Service of its programs, and its head has no port for that: KubeRay then creates no pods."""
+    return cluster.annotation(SERVES) == "true" and not _serving_ports(cluster)
+
+
 def head_service(cluster: RayCluster, *, of_maker: bool = False) -> MarkedTree:
     """The Service of the head. *of_maker*: that of the RayJob or RayService that has made the cluster, which looks at fewer fields."""
     named = None if of_maker else cluster.head.get("template", "metadata", "labels", _NAME)
