@@ -16,7 +16,7 @@ from jobspec.session.verdict import chosen_results, context_for, results_of
 
 
 def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAnswer:
-    """Answer what is asked of the jobs in the files of a command line, with all findings of `lint`."""
+    """Answer what is asked of the jobs in files, with all findings of `lint`."""
     options = options.changed(write_baseline=None, fix=False, diff=False)
     settings = settings_of(options)
     depth = Depth(rules=chosen(settings), documents=True)
