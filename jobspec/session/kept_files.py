@@ -198,7 +198,7 @@ class KeptChecks:
 
 
 def read_unrecorded(world: Cluster) -> Sequence[Data]:
-    """Return the objects of all files that a check may read without a record of its questions, such as quotas and policies."""
+    """Return the objects that a check may read without a recorded question, such as quotas."""
     from jobspec.kubernetes.admission.objects import parameter_kinds
 
     assert world.around is not None
