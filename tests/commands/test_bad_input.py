@@ -73,7 +73,7 @@ def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: st
         first, *rest = reported.splitlines()
         assert first.startswith(f"{file}:{place}: error: " if place else f"{file}: error: ")
         assert first.removesuffix(" [*]").endswith(f"[{rule}]")
-        assert all(line.startswith("    ") for line in rest[:-1])
+        assert all(line.startswith(("    ", "invalid: ")) for line in rest[:-1])
     for start in (["validate"], ["render", "--to", "out"]):
         done = runner(*start, *arguments, "-o", "json", cwd=folder)
         assert (done.returncode, done.stderr, _errors(done.stdout)) == (1, "", [(rule, file, place)])
