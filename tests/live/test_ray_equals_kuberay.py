@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics.diagnostic import has_error
 from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
@@ -106,8 +105,6 @@ def _by_key(objects: list[Object]) -> dict[Key, Object]:
 
 def _ours(data: Object, server: Server) -> dict[Key, Object]:
     expansion = expand(document_of(data, "ray.yaml"), (), server.target)
-    if has_error(expansion.diagnostics):
-        return {}
     made = [json.loads(json.dumps(each.data())) for each in with_api_defaults(expansion.objects, (), server.target)]
     late = [each for each in made if data["kind"] == "RayService" and each["metadata"]["ownerReferences"][0]["kind"] == "RayService"]
     return _by_key([_recorded(each) for each in made if each not in late or each["kind"] == "RayCluster"])  # Services wait for programs
