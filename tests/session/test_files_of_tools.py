@@ -49,6 +49,6 @@ def test_other_values_that_are_named_are_an_error(tmp_path: Path) -> None:
 
 def test_the_last_line_says_how_a_chart_is_checked_and_knows_no_kind_without_a_version(tmp_path: Path) -> None:
     write(tmp_path, {".git/HEAD": "", **FILES})
-    last = run_here("validate", ".", cwd=tmp_path).stdout.splitlines()[-1]
+    last = run_here("validate", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()[-1]
     assert "4 Helm chart files: not rendered, use --helm CHART" in last
     assert "1 not a manifest" in last and "unknown kind" not in last
