@@ -162,7 +162,7 @@ class Tools:
             if isinstance(listed, FileResult):
                 raise _error(f"{prices}: {listed.diagnostics[0].message}")
             if helm:
-                charts, files = (tuple(map(self._name, each)) for each in (helm, values))
+                charts, files = tuple(map(self._chart, helm)), tuple(map(self._name, values))
                 rendered = given.changed(paths=[name] if path else [], helm=charts, values=files, disk=Disk(None, self._root))
                 return as_data(_asked(lambda: answer_to(rendered, listed)))
             return as_data(_asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed)))
@@ -314,6 +314,18 @@ class Tools:
         if "\0" in path or os.path.commonpath((os.path.realpath(path), self._root)) != self._root:
             raise _error(f"{path} is outside of the folder that this server reads")
         return os.path.normpath(os.path.relpath(os.path.abspath(path), os.path.abspath(os.curdir)))
+
+    def _chart(self, path: str) -> str:
+        """The name of a chart in the folder, in which no link leads out: helm follows links."""
+        name, seen = self._name(path), set[str]()
+        for place, folders, files in os.walk(name, followlinks=True):
+            for each in (*folders, *files):
+                self._name(os.path.join(place, each))
+            real = os.path.realpath(place)
+            if real in seen:
+                folders.clear()
+            seen.add(real)
+        return name
 
 
 _FEW = 3  # objects that are shown in full

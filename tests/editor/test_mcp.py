@@ -277,6 +277,19 @@ def test_preflight_renders_charts(tmp_path: Path) -> None:
     assert rendered["findings"] == in_ci["findings"]
 
 
+@pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_no_link_in_a_chart_leads_out_of_the_folder(tmp_path: Path) -> None:
+    write(tmp_path, {"root/chart/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n", "root/shared/job.yaml": JOB})
+    write(tmp_path, {"other/job.yaml": JOB})
+    root = tmp_path / "root"
+    (root / "chart" / "templates").symlink_to(root / "shared")
+    (inside,) = _calls(root, ("preflight", {"helm": ["chart"]}))
+    assert inside["jobs"][0]["verdict"] == "runs"
+    (root / "shared" / "more.yaml").symlink_to(tmp_path / "other" / "job.yaml")
+    (outside,) = _calls(root, ("preflight", {"helm": ["chart"]}))
+    assert outside.endswith("chart/templates/more.yaml is outside of the folder that this server reads")
+
+
 def test_kustomizations_are_built_as_in_ci(tmp_path: Path) -> None:
     overlay = "resources: [../../base]\nimages: [{name: example.com/train, newTag: latest}]\nnamespace: team\n"
     files = {"base/job.yaml": JOB, "base/kustomization.yaml": "resources: [job.yaml]\n", "overlays/dev/kustomization.yaml": overlay}
