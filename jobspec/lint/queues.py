@@ -281,7 +281,8 @@ def inactive_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     queue, missing = _queue(document), {name for _, name in _queue(document).missing()}
     for why in queue.broken:
         if not any(f"`{name}`" in why and why.startswith("has no ") for name in missing):  # other rules report them
-            yield Finding(_of_checks(document) if "heck" in why else ("metadata", "name"), f"inactive queue: it {why}")
+            hint = "keep one of the two: with MultiKueue, the queues of the worker clusters provision" if "MultiKueue" in why else ""
+            yield Finding(_of_checks(document) if "heck" in why else ("metadata", "name"), f"inactive queue: it {why}", hint)
     if queue.stop_policy:
         yield Finding(("spec", "stopPolicy"), f"inactive queue: it {queue.stop_policy}", severity="info")
 

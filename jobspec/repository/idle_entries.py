@@ -68,17 +68,26 @@ def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, 
 def _idle(layer: Layer, material: _Material, followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
     for number, each in enumerate(entries_of(layer.data, "patches")):
         if each.get("target") and not any(_selects(each["target"], one, material) for one in material.objects):
-            yield _selecting_nothing(document, ("patches", number, "target"), "the patch")
+            yield _selecting_nothing(document, ("patches", number, "target"), "the patch", each["target"], material)
     for number, each in enumerate(entries_of(layer.data, "replacements")):
         for at, target in enumerate(entries_of(each, "targets")):
             after = material._replace(below=[*material.below, layer.data])
             if target.get("select") and not any(_selects(target["select"], one, after) for one in material.objects):
-                yield _selecting_nothing(document, ("replacements", number, "targets", at, "select"), "the replacement")
+                path: Path = ("replacements", number, "targets", at, "select")
+                yield _selecting_nothing(document, path, "the replacement", target["select"], after)
     yield from _idle_images(layer, material, followed, document)
 
 
-def _selecting_nothing(document: Document, path: Path, what: str) -> Diagnostic:
+def _selecting_nothing(document: Document, path: Path, what: str, selector: Any, material: _Material) -> Diagnostic:
+    """A warning at an entry that selects nothing. The hint names a condition without which it selects an object."""
     hint = "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`"
+    for key, wanted in selector.items() if isinstance(selector, dict) else ():
+        others = {name: each for name, each in selector.items() if name != key and each}
+        found = next((each for each in material.objects if wanted and others and _selects(others, each, material)), None)
+        if found:
+            names = "; names are those before this `namePrefix`" * (key == "name")
+            hint = f"without `{key}: {wanted}` it selects {found.get('kind')} `{mapping(found, 'metadata').get('name')}`{names}"
+            break
     return document.problem("selects-nothing", f"{what} selects no object, and changes nothing", path, hint=hint, severity="warning")
 
 

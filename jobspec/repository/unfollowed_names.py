@@ -14,6 +14,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
+from jobspec.documents.text_edits import in_flow
 from jobspec.go.values import mapping
 from jobspec.operators.workloads import QUEUE
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
@@ -245,8 +246,9 @@ def _entry(
     severity: Severity = "warning",
 ) -> Diagnostic:
     """A warning at an entry, with what a file of `configurations` needs to have."""
-    field = next(iter(configuration))
-    hint = f"{way}name the field in `{field}` of a `configurations` file, as --fix does"
+    ((field, rows),) = configuration.items()
+    written = in_flow(rows, json=False).replace('"', "").replace("\\\\", "\\")  # a plain scalar takes a backslash as it is
+    hint = f"{way}write `{field}: {written}` into a file that `configurations` names, as --fix does"
     return document.problem(rule, message, path, hint=hint, severity=severity).changed(configuration=configuration)
 
 

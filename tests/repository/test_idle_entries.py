@@ -105,3 +105,17 @@ def test_a_component_is_judged_by_all_that_use_it(tmp_path: Path) -> None:
     assert _found(tmp_path) == []
     (tmp_path / "b/kustomization.yaml").write_text("resources: [trainjob.yaml]\n")
     assert _found(tmp_path) == [("component/kustomization.yaml", 3, "selects-nothing")]
+
+
+def test_the_hint_names_the_condition_that_no_object_meets(tmp_path: Path) -> None:
+    targets = {
+        "{kind: TrainJob, name: base}": "without `name: base` it selects TrainJob `train`; names are those before this `namePrefix`",
+        "{kind: TrainJob, labelSelector: tier=prod}": "without `labelSelector: tier=prod` it selects TrainJob `train`",
+        "{kind: Trainjob, name: train}": "without `kind: Trainjob` it selects TrainJob `train`",
+        "{kind: TrainJobs}": "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`",
+    }
+    for target, hint in targets.items():
+        write(tmp_path, {"base/trainjob.yaml": TRAINJOB, "base/job.yaml": JOB, "base/kustomization.yaml": BASE})
+        write(tmp_path, {"prod/kustomization.yaml": _patch(target)})
+        files = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+        assert [one["hint"] for file in files for one in file["diagnostics"] if one["rule"] == "selects-nothing"] == [hint]
