@@ -133,7 +133,10 @@ _MOST_KEPT, _LONGEST_KEPT = 2048, 1 << 14
 def _keep_decoded(text: str, found: list[_Decoded]) -> None:
     """Keep what a text was decoded to, in the place of the text that was met longest ago."""
     if len(_decoded) >= _MOST_KEPT:
-        del _decoded[next(iter(_decoded))]
+        try:  # noqa: SIM105 (loads `contextlib`)
+            del _decoded[next(iter(_decoded))]
+        except (KeyError, RuntimeError):  # another thread has just made place
+            pass
     _decoded[text] = found
 
 

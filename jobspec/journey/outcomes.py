@@ -115,7 +115,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             found.update(((one.rule, str(one.mark), one.message), one) for one in said)
             continue
         known = [*(_of_its_name(job, runtimes) if runtimes else ()), *classes]
-        foresight = _foreseen(job, known, cluster, index, is_reviewed=not file.settled)
+        foresight = _foreseen(job, known, cluster, index, is_reviewed=not file.settled, is_as_written=job is given)
         if foresight is None:
             unforeseen.append(given)
             rows[at] = rows[at].stopped_before("outcome")
@@ -130,12 +130,15 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
     return file.changed(result=result, unforeseen=unforeseen, asked=file.asked | (index.asked or frozenset()))
 
 
-def _foreseen(job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
+def _foreseen(
+    job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool, is_as_written: bool
+) -> Foresight | None:
     """Foresee what becomes of a job. Of jobs that meet the same and have the same data, do it once.
 
     If no policy looks at the name and no finding says it, that holds for jobs that are alike. With findings, their names have one length.
+    *is_as_written*: no policy has changed the job. A value that a policy has set has another place than one in a file.
     """
-    if cluster.stored or not index.has_policies_of(cluster.index):
+    if cluster.stored or not is_as_written or not index.has_policies_of(cluster.index):
         return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
     sound, same = cluster.once("sound outcomes", SoundResults), cluster.once("outcomes", SameResults)
     met = (is_reviewed, *(each.digest for each in known))

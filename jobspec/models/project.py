@@ -26,8 +26,7 @@ class Defaults(Model):
     queue: Text | None = optional_field("Kueue's LocalQueue of the job, as its label `kueue.x-k8s.io/queue-name`; Kueue suspends it")
     annotations: dict[str, str] | None = optional_field("annotations of the job")
     naming: Literal["hash", "fixed"] | None = optional_field(
-        "`hash`: the job's name ends in a hash of its spec, so that a change is a new run; the default, but for kinds that a change "
-        "updates, such as CronJob and RayCluster; `fixed`: no hash"
+        "`hash`: the job's name ends in a hash of its spec: a change is a new run; `fixed`: no hash, by default for kinds that go on"
     )
     history: Annotated[Int32 | None, Ge(0)] = optional_field(
         "number of earlier runs of the job that stay in the tree beside the newest one; 0 by default"

@@ -40,17 +40,24 @@ if TYPE_CHECKING:
 # Follows, for Jobs, `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropDisabledTemplateFields`, pkg/api/pod, 1.36.
 
 
-def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document], target: Target) -> list[MarkedTree]:
+def with_api_defaults(
+    objects: Sequence[MarkedTree], context: Sequence[Document], target: Target, *, is_stored: bool = False
+) -> list[MarkedTree]:
     """Fill in the defaults of the server in objects.
 
-    *context*: documents that the objects may refer to, such as priority classes.
+    *context*: documents that the objects may refer to, such as priority classes. *is_stored*: as the server reads the objects once they are
+    stored: a Job without labels has those that the server gave to its pods. Policies do not see these.
     """
     from jobspec.operators.jobset.webhook import stored_jobset
 
     server, release = api_server(target), target["kubernetes"]
+
+    def with_job_defaults(made: MarkedTree) -> MarkedTree:
+        return changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release))
+
     fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_AUTOSCALERS, server)),
-        "Job": lambda made: _of_job(changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release))),
+        "Job": lambda made: with_job_defaults(made) if not is_stored else _of_job(with_job_defaults(made)),
         "JobSet": lambda made: stored_jobset(made, target),
         "PersistentVolumeClaim": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_CLAIMS, server)),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),

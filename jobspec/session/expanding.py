@@ -102,7 +102,7 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
             if options.defaults:
                 from jobspec.operators.api_defaults import with_api_defaults
 
-                objects = with_api_defaults(objects, context, target)
+                objects = with_api_defaults(objects, context, target, is_stored=True)
             if not any(each.rule == "unresolved-reference" for each in expansion.diagnostics):  # of the runtime
                 found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
             said = _with_suspension(expansion.diagnostics, job, is_queued=options.queued)

@@ -119,11 +119,17 @@ def _documents(path: Path) -> list[Data]:
 
 
 def _ready(data: Data) -> Data:
-    """An object in no queue, which starts as soon as it can."""
+    """An object in no queue, which starts as soon as it can, on nodes for examples alone."""
     labels = {name: each for name, each in (data["metadata"].get("labels") or {}).items() if name != _QUEUE}
     data["metadata"] = {**data["metadata"], **({"labels": labels} if data["metadata"].get("labels") else {})}
     data["metadata"].pop("namespace", None)
+    for pod in _pods(data):
+        pod["tolerations"] = [*(pod.get("tolerations") or ()), {"key": _TAINT, "operator": "Exists"}]
     return data
+
+
+#: What keeps the pods of others from nodes for examples: a Job's pods complete there.
+_TAINT = "jobspec.dev/example"
 
 
 # What operators make.
@@ -180,7 +186,8 @@ def _likened(theirs: Any, ours: Any) -> Any:
 def expected(data: Data, server: Server) -> list[Data]:
     """The objects that we expect; of a RayService, only those that come before its programs run."""
     context = [document_of({"apiVersion": "scheduling.k8s.io/v1", **each}, "class.yaml") for each in _classes(data)]
-    made = with_api_defaults(expand(document_of(data, "example.yaml"), context, server.target).objects, context, server.target)
+    expansion = expand(document_of(data, "example.yaml"), context, server.target)
+    made = with_api_defaults(expansion.objects, context, server.target, is_stored=True)
     objects: list[Data] = [each.data() for each in made]
     if data["kind"] != "RayService":
         return objects
@@ -304,8 +311,8 @@ def prepare_nodes(server: Server, examples: list[Example]) -> None:
         labels = dict.fromkeys(keys, name) | json.loads(text) | {"kubernetes.io/hostname": name}
         server.call("DELETE", f"/api/v1/nodes/{name}")
         metadata = {"name": name, "labels": labels, "annotations": {"kwok.x-k8s.io/node": "fake"}}
-        status = {"capacity": size, "allocatable": size}
-        server.call("POST", "/api/v1/nodes", json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}))
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"capacity": size, "allocatable": size}}
+        server.call("POST", "/api/v1/nodes", json.dumps({**node, "spec": {"taints": [{"key": _TAINT, "effect": "NoSchedule"}]}}))
 
 
 def _asked(container: Data) -> set[str]:

@@ -111,6 +111,9 @@ def _create(server: Server, namespace: str, specs: dict[str, dict[str, Any]]) ->
     return taken
 
 
+_TRACKED = "batch.kubernetes.io/job-tracking"
+
+
 def _live(server: Server, namespace: str) -> Objects:
     """All objects that are there of jobs, as our expansion names them: without what a server makes up."""
     found = {kind: server.get(place.format(namespace))["items"] for kind, place in _LISTS.items()}
@@ -120,6 +123,8 @@ def _live(server: Server, namespace: str) -> Objects:
     for kind, items in found.items():
         for item in items:
             if item["metadata"].get("ownerReferences"):
+                if kind == "Pod" and item["status"].get("phase") == "Succeeded" and item["metadata"].get("generateName"):
+                    item["metadata"]["finalizers"] = [_TRACKED]  # which the controller of Jobs has removed
                 text = json.dumps(item)
                 for uid in uids:
                     text = text.replace(uid, "<uid>")
