@@ -165,11 +165,11 @@ class _ScriptReader:
             elif letter in _ENDS:
                 end = _behind(text, at, _ENDS)
                 if self._announced and "\n" in text[at:end]:
-                    end = self._bodies(text.index("\n", at) + 1)
+                    end = text.index("\n", at) + 1
                 yield None
                 self.turns.extend(each for each in text[at:end] if each in "()")
                 self.alternatives.extend([len(self.commands)] if text.startswith("||", at) else [])
-                at = end
+                at = self._bodies(end) if self._announced and text[end - 1] == "\n" else end
             else:
                 word, at = self._word(at)
                 if text[at : at + 2] == "()":

@@ -90,6 +90,25 @@ def test_runtimes_of_files_are_served(tmp_path: Path) -> None:
     assert job["spec"]["runtimeRef"]["name"] == "own"  # type: ignore[index]
 
 
+def test_a_function_that_no_launcher_starts_in_several_pods_is_reported(tmp_path: Path) -> None:
+    """The SDK starts torchrun by the label of the runtime alone, and else Python itself."""
+    container = {"name": "node", "image": "own:1"}
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    replicated = {
+        "name": "node",
+        "template": {"metadata": {"labels": labels}, "spec": {"template": {"spec": {"containers": [container]}}}},
+    }
+    metadata = {"name": "own", "labels": {"trainer.kubeflow.org/framework": "plain"}}
+    spec = {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [replicated]}}}
+    runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": metadata, "spec": spec}
+    (tmp_path / "runtime.yaml").write_text(json.dumps(runtime))
+    script = write(tmp_path, TRAIN.replace("torch-distributed", "own"))
+    (job,), said, code = capture(script, "--runtimes", tmp_path / "runtime.yaml", "-o", "concise", "--", 2)
+    assert code == 0
+    assert 'python "train.py"' in job["spec"]["trainer"]["command"][2]  # type: ignore[index]
+    assert f"{script}:8:1: warning: each of the 2 pods trains alone" in said
+
+
 def test_a_job_of_the_training_client_and_an_experiment_are_written(tmp_path: Path) -> None:
     script = write(
         tmp_path,

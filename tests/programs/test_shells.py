@@ -72,6 +72,8 @@ def test_the_here_documents_of_a_script(text: str, expected: list[tuple[str, lis
 @pytest.mark.parametrize(
     ("text", "is_straight", "reads_files"),
     [
+        ("cat << EOF > a.py\ndef f():\n    g(1)\nEOF\npython a.py", True, False),
+        ("cat << EOF > a.py; (cd b)\nf()\nEOF\npython a.py", False, False),
         ("set -e; a && b | c || d &\nwait", True, False),
         ("if a; then b; fi", False, False),
         ("for a in 1; do b; done", False, False),
