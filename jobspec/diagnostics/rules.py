@@ -66,6 +66,7 @@ REFUSED = {
     "Service": "service-refused",
     "StatefulSet": "stateful-set-refused",
 }
+REFUSALS = frozenset(REFUSED.values())
 
 
 class Finding(Record):

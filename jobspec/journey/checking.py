@@ -7,7 +7,7 @@ from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import DocumentResult, FileResult
-from jobspec.diagnostics.rules import REFUSED
+from jobspec.diagnostics.rules import REFUSALS
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
@@ -63,8 +63,8 @@ def with_stand_ins(
 ) -> tuple[Manifests, Checked]:
     """Put values in place of the placeholders that a server refuses, and *judge* again.
 
-    It refuses them in the manifests, and in the objects that operators create. Each place has a note without a message. Those of overlays
-    and projects are parameters, which nobody else fills in.
+    It refuses them in the manifests, and in the objects that operators create. Each place has a note without a message. Overlays and
+    projects fill in their own, which are parameters.
     """
     from jobspec.repository.placeholders import stood_in
     from jobspec.repository.substitution import Variables
@@ -73,7 +73,7 @@ def with_stand_ins(
     errors = [
         each
         for each in checked.result.diagnostics
-        if each.severity == "error" and each.document not in own and (each.stage != "outcome" or each.rule in _REFUSED)
+        if each.severity == "error" and each.document not in own and (each.stage != "outcome" or each.rule in REFUSALS)
     ]
     given = manifests.substitution or Variables(is_open=True)
     met = ("no placeholders", *((each.field, each.stage) for each in errors), repr(given))
@@ -87,9 +87,6 @@ def with_stand_ins(
         return manifests, checked
     changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])
     return with_stand_ins(changed, judge(changed), cluster, judge)
-
-
-_REFUSED = frozenset(REFUSED.values())
 
 
 def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:

@@ -22,7 +22,7 @@ from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.kubernetes.structural import filled
-from jobspec.operators.batch import POD_OF_JOB, job_defaults
+from jobspec.operators.batch import POD_OF_JOB, job_defaults, with_labels_of_pods
 from jobspec.operators.made import RANDOM, api_server
 from jobspec.operators.priorities import with_priority
 from jobspec.schemas import shapes
@@ -57,7 +57,7 @@ def with_api_defaults(
 
     fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_AUTOSCALERS, server)),
-        "Job": lambda made: with_job_defaults(made) if not is_stored else _of_job(with_job_defaults(made)),
+        "Job": lambda made: with_labels_of_pods(with_job_defaults(made)) if is_stored else with_job_defaults(made),
         "JobSet": lambda made: stored_jobset(made, target),
         "PersistentVolumeClaim": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_CLAIMS, server)),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
@@ -68,16 +68,11 @@ def with_api_defaults(
     return [fillers[kind](each) if (kind := text(each, "kind")) in fillers else each for each in objects]
 
 
-def _of_job(made: MarkedTree) -> MarkedTree:
-    """A Job that has no labels, as the server reads it again once it is stored: with those of its pods."""
-    labels = made.get("spec", "template", "metadata", "labels")
-    if not labels or made.get("metadata", "labels"):
-        return made
-    return changed(made, ("metadata",), lambda about: with_fields(about, {"labels": labels}))
-
-
 def _of_secret(made: MarkedTree, server: Mark) -> MarkedTree:
-    """A Secret of the type that the server fills in, and with its texts as data: stand-ins stay what they are."""
+    """Return a Secret with the type that the server fills in, and with its texts as data.
+
+    Stand-ins stay what they are.
+    """
     texts, data = made.get("stringData"), made.get("data")
     if texts:
         merged = with_fields(data, texts.value) if data else texts

@@ -96,11 +96,11 @@ def _job_of_run(cron_job: MarkedTree, mark: Mark) -> MarkedTree:
 
 def job_defaults(job: MarkedTree, server: Mark) -> MarkedTree:
     """A Job with all that the server fills in, but for the defaults of its pod template."""
-    whole = changed(_with_labels_of_pods(job), ("spec",), lambda spec: _spec(spec, server))
+    whole = changed(with_labels_of_pods(job), ("spec",), lambda spec: _spec(spec, server))
     return whole if is_true(whole, "spec", "manualSelector") else _selecting(whole, server)
 
 
-def _with_labels_of_pods(job: MarkedTree) -> MarkedTree:
+def with_labels_of_pods(job: MarkedTree) -> MarkedTree:
     """A Job with its own labels, or if it has none, those of its pod template."""
     labels = job.get("spec", "template", "metadata", "labels")
     metadata = job.get("metadata")

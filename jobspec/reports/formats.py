@@ -59,8 +59,8 @@ def report(
             lines = text.concise_lines(files, fixable=fixable, colour=colour, links=links)
         else:
             lines = text.diagnostic_lines(files, read, fixable=fixable, colour=colour, links=links, width=width)
-    ends = coverage_lines if output == "text" else lambda *known, fixable: [coverage(*known, fixable=fixable)]
-    *reasons, last = ends(files, releases, fixable=fixable)
+    whole = [coverage(files, releases, fixable=fixable)] if output == "concise" else coverage_lines(files, releases, fixable=fixable)
+    *reasons, last = whole
     return "\n".join([*lines, *reasons, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
 
 

@@ -18,7 +18,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark, Path, span_of, value_at
 from jobspec.diagnostics.results import FileResult
-from jobspec.diagnostics.rules import REFUSED
+from jobspec.diagnostics.rules import REFUSALS
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.fields import path_of
@@ -208,7 +208,6 @@ _HINT = "check the rendered manifests, or give values by --substitute or --set-e
 _SHOWN = 3  # names in a hint
 _ABOUT_PLACEHOLDERS = ("unfilled-placeholder", "unexpanded-variable")
 """The rules whose findings are about placeholders."""
-_REFUSALS = frozenset(REFUSED.values())
 _ENCRYPTED = "ENC[AES256_GCM"
 
 
@@ -381,4 +380,4 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
         return place is not None
     is_image = found.rule == "invalid-image" and place[0].startswith(("$", "{"))
     is_named = f"`{_with_names(value)}`" in found.message
-    return found.stage not in ("outcome", "lint") or found.rule in _REFUSALS or is_image or is_named
+    return found.stage not in ("outcome", "lint") or found.rule in REFUSALS or is_image or is_named
