@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 _MOST = 3 << 20  # bytes of a request, as for an API server
 _AT_HOME = "jobspec capture keeps the program on this machine"
 _RUNS_IN, _RUNNING = 10, (1, 2)
-"""The number of reads of a job in one round, and those that find it running; all others find it complete.
+"""The number of reads of a job in one round, and the reads that find it running.
 
-A program may wait for either. It often looks at the job once before, and it waits some seconds between its reads.
+All others find it complete. A program may wait for either. It often looks at the job once before, and it waits some seconds between its
+reads.
 """
 _TRAINING_GROUPS = ("trainer.kubeflow.org", "kubeflow.org")
 
@@ -117,7 +118,7 @@ class CaptureServer:
         return 200, {"apiVersion": resource.api_version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
 
     def _seen(self, resource: Resource, found: Data) -> Data:
-        """Return the object that a client reads: of a job, one that runs or one that has ended, in turns."""
+        """Return the object that a client reads. A job runs and is complete in turns."""
         if "status" not in found or resource.group not in _TRAINING_GROUPS:
             return found
         self._reads[self._key(resource)] = reads = self._reads.get(self._key(resource), 0) + 1

@@ -139,7 +139,10 @@ def _blame_built(options: Options) -> int | None:
 
 
 def _command_for(options: Options, names: Sequence[str]) -> str:
-    """The command for one of the objects *names* at a path: the one that was written as the field, or the first."""
+    """The command for one of several objects at a path.
+
+    It takes the one of the *names* that the field was written for, or else the first.
+    """
     wanted, field = (options.field, None) if options.field in names else (names[0], options.field)
     folder = options.path if os.path.isdir(options.path) else options.folder
     place = ["--in", folder] if os.path.normpath(folder) != os.curdir else []

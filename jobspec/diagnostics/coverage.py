@@ -76,7 +76,10 @@ _LONGEST_LINE = 160
 
 
 def _reasons(files: Sequence[FileResult]) -> dict[Status, list[str]]:
-    """Why documents of a status were not checked, or not by all stages, each reason with their number."""
+    """Return for each status why its documents were not fully checked.
+
+    Each reason has the number of the documents.
+    """
     found = {status: [*_stages_not_reached(files, status)] for status in STATUSES}
     found["partly"] = [*_reasons_of_partly(files), *found["partly"]]
     found["skipped"] = reasons_of_skipped(files)

@@ -115,7 +115,10 @@ class Document:
         return self.marks.nearest(path)
 
     def same_mark(self, mark: Mark, other: Document) -> Mark | None:
-        """Return the mark of what has a *mark* in a document that is alike. If only parsing the text would tell it, return None."""
+        """Return the mark here of what has a *mark* in a document that is alike.
+
+        If only parsing the text would tell it, return None.
+        """
         if not (isinstance(self._marks, ParsedMarks) and isinstance(other._marks, ParsedMarks)):
             return None
         return self._marks.same_mark(mark, other._marks, self.name, other.name)
@@ -130,7 +133,10 @@ class Document:
 
     @property
     def digest(self) -> bytes:
-        """Return a digest of the data. Documents with one digest have the same data, with keys in the same order."""
+        """Return a digest of the data.
+
+        Documents with one digest have the same data, with keys in the same order.
+        """
         if not self._digest:
             from _blake2 import blake2b  # without the milliseconds that loading `hashlib` takes
 
@@ -268,9 +274,9 @@ class ParsedMarks(ABC):
         return self().nearest(path)
 
     def same_mark(self, mark: Mark, other: ParsedMarks, name: str, other_name: str) -> Mark | None:  # noqa: ARG002 (of those that know a text)
-        """Return the mark in this text of what has a *mark* in the text of a document that is alike, but for its name.
+        """Return the mark in this text of what has a *mark* in another one.
 
-        If only parsing the text would tell it, return None.
+        The texts are those of documents that differ by their names alone. If only parsing the text would tell it, return None.
         """
         return None
 

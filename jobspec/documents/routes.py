@@ -1,4 +1,7 @@
-"""Findings with their routes in a document: found once, and placed in each document that is alike at its own lines."""
+"""Findings with their routes in a document.
+
+They are found once, and placed in each document that is alike, at its own lines.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ class PlacedFinding(Record):
     diagnostic: Diagnostic
     given: Document
     path: Path | None
-    """The path of the value; None if the place is in another document, which all documents that are alike share."""
+    """The path of the value; None if the place is in another document.
+
+    All documents that are alike share that one.
+    """
     at_key: bool = False
 
     def placed_in(self, document: Document) -> Diagnostic:

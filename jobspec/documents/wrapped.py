@@ -47,7 +47,10 @@ def wrapped_in(document: Document, text: str) -> list[Document]:
 
 
 def _trial_of(experiment: str) -> str:
-    """Return a name as Katib gives it to a trial: that of the experiment, and eight random characters."""
+    """Return a name as Katib gives it to a trial.
+
+    That is the name of the experiment, with eight random characters.
+    """
     return f"{experiment}-trial000" if experiment else "trial"
 
 

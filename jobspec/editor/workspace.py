@@ -193,10 +193,10 @@ class Workspace:
             return preflight(ReportedRun(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
 
     def first_results(self) -> list[FileResult]:
-        """What is reported of the open files beside a few files of their folders, without what files elsewhere may give or fill in.
+        """Return what is reported of the open files beside a few files of their folders.
 
-        It reads nothing else, takes no longer in a folder of thousands of files, and does not wait for a look at all of them. Raises what
-        `results` raises.
+        What files elsewhere may give or fill in is left out. It reads nothing else, takes no longer in a folder of thousands of files,
+        and does not wait for a look at all of them. Raises what `results` raises.
         """
         texts = self.texts
         options = self.options.changed(disk=_disk_of(texts, self._confined_to))
@@ -283,7 +283,10 @@ class Workspace:
         return find_for(self.options, self._settings, build=build, kubernetes=kubernetes, encrypted=True)
 
     def _unsaved(self, texts: Mapping[str, str], known: Collection[str] | None = None, disk: Disk | None = None) -> list[Found]:
-        """The open files that are not on disk yet, or outside of the folder. *known*: the names of files that were found."""
+        """Return the open files that are not on disk yet, or outside of the folder.
+
+        *known*: the names of files that were found.
+        """
         known = {os.path.normpath(each.path) for each in self._found} if known is None else known
         new = []
         for real, text in texts.items():

@@ -133,10 +133,11 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 def _foreseen(
     job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool, is_as_written: bool
 ) -> Foresight | None:
-    """Foresee what becomes of a job. Of jobs that meet the same and have the same data, do it once.
+    """Foresee what becomes of a job.
 
-    If no policy looks at the name and no finding says it, that holds for jobs that are alike. With findings, their names have one length.
-    *is_as_written*: no policy has changed the job. A value that a policy has set has another place than one in a file.
+    Of jobs that meet the same and have the same data, do it once. If no policy looks at the name and no finding says it, that holds for
+    jobs that are alike. With findings, their names have one length. *is_as_written*: no policy has changed the job. A value that a policy
+    has set has another place than one in a file.
     """
     if cluster.stored or not is_as_written or not index.has_policies_of(cluster.index):
         return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
@@ -174,7 +175,10 @@ def _are_same_answers(index: Index, answers: _Answers) -> bool:
 def _outcomes_of_templates(
     document: Document, templates: Sequence[PodTemplate], classes: Sequence[Document], cluster: Cluster, index: Index
 ) -> Sequence[Diagnostic]:
-    """Foresee what becomes of an object with pod templates. Of equal ones that meet the same, do it once."""
+    """Foresee what becomes of an object with pod templates.
+
+    Of equal objects that meet the same, do it once.
+    """
     from jobspec.outcome.templates import template_outcomes
 
     def foreseen(met: Index) -> Sequence[Diagnostic]:

@@ -132,7 +132,10 @@ class CustomKinds:
         return self._compiled[key]
 
     def crd_for(self, document: Document, judge: Judge) -> Document | None:
-        """Return the CRD that defines a document's kind. If there is none, or if it is refused, return None."""
+        """Return the CRD that defines a document's kind.
+
+        If there is none, or if the server refuses it, return None.
+        """
         with self._reading:  # another thread waits until the CRDs are there
             self._read_files(document.group_kind, judge)
         return self._crd_of(document)

@@ -88,13 +88,19 @@ class LintedContainer:
 
     @cached_property
     def assignments(self) -> list[Setting]:
-        """The variables that its command line sets, as in `export NAME=VALUE` and `mpirun -x NAME=VALUE`."""
+        """The variables that its command line sets.
+
+        That are those of `export NAME=VALUE` and `mpirun -x NAME=VALUE`, for example.
+        """
         pairs = [(*word.partition("=")[::2], place) for word, place in self.words if "=" in word]
         return [(name, value.strip("\"'"), place) for name, value, place in pairs if name.isupper() and is_name(name)]
 
     @cached_property
     def settings(self) -> list[Setting]:
-        """The environment variables in their order, with those that the operator sets, and those of the command line."""
+        """The environment variables in their order, and then those of the command line.
+
+        Those that the operator sets are among them.
+        """
         return [*((name, text(each, "value"), written(each.get("value"), each)) for name, each in self.variables), *self.assignments]
 
     def variable(self, name: str) -> MarkedTree | None:

@@ -38,7 +38,7 @@ _PASSING = (*_TEMPORARY, "/dev", "/proc", "/run")
 
 
 def read_only_temporary(job: LintedJob) -> Iterator[Finding]:
-    """Torchrun or Ray finds no folder for its files: the root filesystem is read-only, and no volume is at /tmp.
+    """Torchrun or Ray cannot write to /tmp: the root filesystem is read-only.
 
     Why: torchrun makes a folder `torchelastic_*` for the logs of its processes, in TMPDIR, /tmp, /var/tmp or the working folder. Where it
     can write to none of them, it ends with "No usable temporary directory found". With `--log-dir`, that folder has to be writable. Ray

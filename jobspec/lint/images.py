@@ -174,7 +174,10 @@ def _stands_in(image: str) -> bool:
 
 
 def _registry_to_name(image: str) -> str:
-    """The registry of an image where it is a word in capital letters, which is no host; else empty."""
+    """Return the registry of an image if it is a word in capital letters, which is no host.
+
+    If it is anything else, return an empty text.
+    """
     registry, slash, _ = image.partition("/")
     return registry if slash and registry.isupper() and not {".", ":"} & {*registry} else ""
 

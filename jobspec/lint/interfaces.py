@@ -172,7 +172,10 @@ def _given(container: LintedContainer, name: str) -> tuple[MarkedTree | None, st
 
 
 def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
-    """The variables of a container, and those that mpirun gives to the processes of other containers, as in `-x NAME=VALUE`."""
+    """Return the variables that the processes of a container get.
+
+    That are its own, and those that mpirun passes on from another container, as in `-x NAME=VALUE`.
+    """
     others = [each for each in job.containers if each is not container and not each.is_init]
     passed = [setting for each in others for setting in each.assignments if (f"-x {setting[0]}=" in " ".join(each.program.texts))]
     return [*container.settings, *passed]

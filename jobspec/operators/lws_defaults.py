@@ -23,7 +23,10 @@ ROLLING = {"maxUnavailable": 1, "maxSurge": 0, "partition": 0}
 
 
 def with_lws_defaults(spec: Data) -> Data:
-    """The spec of a LeaderWorkerSet with the webhook's defaults; an equal one if it has them all. A value of a wrong type stays."""
+    """Return the spec of a LeaderWorkerSet with the webhook's defaults.
+
+    If it has them all, the result is equal. A value of a wrong type stays.
+    """
     defaults = {"leaderWorkerTemplate": _template, "rolloutStrategy": _strategy, "networkConfig": _network}
     values = {field: {} if spec.get(field) is None else spec[field] for field in defaults}
     return {
@@ -49,7 +52,10 @@ def _network(network: Data) -> Data:
 
 
 def _or_default(value: Any, default: str) -> Any:
-    """Return a value, or the default if it is absent, null or empty text. A value of a wrong type stays."""
+    """Return a value, or the default if it is absent, null or empty text.
+
+    A value of a wrong type stays.
+    """
     return default if value is None or value == "" else value
 
 

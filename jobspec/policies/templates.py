@@ -48,7 +48,10 @@ def _ray(*path: str) -> str:
 
 
 def _trainjob() -> str:
-    """What a TrainJob itself says of its pods: the container that trains, and the changes to pods of its runtime, by release."""
+    """Return what a TrainJob itself says of its pods.
+
+    That are the container that trains, and the changes to pods of its runtime, by release.
+    """
     own = ", ".join(f"?{literal(name)}: {_TRAINER}.?{field}" for name, field in _FIELDS.items())
     training = f"[dyn({{'spec': {{'containers': [{{'name': dyn({literal(NODE)}), {own}}}]}}}})]"
     of_2_0 = f"{items(OBJECT, 'spec', PATCH_FIELDS[0])}.map(each, dyn({{'spec': each}}))"
@@ -57,7 +60,10 @@ def _trainjob() -> str:
 
 
 def _patches(place: int) -> str:
-    """The templates of the replicated jobs at a place of each of the `runtimePatches`: CEL cannot flatten lists of lists."""
+    """Return the templates of the replicated jobs at one place of each of the `runtimePatches`.
+
+    CEL cannot flatten lists of lists.
+    """
     jobs = items("each", *map(str, PATCHED_JOBS))
     template = f"{at(f'{jobs}[{place}]', *map(str, TEMPLATE))}.orValue({{}})"
     return f"{items(OBJECT, 'spec', PATCH_FIELDS[2])}.filter(each, {jobs}.size() > {place}).map(each, {template})"

@@ -112,7 +112,10 @@ class Base:
     diagnostics: Sequence[Diagnostic]
 
     def is_job(self, document: Document) -> bool:
-        """Whether a document is the job of the base, or what overlays and names make of it: it is of the same kind."""
+        """True if a document is the job of the base, or what overlays and names make of it.
+
+        Such a document is of the same kind.
+        """
         job = job_among(self.documents)
         return job is not None and (document.api_version, document.kind) == (job.api_version, job.kind)
 

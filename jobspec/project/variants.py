@@ -54,7 +54,10 @@ class PlannedVariant:
     hashed: bool
     """Whether the job's name ends in a hash of its spec."""
     is_updated: bool
-    """Whether a change updates the job under its name, as that of a RayCluster or CronJob: it is no new run."""
+    """True if a change updates the job under its name, and is no new run.
+
+        That holds for a RayCluster or a CronJob, for example.
+        """
     entry: MarkedTree
     """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
     values: Values

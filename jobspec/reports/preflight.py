@@ -202,7 +202,7 @@ class CheckedJob:
     is_suspended: bool = False
     """True if the job has no pods until a user or Kueue resumes it."""
     why_unknown: str = ""
-    """What keeps it from being judged, such as that its runtime is refused; empty if nothing says so."""
+    """What keeps jobspec from judging it, such as a refused runtime; empty if nothing does."""
     judged_in: str = ""
     """The file that it was judged in, such as the kustomization of what is built."""
 

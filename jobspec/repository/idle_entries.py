@@ -79,7 +79,10 @@ def _idle(layer: Layer, material: _Material, followed: FollowedFields, document:
 
 
 def _selecting_nothing(document: Document, path: Path, what: str, selector: Any, material: _Material) -> Diagnostic:
-    """A warning at an entry that selects nothing. The hint names a condition without which it selects an object."""
+    """Return a warning at an entry that selects nothing.
+
+    The hint names a condition without which the entry selects an object.
+    """
     hint = "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`"
     for key, wanted in selector.items() if isinstance(selector, dict) else ():
         others = {name: each for name, each in selector.items() if name != key and each}

@@ -1,4 +1,4 @@
-"""Add the merge keys of kinds to a user's own OpenAPI document, and keep what the document says.
+"""Add the merge keys of kinds to a user's own OpenAPI document, which keeps what it says.
 
 Follows `PatchStrategyAndKeyList`, `Elements` and `Field`, sigs.k8s.io/kustomize/kyaml openapi, 0.21.
 """

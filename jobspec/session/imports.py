@@ -133,7 +133,10 @@ def unfit_jobs(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
 
 
 def _jobs_to_import(documents: Sequence[Document], *, is_named: bool) -> list[Document]:
-    """Return the jobs of a file. If a folder is named, and not the file, Jobs and CronJobs need a sign that they train."""
+    """Return the jobs of a file.
+
+    If a folder is named, and not the file, Jobs and CronJobs need a sign that they train.
+    """
     return overlaid_jobs(documents) if is_named else training_jobs(documents)
 
 

@@ -1,4 +1,6 @@
-"""Keep what checks of single files gave, so that a run checks only the files that have changed, or whose world has.
+"""Keep what checks of single files gave.
+
+Then a run checks only the files that have changed, or that meet a changed world.
 
 A check is known by a digest of all that it reads: the file, or what is built of it and the files that it is built of; its role in builds;
 the options; and the world with its CRDs and policies. Of a check among the objects of all files, the questions that it asks of them are
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
 _ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
-"""The kinds that checks meet only by recorded questions; admission reads objects of other kinds without a record."""
+"""The kinds that checks meet only by recorded questions.
+
+Admission reads objects of other kinds without a record.
+"""
 _SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
 _VALUES = re.compile(rb"""\b(?:data|stringData)["']?[ \t]*:""")
 
@@ -55,10 +60,16 @@ class KeptChecks:
     """The checks of an earlier run with the same options, and those that this run adds."""
 
     def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes]) -> None:
-        """*scope*: a digest of the options, and of the program. *digests*: of the content of each file in the repository, by real path."""
+        """*scope*: a digest of the options, and of the program.
+
+        *digests*: those of the content of each file in the repository, by real path.
+        """
         self._cache, self._scope, self._digests = cache, scope, digests
         self._parts: dict[int, dict[bytes, Entry | None]] = {}
-        """The checks of the earlier run; None for those that were taken, whose content is not held in memory."""
+        """The checks of the earlier run; None for those that were taken.
+
+        Their content is not held in memory.
+        """
         self._used: dict[int, dict[bytes, Entry | None]] = {number: {} for number in range(_PARTS)}
         """The checks of this run; None for those that are in the cache."""
         self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
@@ -123,7 +134,10 @@ class KeptChecks:
         return f"{self._scope}-{number}"
 
     def _place(self, file: FoundFile, world: Cluster) -> tuple[int, bytes] | None:
-        """Return the part of the cache for a check, and its key there. If the check cannot be kept, return None."""
+        """Return the part of the cache for a check, and its key there.
+
+        If the check cannot be kept, return None.
+        """
         try:
             of_file, of_world = self._said_of_file(file), self._said_of_world(world)
         except (_Unknown, OSError, RecursionError):
@@ -154,7 +168,10 @@ class KeptChecks:
         return self._digests[path]
 
     def _said_of_world(self, world: Cluster) -> bytes | None:
-        """Return a digest of a world without the objects of all files. If there is none, return None."""
+        """Return a digest of a world without the objects of all files.
+
+        If there is none, return None.
+        """
         if id(world) not in self._worlds:
             try:
                 self._worlds[id(world)] = world, blake2b("".join(self._parts_of_world(world)).encode(errors="surrogatepass")).digest()
@@ -212,7 +229,10 @@ def _is_built(file: FoundFile) -> bool:
 
 
 def _canonical(value: Any) -> str:
-    """Return a text that equal values have in common, in whatever order their sets were made. Raises _Unknown for values of other types."""
+    """Return a text that equal values have in common.
+
+    The order in which their sets were made does not count. Raises _Unknown for values of other types.
+    """
     kind = type(value)
     if value is None or kind in _PLAIN:
         return f"{kind.__name__} {value!r},"
@@ -244,7 +264,10 @@ def _names_of(kind: Any) -> list[str]:
 
 
 def _loaded(content: bytes) -> Checked | None:
-    """Return a pickled result of a check. If it holds anything but values of jobspec's own classes, return None."""
+    """Return a pickled result of a check.
+
+    If it holds anything but values of jobspec's own classes, return None.
+    """
     found = _unpickled(content)
     return found if isinstance(found, Checked) else None
 
@@ -255,7 +278,10 @@ def _loaded_part(content: bytes) -> dict[bytes, Entry] | None:
 
 
 def _unpickled(content: bytes) -> Any:
-    """Return a pickled value. If it holds anything but plain values and values of jobspec's own classes, return None."""
+    """Return a pickled value.
+
+    If it holds anything but plain values and values of jobspec's own classes, return None.
+    """
     import io
     import pickle
 

@@ -102,7 +102,10 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
 
 
 def keep(report: RunReport, results: RunResults, known: Recall, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
-    """Keep what a run reports and its checks, unless a file has changed since it began. Return what is to be said of that."""
+    """Keep what a run reports and its checks, unless a file has changed since it began.
+
+    Return what is to be said of that.
+    """
     cache, before = _cache(), known.before
     assert before
     try:
@@ -313,7 +316,9 @@ _GENERATOR = "secretGenerator"
 
 
 def _values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: "") -> set[str] | None:
-    """Return all lines of the values of Secrets and their generators in a text, decoded ones too. If not all can be read, return None.
+    """Return all lines of the values of Secrets and their generators in a text.
+
+    Decoded values are among them. If not all can be read, return None.
 
     *beside*: reads a file that a generator names.
     """

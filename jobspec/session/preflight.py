@@ -147,7 +147,7 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
 
 
 def _reported(jobs: Sequence[CheckedJob], judged: ReportedRun) -> list[CheckedJob]:
-    """Keep the jobs of the files that are reported, and of the variants of the projects among them."""
+    """Keep the jobs of the reported files, and of the variants of projects among them."""
     paths = {os.path.normpath(each.path) for each in judged.files}
     made = {_named(row) for file in judged.files if file.path in judged.results.projects for row in file.documents}
 
@@ -174,7 +174,10 @@ _NO_QUEUES = world_of(())
 
 
 def _why_unknown(row: DocumentResult, file: AppliedFile) -> str:
-    """Say what keeps a job without an error from being judged: it has no pods, or its runtime is refused or not there."""
+    """Say what keeps jobspec from judging a job without an error.
+
+    The job has no pods, or its runtime is refused or not there.
+    """
     missing = [each for each in _said(row, file, "unresolved-reference") if each.field == "spec.runtimeRef"]
     return next((each.message for each in (*_said(row, file, "no-pods-created"), *missing)), "")
 

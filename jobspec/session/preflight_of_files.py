@@ -1,4 +1,7 @@
-"""Answer what is asked of the jobs in files before they are sent: find, read and judge the files of a command line, and fix them."""
+"""Answer what is asked of the jobs in files before they are sent.
+
+The files of a command line are found, read, judged and fixed.
+"""
 
 from __future__ import annotations
 

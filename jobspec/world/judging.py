@@ -83,7 +83,10 @@ def policies_for(objects: Objects, cluster: Cluster) -> Index | None:
 
 
 def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip_unknown: bool) -> Verdict:
-    """The server's verdict on a document. If it holds for others of the same data, or for jobs that are alike, it is kept for them."""
+    """Return the server's verdict on a document.
+
+    If it holds for others of the same data, or for jobs that are alike, it is kept for them.
+    """
     if not old and is_workload(document) and not (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
         sound = cluster.once("sound jobs", SoundResults)
         found: Verdict | None = sound.of(document)

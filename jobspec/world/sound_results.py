@@ -47,7 +47,10 @@ class SameResults:
         self._found: dict[Hashable, Any] = {}
 
     def of(self, document: Document, *met: Hashable) -> Any:
-        """Return the result of a document that has the same data and met the same. If there is none, return None."""
+        """Return the result of a document that has the same data and met the same.
+
+        If there is none, return None.
+        """
         return self._found.get((document.digest, *met)) if self._found else None
 
     def keep(self, document: Document, result: Any, *met: Hashable) -> None:

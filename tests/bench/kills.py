@@ -1,4 +1,6 @@
-"""Kill `jobspec lint` at random moments, and compare what the next run reports with a run without the cache.
+"""Kill `jobspec lint` at random moments, and compare what the next run reports.
+
+It has to be what a run without the cache reports.
 
     python -m tests.bench.kills [--times N] [--seed N]
 
@@ -24,7 +26,10 @@ _OVERLAY = "namespace: team-{}\nresources: [../jobs]\n"
 
 
 def repository_in(folder: Path) -> Path:
-    """Write a repository of as many jobs as are worth keeping, some of them in a base with overlays."""
+    """Write a repository of as many jobs as are worth keeping.
+
+    Some of them are in a base with overlays.
+    """
     jobs = {f"jobs/{number}.yaml": JOB.replace("name: train", f"name: train-{number}") for number in range(_WORTH_KEEPING)}
     base = {"jobs/kustomization.yaml": f"resources: [{', '.join(f'{number}.yaml' for number in range(0, _WORTH_KEEPING, 8))}]\n"}
     overlays = {f"{name}/kustomization.yaml": _OVERLAY.format(name) for name in "ab"}
@@ -32,7 +37,10 @@ def repository_in(folder: Path) -> Path:
 
 
 def differences(repository: Path, random: Random, times: int) -> Iterator[str]:
-    """Kill runs on a repository, and yield what the runs after them report otherwise than without the cache."""
+    """Kill runs on a repository, and yield the reports of later runs that differ.
+
+    They are compared with those of runs without the cache.
+    """
     kept = Path(os.environ["JOBSPEC_CACHE"])
     started = time.monotonic()
     first = run_here("lint", ".", "--no-cache", cwd=repository).stdout

@@ -1,4 +1,6 @@
-"""Examples of jobs: what live operators create of each, field by field, is what `expand` says: `python -m tests.hunt.examples FOLDER...`.
+"""Compare what live operators create of examples of jobs with what `expand` says.
+
+It is called as `python -m tests.hunt.examples FOLDER...`.
 
 The folders are checkouts of operators' repositories. It needs the server of `JOBSPEC_TEST_JOBS_KUBECONFIG`, with a simulated node. What the
 pods of an example need is created before: nodes with the labels that they select, claims, accounts and priority classes.
@@ -62,7 +64,7 @@ _MADE = {
 }
 _AT_ONCE = 24
 _AT_ONCE_OF_RAY = 4
-"""KubeRay handles one object at a time, and waits each time for dashboards that nobody runs here."""
+"""KubeRay handles one object at a time, and waits for a dashboard, which does not run here."""
 _PATIENCE = 90.0  # seconds
 _PAUSE = 1.0
 _SPARE = 3  # volumes for the claims that a JobSet makes
@@ -137,7 +139,10 @@ _TAINT = "jobspec.dev/example"
 
 @dataclass
 class Watched:
-    """All objects that a server has got since the watch began, by namespace, each in its last state."""
+    """All objects that a server has got since the watch began, by namespace.
+
+    Each is in its last state.
+    """
 
     server: Server
     by_namespace: dict[str, dict[Key, Data]] = field(default_factory=dict)
@@ -155,7 +160,7 @@ class Watched:
                 self.by_namespace.setdefault(metadata.get("namespace", ""), {})[kind, metadata["uid"]] = {**made, "kind": kind}
 
     def objects(self, namespace: str) -> list[Data]:
-        """The objects of a namespace that have an owner, and claims of StatefulSets, which may have none."""
+        """Return the objects of a namespace that have an owner, and claims of StatefulSets."""
         found = list(self.by_namespace.get(namespace, {}).values())
         return [each for each in found if each["metadata"].get("ownerReferences") or _is_claim_of_set(each)]
 
@@ -172,7 +177,7 @@ def differences(theirs: list[Data], ours: list[Data]) -> list[str]:
 
 
 def _likened(theirs: Any, ours: Any) -> Any:
-    """A value that was made, with our stand-ins such as `<random>` where it has what they stand for."""
+    """Return a made value, with our stand-ins such as `<random>` for what they stand for."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         return {name: _likened(each, ours.get(name)) for name, each in theirs.items()}
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
@@ -300,7 +305,7 @@ def _pods(value: Any) -> Iterator[Data]:
 
 
 def prepare_nodes(server: Server, examples: list[Example]) -> None:
-    """Create a node for each set of labels that pods select, with plenty of all that they request."""
+    """Create nodes for each set of labels that pods select, with plenty of all they request."""
     pods = [pod for each in examples for pod in _pods(each.data)]
     names = {name for pod in pods for one in (*pod["containers"], *(pod.get("initContainers") or ())) for name in _asked(one)}
     size = {**_PLENTY, **dict.fromkeys((each for each in names if "/" in each), "10k")}
@@ -404,7 +409,10 @@ def _batches(examples: list[Example]) -> Iterator[list[Example]]:
 
 
 def _created(server: Server, outcome: Outcome, named: tuple[str, Example]) -> tuple[str, list[Data] | None]:
-    """Create an example; returns what we expect of it, None where the server refuses it or we do not expand it."""
+    """Create an example, and return what we expect of it.
+
+    If the server refuses it, or if we do not expand it, return None.
+    """
     namespace, example = named
     server.has_namespace(namespace)
     account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"

@@ -1,4 +1,6 @@
-"""Jobs of all kinds after changes at random: `validate` says what a server says that has the kind's operator and its webhooks.
+"""Change jobs of all kinds at random, and compare `validate` with a server.
+
+The server has the operator of each kind, and its webhooks.
 
 No command fails on them: not on outcomes, lint, queues or the objects that operators make of them.
 """
@@ -68,7 +70,10 @@ def prepare(server: Server) -> Live:
 
 
 def finds(live: Live, random: Random, tally: Counter[str], folder: Path, *, count: int = 100) -> Iterator[Find]:
-    """The changed jobs on which the server and we disagree, or on which a command of ours fails, of as many of each kind."""
+    """Yield the changed jobs on which the server and we disagree, of as many of each kind.
+
+    Those on which a command of ours fails are among them.
+    """
     for kind in KINDS:
         cases = list(changed(live, kind, random, count))
         tally.update(case.kind for case in cases)

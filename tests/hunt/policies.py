@@ -136,7 +136,10 @@ def cluster_of_jobs() -> Cluster:
 
 
 def seen_in(files: Sequence[Checked], cluster: Cluster, *, refused: bool = False) -> Iterator[Seen]:
-    """The jobs, pods and runtimes of some files; if *refused*, jobs that an operator ignores, too."""
+    """Return the jobs, pods and runtimes of some files.
+
+    *refused*: jobs that an operator ignores are among them.
+    """
     resolved = resolve(files, cluster)
     documents = Documents([each for file in resolved for each in seen(file)], cluster)
     for file in resolved:
@@ -248,7 +251,10 @@ class Difference(NamedTuple):
 
 
 def differences(each: Seen, said: dict[str, list[str]], tally: Counter[str], of: Iterable[str] = POLICIES) -> Iterator[Difference]:
-    """The rules, *of* some, of which lint and policy say something else, and no sentence of the policy says so."""
+    """Return the rules, *of* some, of which lint and policy say something else.
+
+    No sentence of the policy says so.
+    """
     found = each.findings
     for name in of:
         if each.document.given.group_kind not in POLICIES[name].kinds or (name in OF_NAMES and not each.in_cluster):
@@ -280,7 +286,7 @@ def job(random: Random, kind: str, name: str) -> Data:
 
 
 def _name(random: Random, name: str) -> Data:
-    """A name, now and then as long as it may be, or a little longer, or one that the server makes."""
+    """Return a name: now and then as long as it may be, or longer, or made by the server."""
     chosen = name.ljust(random.randrange(38, 57), "x") if random.random() < 0.25 else name
     return {"generateName": f"{chosen[:-6]}-"} if len(chosen) > len(name) and random.random() < 0.15 else {"name": chosen}
 
@@ -505,7 +511,7 @@ class Drawn(NamedTuple):
 
 
 def random_jobs(random: Random, count: int, of: Sequence[str] = KINDS) -> Iterator[Drawn]:
-    """Jobs of some kinds that a server accepts, until each policy for one of these kinds has *count* to judge.
+    """Yield jobs that a server accepts, until each policy for their kinds has *count*.
 
     Each is drawn for one of the policies that lack some, and judged by all that do.
     """
@@ -523,7 +529,7 @@ def random_jobs(random: Random, count: int, of: Sequence[str] = KINDS) -> Iterat
 
 
 def seen_in_text(text: str, cluster: Cluster) -> Iterator[Seen]:
-    """The job of a text that a server accepts, in a cluster, with what becomes of it because of its name."""
+    """Return the accepted job of a text, with what becomes of it because of its name."""
     checked = check(read(Source("job.yaml", text), cluster.target), cluster)
     if checked.result.valid:
         for each in seen_in([checked], cluster, refused=True):
@@ -542,7 +548,10 @@ def _outcomes(checked: Checked, cluster: Cluster) -> list[Diagnostic]:
 
 
 def evaluator_finds(random: Random, tally: Counter[str], *, count: int = 100) -> Iterator[Find]:
-    """The jobs of which lint and our own evaluator of the policies disagree: each policy judges *count*."""
+    """Yield the jobs of which lint and our own evaluator disagree.
+
+    Each policy judges *count*.
+    """
     indexes = {each.name: policies(of=[each]) for each in of_cluster()}
     for drawn in random_jobs(random, count):
         said = {rule: why for name in drawn.by for rule, why in said_by_evaluator(drawn.seen, indexes[name]).items()}
@@ -611,7 +620,10 @@ def judged_on(server: Server) -> list[str]:
 
 
 def server_finds(server: Server, random: Random, tally: Counter[str], *, count: int = 50) -> Iterator[Find]:
-    """The jobs of which lint and the policies on a server disagree: each policy judges *count* of the kinds that the server has."""
+    """Yield the jobs of which lint and the policies on a server disagree.
+
+    Each policy judges *count* of the kinds that the server has.
+    """
     with stored(server), ThreadPoolExecutor(_CONNECTIONS) as pool:
         jobs = random_jobs(random, count, served(server))
         while several := list(islice(jobs, _AT_ONCE)):

@@ -67,7 +67,10 @@ def finds(
 def running_finds(
     server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 4, kinds: Sequence[str] = _KINDS
 ) -> Iterator[Find]:
-    """The jobs of some kinds of which Kueue makes something else than we say, where other jobs run and wait already."""
+    """Yield the jobs of which Kueue makes something else than we say.
+
+    Other jobs run and wait already.
+    """
     seeds = [random.randrange(1 << 32) for _ in range(worlds)]
     with ThreadPoolExecutor(_THREADS) as threads:
         for found in threads.map(lambda seed: _in_running_world(server, Random(seed), tally, jobs, kinds), seeds):

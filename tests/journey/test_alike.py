@@ -52,9 +52,9 @@ def _with_numbers(text: str) -> str:
 
 
 def _differences(files: list[Path], change: Callable[[str], str] = _renamed) -> tuple[int, list[str]]:
-    """Return how many files hold jobs that have others like them, and the files of which other things are said in another order.
+    """Return how many files hold jobs that have others like them, and which files differ.
 
-    *change* makes the text of the others.
+    Of those that differ, other things are said in another order. *change* makes the text of the others.
     """
     count, wrong = 0, []
     for path in files:

@@ -1,4 +1,7 @@
-"""What live operators create of a job of each kind is what `expand` says; `python -m tests.hunt.examples` asks of whole repositories."""
+"""What live operators create of a job of each kind is what `expand` says.
+
+`python -m tests.hunt.examples` asks of whole repositories.
+"""
 
 from tests.hunt import examples
 from tests.support.reference import ROOT

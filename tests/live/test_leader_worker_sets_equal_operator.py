@@ -126,7 +126,7 @@ def test_what_the_operator_makes(server: Server, namespace: str) -> None:
 
 
 def _wrong(ours: Mapping[str, Any], theirs: Mapping[str, Any], sets: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Each difference between the objects that we expect and those that are there, with the set that it is of."""
+    """Return each difference between expected and real objects, with the set that it is of."""
     return {
         difference: sets[name.partition("/")[2].removeprefix("data-").partition("-")[0]]
         for name in ours.keys() | theirs.keys()

@@ -119,7 +119,10 @@ def test_the_container_that_kuberay_adds_limits_no_volume(limit: str, is_over: b
 
 
 def _refused(manifest: str, rule: str, trainer: str = "", **parameters: object) -> list[str]:
-    """What a policy says of a manifest, with other parameters in a ConfigMap, in a custom resource, and as written."""
+    """Return what a policy says of a manifest with each way to give parameters.
+
+    They are in a ConfigMap, in a custom resource, or as written.
+    """
     said = []
     for place in PLACES[1:] if parameters else PLACES:
         objects = written([POLICIES[rule]], Choices(action="Deny", parameters=place))

@@ -1,4 +1,6 @@
-"""A base may be a job of any kind: overlays, names, imports, comparisons and reports treat it as they do a PyTorchJob."""
+"""A base may be a job of any kind.
+
+Overlays, names, imports, comparisons and reports treat it as they do a PyTorchJob."""
 
 import json
 import re

@@ -76,7 +76,10 @@ def expand_ray_object(document: Document, target: Target, *, context: Sequence[D
 
 
 def _missing_port(document: Document, tree: MarkedTree, target: Target) -> Iterator[Diagnostic]:
-    """The finding that KubeRay creates no pods of a cluster, because its head has no port for the Service of its programs."""
+    """Yield the finding that KubeRay creates no pods of a cluster.
+
+    Its head has no port for the Service of its programs.
+    """
     if tree.get("metadata", "annotations", SERVES) is None or document.group_kind == kinds.RAY_CRON_JOB:
         return
     if document.group_kind == kinds.RAY_CLUSTER:
@@ -136,7 +139,10 @@ def _objects_of_cluster(cluster: RayCluster, *, first_and_last_only: bool) -> li
 
 
 def _with_finalizer(cluster: RayCluster) -> MarkedTree:
-    """The object of a cluster, with the finalizer that KubeRay adds to fault-tolerant ones: it cleans up their storage in the end."""
+    """Return the object of a cluster, with the finalizer that KubeRay adds.
+
+    It adds one to fault-tolerant clusters, to clean up their storage in the end.
+    """
     if not cluster.is_fault_tolerant or text(cluster.spec, "managedBy") not in ("", CONTROLLER):
         return cluster.tree
     finalizers = set_by(cluster.mark, ["ray.io/gcs-ft-redis-cleanup-finalizer"])

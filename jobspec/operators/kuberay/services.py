@@ -31,7 +31,10 @@ def services(cluster: RayCluster) -> Iterator[MarkedTree]:
 
 
 def lacks_serving_port(cluster: RayCluster) -> bool:
-    """Whether a cluster asks for a Service of its programs, and its head has no port for that: KubeRay then creates no pods."""
+    """True if a cluster asks for a Service of its programs, and its head has no port for it.
+
+    KubeRay then creates no pods.
+    """
     return cluster.annotation(SERVES) == "true" and not _serving_ports(cluster)
 
 

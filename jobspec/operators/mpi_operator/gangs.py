@@ -1,6 +1,7 @@
-"""Gang scheduling of MPIJobs, for an operator that was started with `--gang-scheduling`: a PodGroup, and what puts pods into it.
+"""Gang scheduling of MPIJobs: a PodGroup, and what puts pods into it.
 
-`volcano` is Volcano's PodGroup; any other name is the scheduler that has the PodGroups of scheduler-plugins.
+The operator does it if it was started with `--gang-scheduling`. `volcano` is Volcano's PodGroup; any other name is the scheduler that has
+the PodGroups of scheduler-plugins.
 
 Follows `newPodGroup`, `decoratePodTemplateSpec`, `calPGMinResource` and `calculatePriorityClassName`, github.com/kubeflow/mpi-operator
 pkg/controller/podgroup.go, 0.6.0 to 0.8.2.
@@ -50,7 +51,10 @@ def pod_group(job: MPIJob, context: Sequence[Document], target: Target) -> Marke
 
 
 def in_gang(template: MarkedTree, job: MPIJob) -> MarkedTree:
-    """Return a pod template with the scheduler of its gang, which replaces another one, and the name of its PodGroup."""
+    """Return a pod template with the scheduler and the PodGroup of its gang.
+
+    The scheduler replaces another one.
+    """
     if not job.gang_scheduler:
         return template
     if job.gang_scheduler == _VOLCANO:
@@ -77,7 +81,10 @@ def _priority_class(job: MPIJob, policy: MarkedTree) -> MarkedTree | None:
 
 
 def _least_resources(job: MPIJob, members: int, context: Sequence[Document]) -> dict[str, str] | None:
-    """Return what the first pods request together, those of the higher priority first; None for no members."""
+    """Return what the first pods request together.
+
+    Those of the higher priority come first. If there are no members, return None.
+    """
     if members == 0:
         return None
     counts = {LAUNCHER: 1, **({WORKER: job.workers} if job.has_workers else {})}

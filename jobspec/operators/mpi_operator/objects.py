@@ -1,4 +1,6 @@
-"""All that mpi-operator makes of an MPIJob, in its order: Service, ConfigMap, Secret, PodGroup, workers, the launcher's Job and its pod.
+"""All that mpi-operator makes of an MPIJob, in its order.
+
+That are a Service, a ConfigMap, a Secret, a PodGroup, the workers, the launcher's Job and its pod.
 
 Follows `syncHandler`, `newJobService`, `newConfigMap`, `updateDiscoverHostsInConfigMap`, `newSSHAuthSecret` and `newLauncherJob`,
 github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0, without a domain of the cluster, as the operator
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 def expand_mpijob(
     document: Document, target: Target, *, context: Sequence[Document] = (), gang_scheduler: str = "", first_and_last_only: bool = False
 ) -> Expansion:
-    """The objects of an accepted MPIJob. *gang_scheduler*, *first_and_last_only*: as for `expand`. *context*: has priority classes.
+    """Return the objects of an accepted MPIJob.
+
+    *gang_scheduler*, *first_and_last_only*: as for `expand`. *context*: has priority classes.
 
     If the job is suspended, it has no workers, and its launcher's Job is suspended, too. Raises JobspecError for too many workers.
     """

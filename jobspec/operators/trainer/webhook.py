@@ -147,7 +147,10 @@ def _without_times(patches: Any) -> list[dict[str, Any]]:
 
 
 def _pointers_in(patches: Any) -> Any:
-    """Which fields of patches that are pointers in Go are set: an empty object there is another value than none."""
+    """Return which of the fields that are pointers in Go patches set.
+
+    There, an empty object is another value than none.
+    """
     if isinstance(patches, list):
         return [_pointers_in(each) for each in patches]
     if not isinstance(patches, dict):
