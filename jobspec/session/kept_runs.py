@@ -21,7 +21,7 @@ from jobspec.apis.shipped import path as shipped_path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import PAGES
 from jobspec.documents.reader import read
-from jobspec.go.values import mapping, structs
+from jobspec.go.values import mapping, structs, text, texts
 from jobspec.journey.reading import items_of
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
@@ -330,22 +330,22 @@ def _values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: ""
     if problems or number != len(_SECRET.findall(content)) or len(generating) != content.count(_GENERATOR):
         return None
     found: set[str] = set()
-    for text in inside:
-        if (values := _values_of_secrets(text, beside)) is None:
+    for one in inside:
+        if (values := _values_of_secrets(one, beside)) is None:
             return None
         found |= values
-    texts: list[str] = []
+    given: list[str] = []
     for each in secrets:
-        texts += [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
+        given += [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
         for value in mapping(each.data, "data").values():
             with suppress(ValueError):
-                texts.append(b64decode(str(value)).decode(errors="replace"))
+                given.append(b64decode(str(value)).decode(errors="replace"))
     for entry in (entry for each in generating for entry in structs(each.data, _GENERATOR)):
-        named = [*_texts(entry.get("files")), *_texts(entry.get("envs")), *_texts([entry.get("env")])]
-        texts += [each.partition("=")[2].strip("\"'") for each in _texts(entry.get("literals"))]
+        named = filter(None, [*texts(entry, "files"), *texts(entry, "envs"), text(entry, "env")])
+        given += [each.partition("=")[2].strip("\"'") for each in texts(entry, "literals")]
         in_files = [beside(each.rpartition("=")[2]) for each in named]
-        texts += [*in_files, *(line.partition("=")[2] for each in in_files for line in each.splitlines())]
-    return found | {line.strip() for one in texts for line in one.splitlines()} - {""}
+        given += [*in_files, *(line.partition("=")[2] for each in in_files for line in each.splitlines())]
+    return found | {line.strip() for one in given for line in one.splitlines()} - {""}
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -355,10 +355,6 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _strings(each)
-
-
-def _texts(values: object) -> list[str]:
-    return [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
 
 
 def _dumped(report: RunReport) -> bytes:
