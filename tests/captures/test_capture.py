@@ -91,7 +91,7 @@ def test_runtimes_of_files_are_served(tmp_path: Path) -> None:
 
 
 def test_a_function_that_no_launcher_starts_in_several_pods_is_reported(tmp_path: Path) -> None:
-    """The SDK starts torchrun by the label of the runtime alone, and else Python itself."""
+    """The SDK starts torchrun if the runtime has the policy `torch`, and else Python itself."""
     container = {"name": "node", "image": "own:1"}
     labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
     replicated = {
