@@ -80,7 +80,7 @@ def _of_project(options: Options) -> int:
         wrong += [listed] if isinstance(listed, FileResult) else []
         _deliver_problems(options, wrong, after.releases, [*before.read, *after.read])
         return 1
-    queues = queues_in(options.queues) if options.queues else None
+    queues = queues_in(options) if options.queues else None
     comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state), queues=queues)
     if queues:
         comparison = replace(comparison, notes=[*comparison.notes, *of_queues(comparison, before.state, after.state, queues)])

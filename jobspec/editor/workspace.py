@@ -177,7 +177,7 @@ class Workspace:
             options = self.options.changed(cluster=given.cluster, stored_ref=given.stored_ref, queues=given.queues, paths=given.paths)
             is_own = given.cluster is None and given.stored_ref is None and not given.queues
             if not is_own:
-                context = with_lookups(context_for(options, self._settings), queue_documents(options.queues))
+                context = with_lookups(context_for(options, self._settings), queue_documents(options))
             known = _Known(self, found, lambda: False, chosen(self._settings))
             depth = Depth(rules=known.rules, documents=True, kept=known.checked if is_own else None, lint_run=known.one_by_one)
             results = judge_files(found, options, context, depth)
@@ -265,7 +265,7 @@ class Workspace:
         fingerprint = (
             rules,
             repr(self._settings and (self._settings.contracts, self._settings.pods)),
-            [(each, _stamps(each, self.options.disk)) for each in kept_schemas()],
+            [(each, _stamps(each, self.options.disk)) for each in kept_schemas(self._confined_to)],
         )
         if self._context is None or fingerprint != self._fingerprint:
             context = load_run_context(self.options)

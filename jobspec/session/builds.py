@@ -66,11 +66,14 @@ def in_builds(
     run: Callable[..., list[Any]],
     about: Reach | None = None,
     keep: bool = True,
+    within: str = "",
 ) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
     *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *keep*: what is
     built is kept in the user's cache, and taken from there.
+
+    *within*: as in `repository_root`.
 
     *about*: the files that a change can reach. Only kustomizations that read an edited one are built, then also those that change nothing
     of what they list. None for all files.
@@ -78,7 +81,7 @@ def in_builds(
     folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
-    top = _top_of(paths)
+    top = _top_of(paths, within)
     among = kustomizations_below(top) if about is None else about.kustomizations
     read = _read(top, among, shown.keys(), run, build=build)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
@@ -319,10 +322,10 @@ def _line_and_column_of(name: str, text: str) -> tuple[int, int]:
     return next(((number, line.index(name) + 1) for number, line in enumerate(text.splitlines(), 1) if name in line), (1, 1))
 
 
-def _top_of(paths: Sequence[str]) -> str:
+def _top_of(paths: Sequence[str], within: str) -> str:
     """The folder of the repository that files are in, or else the working folder where it holds them, or the folder that all are in."""
     common = os.path.realpath(os.path.commonpath([os.path.abspath(os.path.dirname(each)) for each in paths]))
-    if root := repository_root(common):
+    if root := repository_root(common, within):
         return root
     around = os.getcwd()
     is_narrow = around not in (os.sep, os.path.expanduser("~"))

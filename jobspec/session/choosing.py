@@ -58,7 +58,7 @@ def _contract(text: str) -> tuple[str, str]:
 
 def _in_folder(disk: Disk) -> tuple[Mapping[str, Any], str]:
     """The settings of the nearest file that declares any: in the working folder, or in one above it in the repository."""
-    for folder in (".", *folders_above(os.curdir)):
+    for folder in (".", *folders_above(os.curdir, disk.root)):
         for name, find in ((PROJECT_FILE, _of_project), (PYPROJECT, _of_python)):
             path = os.path.normpath(os.path.join(folder, name))
             if os.path.isfile(path):

@@ -120,11 +120,11 @@ def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Coll
     return then.below(then.output(before.output)) if before.variants and has_history else ()
 
 
-def queues_in(paths: Sequence[str]) -> World:
+def queues_in(options: Options) -> World:
     """Read the queues in the files and folders that `--queues` names."""
     from jobspec.session.queues import queue_documents, world_for
 
-    return world_for(queue_documents(paths), (), Cluster())
+    return world_for(queue_documents(options), (), Cluster())
 
 
 def of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, world: World) -> Iterator[str]:

@@ -36,8 +36,8 @@ def compared_objects(options: Options, prices: PriceList | None) -> ComparisonVi
     context = load_run_context(options)
     if context.wrong:
         raise JobspecError(lines_of(each for result in context.wrong for each in result.diagnostics))
-    change = change_since(options.ref, options.paths)
-    queues = queues_in(options.queues) if options.queues else None
+    change = change_since(options.ref, options.paths, options.disk.root)
+    queues = queues_in(options) if options.queues else None
     projects = list(compared_projects(options, change))
     own = [path for each in projects for path in each.own]
     with states_of(change, context.cluster, options.helm, options.values, of_projects=own) as states:

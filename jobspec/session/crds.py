@@ -11,15 +11,12 @@ from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.kubernetes.custom_kinds import CRD, UnreadFile, definitions_in
 from jobspec.kubernetes.verdict import verdict
+from jobspec.session.disk import DISK, Disk
 from jobspec.session.finding import find
 from jobspec.session.reading import content_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
 
-
-def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:
+def find_crds(paths: Sequence[str], target: Target, disk: Disk = DISK) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:
     """The CRDs in files, and the errors by file; in folders, the files with CRDs are left to be read when a kind needs them.
 
     Raises JobspecError for a path without any CRD.
@@ -27,15 +24,15 @@ def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | Unr
     crds: list[Document | UnreadFile] = []
     wrong: dict[str, list[Diagnostic]] = {}
     for path in paths:
-        texts = [(found.path, decode(content_of(found), found.path)) for found in find([path]) if not found.named]
+        texts = [(found.path, decode(content_of(found), found.path)) for found in find([path], disk=disk) if not found.named]
         unread = [UnreadFile(file, text) for file, text in texts if isinstance(text, str) and CRD[1] in text]
-        read_now, errors = ([], {}) if unread else read_crds([path], target)
+        read_now, errors = ([], {}) if unread else read_crds([path], target, disk)
         crds += [*unread, *read_now]
         wrong |= errors
     return crds, wrong
 
 
-def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
+def read_crds(paths: Sequence[str], target: Target, disk: Disk = DISK) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
     """Read the CRDs in files and folders, and return them with the errors by file.
 
     Raises JobspecError for a path without any CRD.
@@ -44,7 +41,7 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
     wrong: dict[str, list[Diagnostic]] = {}
     for path in paths:
         before = len(crds)
-        for found in find([path]):
+        for found in find([path], disk=disk):
             text = decode(content_of(found), found.path)
             defining, errors = (
                 definitions_in(found.path, text, lambda crd: verdict(crd, target).diagnostics) if isinstance(text, str) else ([], [text])

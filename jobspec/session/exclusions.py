@@ -48,7 +48,9 @@ class Patterns(Record):
 
 def ignore_files(folders: Sequence[str], disk: Disk) -> list[Patterns]:
     """The patterns of the `.jobspecignore` in each of some folders and above them."""
-    around = dict.fromkeys(os.path.normpath(os.path.join(each, up)) for each in folders for up in (os.curdir, *folders_above(each)))
+    around = dict.fromkeys(
+        os.path.normpath(os.path.join(each, up)) for each in folders for up in (os.curdir, *folders_above(each, disk.root))
+    )
     found = []
     for folder in (os.curdir, *around):
         path = os.path.join(folder, IGNORE_FILE)

@@ -57,7 +57,7 @@ def expand_files(options: Options, given: Found | None = None) -> ExpandedFiles:
     if options.queued:
         from jobspec.session.queues import queue_documents, with_lookups
 
-        queues = queue_documents(options.queues)
+        queues = queue_documents(options)
         run_context = with_lookups(run_context, queues)
     depth = Depth(False, documents=True)
     if given:

@@ -188,8 +188,8 @@ def with_roles(
 
     from jobspec.session.builds import in_builds
 
-    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep)
     disk = disk_of(found)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep, within=disk.root)
     if disk.opened:  # the files on disk have what is known of their documents and kinds
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}
     ids = set(map(id, asked))

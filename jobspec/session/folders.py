@@ -14,11 +14,14 @@ def holds_repository(folder: str) -> bool:
     return os.path.exists(os.path.join(folder, ".git"))
 
 
-def repository_root(folder: str) -> str:
-    """The root of the repository that a folder is in, absolute; empty where there is none."""
+def repository_root(folder: str, within: str = "") -> str:
+    """The root of the repository that a folder is in, absolute; empty where there is none.
+
+    *within*: the folder above which nothing is looked at, or an empty string.
+    """
     here = os.path.abspath(folder)
     while not holds_repository(here):
-        if here == os.path.dirname(here):
+        if here == os.path.dirname(here) or os.path.realpath(here) == within:
             return ""
         here = os.path.dirname(here)
     return here
@@ -48,9 +51,12 @@ def with_those_around(folders: Iterable[str]) -> set[str]:
     return found
 
 
-def folders_above(folder: str) -> Iterator[str]:
-    """The folders above one, from inside outwards, up to the root of its repository; none where there is no repository."""
-    here, root = os.path.abspath(folder), repository_root(folder)
+def folders_above(folder: str, within: str = "") -> Iterator[str]:
+    """The folders above one, from inside outwards, up to the root of its repository; none where there is no repository.
+
+    *within*: as in `repository_root`.
+    """
+    here, root = os.path.abspath(folder), repository_root(folder, within)
     while root and here != root:
         here = os.path.dirname(here)
         yield os.path.relpath(here, folder)

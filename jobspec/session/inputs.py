@@ -135,7 +135,7 @@ def settings_of(options: Options) -> ReportFilter | None:
     if (
         not any(given)
         and options.baseline is None
-        and not any(_has_settings(each, options.disk) for each in (os.curdir, *folders_above(os.curdir)))
+        and not any(_has_settings(each, options.disk) for each in (os.curdir, *folders_above(os.curdir, options.disk.root)))
     ):
         return None
     from jobspec.session import choosing
@@ -154,29 +154,29 @@ def _has_settings(folder: str, disk: Disk) -> bool:
 def _crds(
     options: Options, target: Target, pinned: Sequence[str], *, for_server: bool
 ) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
-    paths = [*options.crd, *kept_schemas(), *pinned]
+    paths = [*options.crd, *kept_schemas(options.disk.root), *pinned]
     if not paths:
         return [], []
     from jobspec.session.crds import find_crds, read_crds
 
-    crds, wrong = (read_crds if for_server else find_crds)(paths, target)
+    crds, wrong = (read_crds if for_server else find_crds)(paths, target, options.disk)
     return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
 
 
 KEPT_SCHEMAS = os.path.join(".jobspec", "schemas")
 
 
-def kept_schemas() -> list[str]:
+def kept_schemas(within: str = "") -> list[str]:
     """Return the folder of the CRDs that the repository around the working folder keeps.
 
-    If the repository keeps none, return an empty list.
+    If the repository keeps none, return an empty list. *within*: as in `repository_root`.
     """
     here = ""
     while True:
         path = os.path.join(here, KEPT_SCHEMAS)
         if os.path.isdir(path):
             return [path]
-        if holds_repository(here) or os.path.abspath(here or os.curdir) == os.sep:
+        if holds_repository(here) or os.path.realpath(here or os.curdir) in (os.sep, within):
             return []
         here = os.path.join(here, os.pardir)
 

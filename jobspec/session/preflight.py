@@ -101,7 +101,7 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
     accepted = [each for each in results.applied if each.checked.result.path not in refused]
     try:
         cluster = cluster_of(accepted, results.context.cluster)
-        found = ask_queues(accepted, queue_documents(options.queues), cluster)
+        found = ask_queues(accepted, queue_documents(options), cluster)
     except JobspecError as error:
         return None, f"queues: {error}"
     return (found if found.has_queues else None), ""

@@ -23,7 +23,7 @@ def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAns
     options = options.changed(write_baseline=None, fix=False, diff=False)
     settings = settings_of(options)
     depth = Depth(rules=chosen(settings), documents=True)
-    context = with_lookups(context_for(options, settings), queue_documents(options.queues))
+    context = with_lookups(context_for(options, settings), queue_documents(options))
     results = results_of(in_working_folder(options), context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     fixes = ""

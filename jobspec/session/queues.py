@@ -58,7 +58,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     has its own queues.
     """
     run_context = load_run_context(options)
-    queues = queue_documents(options.queues)
+    queues = queue_documents(options)
     run_context = with_lookups(run_context, queues)
     depth = Depth(False, documents=True)
     if given:
@@ -167,9 +167,9 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
     return None
 
 
-def queue_documents(paths: Iterable[str]) -> list[Document]:
+def queue_documents(options: Options) -> list[Document]:
     """The documents in the files and folders that `--queues` names."""
-    return [document for path in paths for document in documents_in(path, option="--queues")]
+    return [document for path in options.queues for document in documents_in(path, option="--queues", disk=options.disk)]
 
 
 def with_lookups(run_context: RunContext, given: Iterable[Document]) -> RunContext:

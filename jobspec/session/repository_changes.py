@@ -28,13 +28,18 @@ class RepositoryChange(Record):
     """The files that differ, by their paths from the top, those that are gone and new ones among them."""
 
 
-def change_since(ref: str, paths: Sequence[str]) -> RepositoryChange:
-    """Return what differs in a repository since a Git ref. Raises JobspecError outside of a repository, and for another ref."""
+def change_since(ref: str, paths: Sequence[str], within: str = "") -> RepositoryChange:
+    """Return what differs in a repository since a Git ref.
+
+    *within*: as in `repository_root`. Raises JobspecError outside of a repository, in a part of one by *within*, and for an unknown ref.
+    """
     from jobspec.session.trees import commit_of
 
     folders = (each if os.path.isdir(each) else os.path.dirname(each) or os.curdir for each in paths if os.path.lexists(each))
     folder = next(folders, os.curdir)
     top = _top_of(folder)
+    if within not in ("", top):
+        raise JobspecError("a change is that of a whole repository, and only a folder of the repository may be read")
     commit = commit_of(folder, ref)
     why = f"cannot compare with {ref}"
     for path in (each for each in paths if not os.path.lexists(each)):

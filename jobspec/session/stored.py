@@ -19,6 +19,7 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace
 from jobspec.documents.reader import read
 from jobspec.journey.reading import items_of
 from jobspec.journey.reading import read as read_file
+from jobspec.session.disk import DISK
 from jobspec.session.finding import find
 from jobspec.session.git import git, git_files
 from jobspec.session.processes import spread_if_many
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobspec.apis.releases import Target
+    from jobspec.session.disk import Disk
     from jobspec.session.found import Found
 
 _PLAIN_FILES = (b"100644", b"100755")
@@ -52,13 +54,13 @@ def from_files(path: str, target: Target, *, build: bool, keep: bool = True) -> 
     return Stored(StoredObjects(documents), _unbuilt(found, f"--from {path}", lambda name: name))
 
 
-def documents_in(path: str, *, option: str) -> list[Document]:
+def documents_in(path: str, *, option: str, disk: Disk = DISK) -> list[Document]:
     """The documents of a file or folder that an *option* names.
 
     Raises JobspecError where a named file cannot be read; in a folder, it is skipped.
     """
     documents: list[Document] = []
-    for found in find([path]):
+    for found in find([path], disk=disk):
         text = decode(content_of(found), found.path)
         inside, problems = ([], [text]) if isinstance(text, Diagnostic) else read(text, file=found.path)
         if problems and found.named:

@@ -182,7 +182,7 @@ class ProjectFiles:
         """The project's own file."""
         self._folder = os.path.dirname(project)
         here = os.path.realpath(self._folder or os.curdir)
-        self._root = repository_root(here) or here
+        self._root = repository_root(here, disk.root) or here
         """The root of the Git repository around it; its folder where there is none."""
         if not _is_inside(os.path.realpath(project), self._root):
             raise JobspecError(f"{project} is a link that leads out of the repository: a project is the same on every machine")

@@ -220,6 +220,32 @@ def test_no_file_outside_of_the_folder(tmp_path: Path) -> None:
     assert "leads out of the repository" in text
 
 
+def test_folder_of_a_repository_is_read_without_what_stands_around_it(tmp_path: Path) -> None:
+    around = {
+        "apps/kustomization.yaml": "resources: [../root/job.yaml]\n",
+        "kustomization.yaml": "resources: [root]\n",
+        "pyproject.toml": "[tool.jobspec]\nexclude = ['*']\n",
+        ".jobspecignore": "*\n",
+        ".jobspec/schemas/crd.yaml": "kind: CustomResourceDefinition\n",
+        "jobspec.yaml": f"{PROJECT_HEAD}  checks: {{ignore: [legacy-operator]}}\n  variants: []\n",
+    }
+    own = {"job.yaml": JOB, "kustomization.yaml": "namePrefix: a-\nresources: [job.yaml]\n", "patch.yaml": BROKEN, "queues.yaml": QUEUES}
+    write(tmp_path, {**around, **{f"root/{name}": text for name, text in own.items()}})
+    commit(tmp_path)
+    write(tmp_path, {"root/job.yaml": JOB.replace("name: train", "name: other"), "apps/more.yaml": JOB})
+    everything: list[Call] = [
+        *(("preflight", each) for each in ({}, {"path": "job.yaml"}, {"text": JOB}, {"ref": "HEAD"})),
+        *((tool, {"path": "job.yaml"}) for tool in ("check", "lint", "fix", "expand", "queue", "render", "migrate")),
+        *(("check", {}), ("lint", {}), ("expand", {"path": "."})),
+    ]
+    answers = _calls(tmp_path / "root", *everything)
+    for call, answer in zip(everything, answers, strict=True):
+        assert not isinstance(answer, str), (call, answer)
+    assert {each["rule"] for each in answers[0]["findings"]} >= {"legacy-operator"}
+    why = "a change is that of a whole repository, and only a folder of the repository may be read"
+    assert answers[3]["left"][0] == f"not compared with HEAD: {why}"
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
