@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
@@ -181,8 +179,11 @@ def _outcomes_of_templates(
     """
     from jobspec.outcome.templates import template_outcomes
 
+    def foreseen_in(world: Index) -> Sequence[Diagnostic]:
+        return template_outcomes(document, templates, classes, cluster, world)
+
     def foreseen(met: Index) -> Sequence[Diagnostic]:
-        return common_diagnostics(document.namespace, met, partial(template_outcomes, document, templates, classes, cluster))
+        return common_diagnostics(document.namespace, met, foreseen_in)
 
     if not index.has_policies_of(cluster.index):
         return foreseen(index)

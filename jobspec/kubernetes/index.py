@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import chain
 
 from jobspec.apis import kinds
@@ -72,7 +71,7 @@ class Index:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the objects, without the compiled policies, which no other process can have."""
         objects = [*chain(*self._rivals.values()), *(each for named in self._by_place.values() for each in named.values())]
-        return partial(Index, complete=self.complete), (objects,)
+        return _rebuilt, (objects, self.complete)
 
     def with_others(self, objects: Iterable[Data]) -> Index:
         """The same with further objects."""
@@ -273,6 +272,11 @@ def _enforces_pod_security(namespace: Data) -> bool:
 def _have_queues(index: Index) -> bool:
     configurations = (index.selected(kind, kinds.configures_queues) for kind in (kinds.QUEUE_CONFIGURATION, kinds.CONFIG_MAP))
     return bool(index.of_group(kinds.QUEUE_GROUP)) or any(configurations)
+
+
+def _rebuilt(objects: Iterable[Data], complete: CompleteKinds) -> Index:
+    """The index that was pickled."""
+    return Index(objects, complete=complete)
 
 
 def _by_place(objects: Iterable[Data]) -> tuple[_ByPlace, dict[Name, list[Data]]]:
