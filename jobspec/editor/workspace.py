@@ -45,7 +45,7 @@ from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.session.judging import Depth, is_project, judge_files
-from jobspec.session.kept_files import read_unrecorded
+from jobspec.session.kept_files import KeptChecks, read_unrecorded
 from jobspec.session.options import Options, judging_options, read
 from jobspec.session.pods_settings import with_pods
 from jobspec.session.preflight import ReportedRun, preflight
@@ -155,6 +155,7 @@ class Workspace:
             depth = Depth(
                 rules=known.rules if advice else None,
                 kept=known.checked,
+                reads_ahead=known.is_first,
                 about=None if asked is None else lambda files: self._about(files, asked),
                 lint_run=known.one_by_one,
                 judge_variants=known.judged_variants if advice else None,
@@ -179,7 +180,8 @@ class Workspace:
             if not is_own:
                 context = with_lookups(context_for(options, self._settings), queue_documents(options))
             known = _Known(self, found, lambda: False, chosen(self._settings))
-            depth = Depth(rules=known.rules, documents=True, kept=known.checked if is_own else None, lint_run=known.one_by_one)
+            kept = known.checked if is_own else None
+            depth = Depth(rules=known.rules, documents=True, kept=kept, reads_ahead=known.is_first, lint_run=known.one_by_one)
             results = judge_files(found, options, context, depth)
             files, _ = chosen_results(results, self.options, self._settings, depth)
             if is_own:
@@ -250,6 +252,14 @@ class Workspace:
                 self._found = [each.changed(disk=self.options.disk) for each in self._found]
             assert self._context
             yield self._context, texts
+
+    def checks_of_earlier_runs(self, rules: Sequence[Rule]) -> KeptChecks | None:
+        """Return what runs of the command line have kept, for the first look at the folder; None for later looks and confined servers."""
+        if self._files or not self.root or self._confined_to:
+            return None
+        from jobspec.session.kept_runs import checks_of_earlier_runs
+
+        return checks_of_earlier_runs(self.options, self._settings, Depth(rules=rules))
 
     def _about(self, files: Sequence[Checked], asked: Collection[str]) -> set[str]:
         """The results that matter for some files: their own, those that may refer to them, and projects."""
@@ -332,6 +342,9 @@ class _Known:
         self._files: dict[Any, _Earlier] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
         self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
+        self._of_earlier_runs = workspace.checks_of_earlier_runs(rules)
+        self.is_first = not workspace._files
+        """Whether there are no earlier results: then policies are looked for first, as runs of the command line do."""
 
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
@@ -349,7 +362,8 @@ class _Known:
             or any(cluster.index.answer(question) != answer for question, answer in known.answers.items())
         ):
             self._stop()
-            checked = check(given)
+            kept = self._of_earlier_runs.known(given, cluster) if self._of_earlier_runs else None
+            checked = kept or check(given)
             answers = {each: cluster.index.answer(each) for each in checked.asked}
             known = self._workspace._files[key] = _Earlier(checked, held, answers, unrecorded)
         self._files[key] = known

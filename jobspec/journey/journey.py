@@ -35,11 +35,8 @@ if TYPE_CHECKING:
         def known(self, file: Any, world: Cluster) -> Checked | None:
             """Return the result of an earlier check that read the same. If there is none, return None."""
 
-        def packed(self, checked: Checked) -> bytes:
-            """Return a new result as it is kept, in the process that has checked the file."""
-
-        def learned(self, file: Any, world: Cluster, content: bytes) -> Checked:
-            """Return the packed result of a file, and keep the result."""
+        def learned(self, file: Any, world: Cluster, checked: Checked) -> Checked:
+            """Return the new result of a file, and keep the result."""
 
 
 def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
@@ -120,7 +117,7 @@ def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Clu
         return journey.run(asked, check_kept)
     known = [earlier.known(*each) for each in asked]
     left = [each for each, found in zip(asked, known, strict=True) if found is None]
-    new = iter(journey.run(left, lambda each: earlier.packed(check_kept(each))))
+    new = iter(journey.run(left, check_kept))
     return [found or earlier.learned(*each, next(new)) for each, found in zip(asked, known, strict=True)]
 
 

@@ -27,7 +27,7 @@ class FoundFile(Record):
     context: RunContext
     skip_unknown: bool
     is_read_once: bool = False
-    """Whether the file is not read ahead for policies, since its earlier result may be kept."""
+    """Whether the file is not read ahead for policies, since its earlier result is known."""
 
     @property
     def folder(self) -> str:

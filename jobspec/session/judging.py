@@ -53,6 +53,8 @@ class Depth(Record):
     """Whether the documents that a cluster gets come back, for views that show more than findings."""
     kept: Kept | None = None
     """Gives earlier results of files; None if there are none."""
+    reads_ahead: bool = True
+    """Whether policies are looked for before files are checked, which is another read of files with policies."""
     about: Callable[[Sequence[Checked]], Collection[str]] | None = None
     """Gives the paths of the files whose results are wanted; None if all are."""
     lint_run: Run | None = None
@@ -110,6 +112,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
         documents=documents,
         definitions=False,
         kept=depth.kept,
+        reads_ahead=depth.reads_ahead,
         earlier=depth.earlier,
     )
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(PART)[0]) in bases]
@@ -221,6 +224,7 @@ def check_files(
     documents: bool = True,
     definitions: bool = True,
     kept: Kept | None = None,
+    reads_ahead: bool = True,
     earlier: Earlier | None = None,
 ) -> list[Checked]:
     """Check files with each other.
@@ -234,7 +238,7 @@ def check_files(
 
     if run_context.wrong:
         return []
-    files = [FoundFile(part, run_context, skip_unknown, kept is not None) for each in found for part in parts_of(each)]
+    files = [FoundFile(part, run_context, skip_unknown, not reads_ahead) for each in found for part in parts_of(each)]
     cluster = run_context.cluster.with_crds(crds_among(found))
     return travel(
         Journey(files, cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept, earlier=earlier)

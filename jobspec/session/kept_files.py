@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from jobspec.session.found_file import FoundFile
     from jobspec.world.world import Cluster
 
-    #: The questions of a check, each with a digest of the answer, and the pickled result.
-    Entry = tuple[Sequence[tuple[Question, bytes]], bytes]
+    #: The questions of a check, each with a digest of the answer.
+    _Answers = Sequence[tuple[Question, bytes]]
+    #: The same with the pickled result.
+    _Entry = tuple[_Answers, bytes]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
 _ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
@@ -65,12 +67,12 @@ class KeptChecks:
         *digests*: those of the content of each file in the repository, by real path.
         """
         self._cache, self._scope, self._digests = cache, scope, digests
-        self._parts: dict[int, dict[bytes, Entry | None]] = {}
+        self._parts: dict[int, dict[bytes, _Entry | None]] = {}
         """The checks of the earlier run; None for those that were taken.
 
         Their content is not held in memory.
         """
-        self._used: dict[int, dict[bytes, Entry | None]] = {number: {} for number in range(_PARTS)}
+        self._used: dict[int, dict[bytes, tuple[_Answers, Checked] | None]] = {number: {} for number in range(_PARTS)}
         """The checks of this run; None for those that are in the cache."""
         self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
         self._places: dict[tuple[int, int], tuple[FoundFile, tuple[int, bytes] | None]] = {}
@@ -93,22 +95,12 @@ class KeptChecks:
             self._parts[number][key] = self._used[number][key] = None
         return checked
 
-    def packed(self, checked: Checked) -> bytes:
-        """Pickle a result."""
-        import pickle
-
-        return pickle.dumps(checked, protocol=5)
-
-    def learned(self, file: FoundFile, world: Cluster, content: bytes) -> Checked:
-        """Return a pickled result, and keep the result if that is possible."""
-        import pickle
-
-        checked: Checked = pickle.loads(content)  # noqa: S301 (this run has pickled it)
+    def learned(self, file: FoundFile, world: Cluster, checked: Checked) -> Checked:
+        """Return a new result, and keep the result if that is possible."""
         _, place = self._places.pop((id(file), id(world)))
         if place and (_is_built(file) or all(row.kind != "Secret" for row in checked.result.documents)):
             asked = checked.asked if world.around is not None else ()
-            entry = [(question, self._answer(world, question)) for question in asked], content
-            self._used[place[0]][place[1]] = entry
+            self._used[place[0]][place[1]] = [(question, self._answer(world, question)) for question in asked], checked
         return checked
 
     def write(self) -> None:
@@ -118,15 +110,15 @@ class KeptChecks:
         for number, used in self._used.items():
             if used.keys() != self._parts.get(number, {}).keys() or any(used.values()):
                 before = self._read(number) if None in used.values() else {}
-                entries = {key: entry or before.get(key) for key, entry in used.items()}
+                entries = {key: _packed(new) if new else before.get(key) for key, new in used.items()}
                 self._cache.write(self._name(number), pickle.dumps({key: each for key, each in entries.items() if each}, protocol=5))
 
-    def _part(self, number: int) -> dict[bytes, Entry | None]:
+    def _part(self, number: int) -> dict[bytes, _Entry | None]:
         if number not in self._parts:
             self._parts[number] = dict(self._read(number))
         return self._parts[number]
 
-    def _read(self, number: int) -> Mapping[bytes, Entry]:
+    def _read(self, number: int) -> Mapping[bytes, _Entry]:
         content = self._cache.read(self._name(number))
         return (_loaded_part(content) if content is not None else None) or {}
 
@@ -149,7 +141,7 @@ class KeptChecks:
 
     def _said_of_file(self, file: FoundFile) -> str:
         found, build = file.found, file.found.in_build and file.found.in_build.build
-        if file.context.overlays or file.context.values is not None or found.content is not None or found.disk.opened is not None:
+        if file.context.overlays or file.context.values is not None or found.content is not None:
             raise _Unknown
         if (not build and _may_have_secret(content_of(found))) or (found.in_build and found.in_build.by_engine.substitution):
             raise _Unknown
@@ -263,6 +255,14 @@ def _names_of(kind: Any) -> list[str]:
     return [each.name for each in fields(kind)]
 
 
+def _packed(new: tuple[_Answers, Checked]) -> _Entry:
+    """Return a new check as the cache has it."""
+    import pickle
+
+    answers, checked = new
+    return answers, pickle.dumps(checked, protocol=5)
+
+
 def _loaded(content: bytes) -> Checked | None:
     """Return a pickled result of a check.
 
@@ -272,7 +272,7 @@ def _loaded(content: bytes) -> Checked | None:
     return found if isinstance(found, Checked) else None
 
 
-def _loaded_part(content: bytes) -> dict[bytes, Entry] | None:
+def _loaded_part(content: bytes) -> dict[bytes, _Entry] | None:
     found = _unpickled(content)
     return found if isinstance(found, dict) else None
 

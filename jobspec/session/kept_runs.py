@@ -25,6 +25,7 @@ from jobspec.go.values import mapping, structs, text, texts
 from jobspec.journey.reading import items_of
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
+from jobspec.session.disk import DISK
 from jobspec.session.folders import repository_root
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
@@ -99,6 +100,20 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     report = _loaded(content) if content is not None else None
     said = f"cache: the result of an earlier run on the same files, from {cache.folder}"
     return Recall(report, said, before, None if report else KeptChecks(_cache("checks"), before.scope, before.digests))
+
+
+def checks_of_earlier_runs(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptChecks | None:
+    """Return the checks that runs of the command line have kept, for an editor. They hold for what meets no open text.
+
+    If the editor can use none, return None.
+    """
+    try:
+        state = _state(options.changed(disk=DISK), settings, depth)
+    except (_Unkept, OSError):
+        return None
+    opened = options.disk.opened or {}
+    digests = {path: digest for path, digest in state.digests.items() if path not in opened}
+    return KeptChecks(_cache("checks"), state.scope, digests)
 
 
 def keep(report: RunReport, results: RunResults, known: Recall, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
@@ -247,11 +262,12 @@ def _programs() -> Iterator[tuple[str, str | None, object]]:
 
 
 def _of_python() -> Iterator[object]:
-    """Yield the interpreter, and the packages that it can import with their versions."""
+    """Yield the interpreter, and the packages that it can import with their versions, however it was started."""
     yield sys.version, sys.platform
     for each in sys.path:
         with suppress(OSError):
-            yield sorted(name for name in os.listdir(each or os.curdir) if name.endswith(".dist-info"))
+            if packages := sorted(name for name in os.listdir(each or os.curdir) if name.endswith(".dist-info")):
+                yield packages
 
 
 def _said_by_git(root: str, files: Sequence[str]) -> Iterator[bytes]:

@@ -6,12 +6,15 @@ A find is the text of a repository, in which a line `# file: NAME` begins each f
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
+from jobspec.diagnostics.errors import JobspecError
+from jobspec.editor.workspace import Workspace
 from jobspec.session import kept_runs
 from tests.hunt.finds import Find
 from tests.support.processes import environment, run_here
@@ -75,7 +78,35 @@ def compared(place: Path, kept: Path, command: tuple[str, ...]) -> str:
             lines = set(done.stdout.splitlines()) ^ set(plain.stdout.splitlines())
             said = f"{done.returncode} {done.stderr[-300:]} {sorted(lines)[:6]}"
             return f"the {number} of two runs of `{' '.join(command)}` says other things: {said}"
+    return of_editors(place, kept) if command[0] == "lint" else ""
+
+
+def of_editors(place: Path, kept: Path) -> str:
+    """How the first look of an editor differs that uses what runs have kept; empty where it does not, whichever text is open."""
+    manifests = sorted(path for path in place.rglob("*.yaml") if path.is_file() and ".git" not in path.parts)
+    opened = manifests[len(manifests) // 2 :][:1]
+    texts = {path: f"# first\n{path.read_bytes().decode(errors='replace')}" for path in opened}
+    for given in ({}, texts):
+        without, with_kept = (first_look(place, given, each) for each in (place.parent / "none", kept))
+        if without != with_kept:
+            return f"an editor with {len(given)} open texts shows other things: {sorted(set(without) ^ set(with_kept))[:6]}"
     return ""
+
+
+def first_look(place: Path, texts: Mapping[Path, str], kept: Path) -> list[str]:
+    """What an editor shows of a folder, with some open texts and a folder of what runs have kept."""
+    given = {"JOBSPEC_CACHE": str(kept)}
+    many = patch.object(kept_runs, "_WORTH_KEEPING", 1), patch.object(kept_runs, "_OTHERS", 1000)
+    with chdir(place), patch.dict(os.environ, given), many[0], many[1]:
+        workspace = Workspace(os.curdir)
+        for path, text in texts.items():
+            workspace.write(str(path), text)
+        try:
+            results = workspace.results()
+        except JobspecError as error:
+            return [str(error)]
+        found = [f"{each.path} {row!r}" for each in results for row in each.documents]
+        return [*found, *(f"{each.path} {one.mark} {one!r}" for each in results for one in each.diagnostics)]
 
 
 def _repository(random: Random) -> str:

@@ -172,6 +172,21 @@ def test_only_what_has_changed_is_checked_again(repository: Path, checked: list[
     assert _lint(repository)
 
 
+def test_an_editor_checks_what_no_run_has_kept_and_what_is_open(repository: Path, checked: list[str]) -> None:
+    write(repository, {"jobs/quota.yaml": _QUOTA, "secret.yaml": _SECRET})
+    run_here("lint", ".", cwd=repository)
+    kept = repository.parent / "kept"
+    checked.clear()
+    assert cache.first_look(repository, {}, kept)
+    assert set(checked) == {"secret.yaml"}
+    checked.clear()
+    opened = repository / "jobs" / "7.yaml"
+    shown = cache.first_look(repository, {opened: opened.read_text().replace("replicas: 1", "replicaz: 1")}, kept)
+    assert set(checked) == {"jobs/7.yaml", "secret.yaml"}
+    assert any("replicaz" in each for each in shown)
+    assert cache.of_editors(repository, kept) == ""
+
+
 def test_an_object_that_jobs_meet_has_them_checked_again(repository: Path) -> None:
     write(repository / "jobs", {"quota.yaml": _QUOTA})
     before = _lint(repository)
