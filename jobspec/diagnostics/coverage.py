@@ -122,17 +122,24 @@ _WORDS = {"partly": "partly checked"}
 _CHART, _OF_CHART = "Helm chart file", "Chart.yaml"
 
 
-def reasons_of_skipped(files: Sequence[FileResult]) -> list[str]:
+def reasons_of_skipped(files: Sequence[FileResult], *, named: bool = False) -> list[str]:
     """Return why documents are skipped, each reason with their number.
 
-    The most frequent unknown kinds are given by name.
+    The most frequent unknown kinds are given by name. *named*: name the files of each reason.
     """
-    rows = [row for each in files for row in each.documents]
-    known = [row.reason for row in rows if row.reason and row.status == "skipped"]
-    parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
-    parts = [f"{each}: not rendered, use --helm CHART" if _CHART in each else each for each in parts]
-    others = sum(row.status == "skipped" and not row.reason and not (row.kind and row.api_version) for row in rows)
-    parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
+    rows = [(each.path, row) for each in files for row in each.documents if row.status == "skipped"]
+    known = grouped([each for each in rows if each[1].reason], lambda each: each[1].reason)
+
+    def files_of(several: Sequence[tuple[str, DocumentResult]]) -> str:
+        return f" ({shortened(sorted({path for path, _ in several}))})" if named else ""
+
+    parts = []
+    for reason, several in known.items():
+        noun, colon, why = reason.partition(":")
+        why = ": not rendered, use --helm CHART" if noun == _CHART else f"{colon}{why}"
+        parts.append(f"{counted(len(several), noun)}{files_of(several)}{why}")
+    others = [each for each in rows if not each[1].reason and not (each[1].kind and each[1].api_version)]
+    parts += [f"{len(others)} not {'a manifest' if len(others) == 1 else 'manifests'}{files_of(others)}"] if others else []
     by_kind = grouped(unknown_kinds(files), lambda each: each["kind"])
     kinds = {kind: sum(each["documents"] for each in versions) for kind, versions in by_kind.items()}
     if not kinds:
@@ -195,8 +202,3 @@ def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
     rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and row.api_version and not row.reason)
     found = [(-len(alike), kind, version) for (kind, version), alike in grouped(rows, lambda row: (row.kind, row.api_version)).items()]
     return [{"apiVersion": version, "kind": kind, "documents": -number} for number, kind, version in sorted(found)]
-
-
-def _counted(number: int, noun: str) -> str:
-    noun, colon, why = noun.partition(":")
-    return f"{counted(number, noun)}{colon}{why}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from jobspec.diagnostics.coverage import reasons_of_skipped
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -27,6 +27,8 @@ from jobspec.reports.preflight import (
     gravest,
 )
 from jobspec.reports.queue import beyond
+from jobspec.repository.builds import Build
+from jobspec.repository.helm import RenderedChart
 from jobspec.session.applied import AppliedFile
 from jobspec.session.comparing import compared, with_compared
 from jobspec.session.comparing_repositories import compared_objects
@@ -70,8 +72,7 @@ def preflight(
         left.append(why)
     change, obstacle = _change(options) if options.stored_ref is not None else (None, "")
     left += [obstacle] if obstacle else []
-    reasons = reasons_of_skipped([each for each in judged.files if is_asked(os.path.normpath(each.path))])
-    skipped = [each for each in reasons if not each.endswith(_BUILT)]
+    skipped = reasons_of_skipped([each for each in _without_builds(judged.files, options.helm) if is_asked(each.path)], named=True)
     left += [f"skipped: {', '.join(skipped)}"] if skipped else []
     verdict = gravest(jobs)
     if judged.fails and verdict in ("suspended", "runs"):
@@ -89,8 +90,8 @@ def preflight(
     )
 
 
-#: The end of the reason of a file that is skipped because what it builds is judged.
-_BUILT = ("kustomization", "kustomizations")
+#: The reasons of files that are skipped because what they build is judged.
+_BUILT = frozenset((Build.what, RenderedChart.what))
 #: The rule of a job that its queue never admits, which is a verdict of its own.
 _BY_QUEUE = "never-admitted"
 
@@ -110,6 +111,15 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
 def _refused_files(results: RunResults) -> set[str]:
     """Return the paths of files with an object that a server refuses. What becomes of an accepted object does not count."""
     return {file.path for file in results.files for each in file.diagnostics if each.severity == "error" and each.stage != "outcome"}
+
+
+def _without_builds(files: Iterable[FileResult], charts: Sequence[str]) -> Iterator[FileResult]:
+    """Yield the files, without rows of what is built or rendered: its objects are judged in place of its files."""
+    folders = tuple(f"{os.path.normpath(each)}/" for each in charts)
+    for each in files:
+        path = os.path.normpath(each.path)
+        if not path.startswith(folders):
+            yield FileResult(path, [row for row in each.documents if row.reason not in _BUILT], ())
 
 
 def _document_of(found: Diagnostic) -> tuple[str, int | None]:

@@ -198,7 +198,11 @@ def test_what_is_not_looked_at_is_said(tmp_path: Path) -> None:
     write(tmp_path, {"chart/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart/templates/job.yaml": JOB})
     answer, code = preflight(tmp_path, ".")
     assert (code, answer["verdict"]) == (0, "no job")
-    assert answer["left"] == ["skipped: 2 Helm chart files: not rendered, use --helm CHART"]
+    assert answer["left"] == ["skipped: 2 Helm chart files (chart/Chart.yaml, chart/templates/job.yaml): not rendered, use --helm CHART"]
+    write(tmp_path, {"top/kustomization.yaml": "resources: [job.yaml]\nconfigMapGenerator: [{name: a, files: [settings.yaml]}]\n"})
+    write(tmp_path, {"top/job.yaml": JOB, "top/settings.yaml": "steps: 3\n"})
+    answer, _ = preflight(tmp_path, "top")
+    assert answer["left"] == ["skipped: 1 kustomize input (top/settings.yaml)"]
 
 
 def test_a_part_of_the_files_is_answered_as_lint_reports_it(tmp_path: Path) -> None:

@@ -293,8 +293,12 @@ def test_preflight_renders_charts(tmp_path: Path) -> None:
     )
     assert (without["verdict"], without["left"]) == (
         "no job",
-        ["skipped: 3 Helm chart files: not rendered, use --helm CHART, 1 not a manifest"],
+        [
+            "skipped: 3 Helm chart files (chart/Chart.yaml, chart/templates/job.yaml, chart/values.yaml): "
+            "not rendered, use --helm CHART, 1 not a manifest (two.yaml)"
+        ],
     )
+    assert "left" not in rendered
     assert (rendered["verdict"], rendered["jobs"][0]["file"]) == ("runs", "chart/templates/job.yaml")
     assert (refused["verdict"], refused["passes"]) == ("refused", False)
     assert text == "error: Error executing tool preflight: a chart is rendered from files: write the text to its file first"
