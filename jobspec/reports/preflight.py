@@ -19,7 +19,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.project.capacity import Capacity, PriceList, amount_text, cost_of
 from jobspec.reports.diff import ComparisonView, alike, duration, headline, names_of, notes, number_of_gpus, number_of_pods, rows
 from jobspec.reports.queue import Asked
-from jobspec.reports.text import BOLD, COLOURS, DIM, clean, columns, cut, in_one_line, message_of, paint, visible, wrapped
+from jobspec.reports.text import BOLD, COLOURS, DIM, clean, columns, cut, message_of, paint, visible, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def answers_of_findings(diagnostics: Iterable[Diagnostic], read: ReadText = lamb
             each.mark.line,
             each.mark.column,
             source=line_of(each.mark),
-            hint=clean(in_one_line(each.hint)),
+            hint="\n".join(map(clean, each.hint.split("\n"))),
             field=clean(each.field),
             fix="" if not each.changes else "safe" if each.has_safe_fix else "unsafe",
             places=len(each.further_places),
@@ -416,7 +416,7 @@ def text_report(answer: PreflightAnswer, *, colour: bool = False, width: int = 1
         rule = paint(f"[{finding.rule}]", DIM, colour=colour)
         fixable = " [*]" if finding.fix == "safe" else ""
         lines.append(f"{paint(visible(place), BOLD, colour=colour)} {severity} {visible(finding.message)}{more} {rule}{fixable}")
-        lines += wrapped(visible(finding.hint), wide, "      ", first="    ") if finding.hint else []
+        lines += _lines_of_hint(finding.hint, wide)
     lines += [""] if answer.findings else []
     if answer.change:
         lines += [paint(visible(answer.change.summary), BOLD, colour=colour), *_lines_of_change(answer.change, wide), ""]
@@ -464,6 +464,15 @@ def _lines_of_change(change: ComparisonAnswer, width: int) -> Iterator[str]:
             yield from wrapped(visible(line), width, "      ", first="    ")
     for said in change.notes:
         yield from wrapped(visible(said), width, "    ", first="  note: ")
+def _lines_of_hint(hint: str, width: int) -> Iterator[str]:
+    """Yield a sentence in the width of the terminal; of a hint in several lines, each as it is: they are YAML."""
+    lines = hint.split("\n") if hint else []
+    if len(lines) > 1:
+        yield from (f"    {visible(line)}" for line in lines)
+    elif lines:
+        yield from wrapped(visible(hint), width, "      ", first="    ")
+
+
 
 
 def _last_line(answer: PreflightAnswer) -> str:

@@ -205,6 +205,14 @@ def test_what_is_not_looked_at_is_said(tmp_path: Path) -> None:
     assert answer["left"] == ["skipped: 1 kustomize input (top/settings.yaml)"]
 
 
+def test_hints_keep_the_lines_of_their_yaml(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("cpu: 3", "nvidia.com/gpu: 8")})
+    lines = run_here("preflight", "job.yaml", cwd=tmp_path, env=environment(COLUMNS="60")).stdout.splitlines()
+    assert "    runtimePatches: [{manager: example.com/team," in lines
+    (hint,) = [each["hint"] for each in preflight(tmp_path, "job.yaml")[0]["findings"] if each["rule"] == "small-shared-memory"]
+    assert f"    {hint}".replace("\n", "\n    ") in "\n".join(lines)
+
+
 def test_a_part_of_the_files_is_answered_as_lint_reports_it(tmp_path: Path) -> None:
     wrong = JOB.replace("name: llama", "name: other").replace("trainer: {", "trainerr: {")
     held = JOB.replace("name: llama", "name: held").replace("cpu: 3", "cpu: 5")
