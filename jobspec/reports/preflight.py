@@ -153,7 +153,7 @@ class PreflightAnswer:
     verdict: Verdict
     """The gravest verdict of all jobs."""
     passes: bool
-    """What `jobspec lint` says in CI of these files: no error, by the settings of the repository."""
+    """Whether `jobspec lint` passes in CI with these files and queues: no error, by the settings, and no job that is never admitted."""
     jobs: Sequence[JobAnswer]
     findings: Sequence[FindingAnswer]
     """The errors first."""
@@ -199,12 +199,19 @@ class CheckedJob:
     """Whether a finding of severity error is about it, besides that its queue never admits it."""
     is_held: bool = False
     """Whether its queue alone keeps it from running."""
+    is_queue_assumed: bool = False
+    """Whether the answer of its queue holds only if the files have all queues."""
     is_suspended: bool = False
     """True if the job has no pods until a user or Kueue resumes it."""
     why_unknown: str = ""
     """What keeps jobspec from judging it, such as a refused runtime; empty if nothing does."""
     judged_in: str = ""
     """The file that it was judged in, such as the kustomization of what is built."""
+
+    @property
+    def is_admission_decided(self) -> bool:
+        """Whether the queues that are given say what becomes of it."""
+        return any(each.answer and each.answer.verdict != "unknown" for each in self.queue or ())
 
 
 def answer_of_job(job: CheckedJob, prices: PriceList | None, *, also_in: Sequence[str] = ()) -> JobAnswer:
@@ -258,7 +265,8 @@ def _queue_of(job: CheckedJob, asked: Asked | None) -> QueueAnswerText | None:
         more = f"; {', '.join(answer.preempted)}" if answer.preempted else ""
         tried = [f"{it.flavor}: {'; '.join(it.reasons)}" for pods in answer.pod_sets for it in pods.tried if it.reasons]
         why = answer.reason or ("; ".join(tried[:2]) if answer.verdict not in ("fits", "borrows") else "")
-        why = "; ".join(filter(None, [why, asked.room]))
+        condition = "if the files have all queues" if job.is_queue_assumed and job.is_admission_decided else ""
+        why = "; ".join(filter(None, [why, asked.room, condition]))
         return QueueAnswerText(answer.verdict, answer.workload.queue, f"{why}{more}", ", ".join(flavors))
     if job.queue:
         return QueueAnswerText("bypasses", reason="no queue-name label")
@@ -483,7 +491,7 @@ def _last_line(answer: PreflightAnswer) -> str:
     fixable = sum(each.fix == "safe" for each in answer.findings)
     fixes = f"{fixable} fixed by `jobspec lint --fix`" if fixable else ""
     counts = f"{counted(len(answer.jobs), 'job')}{f': {jobs}' if jobs else ''}"
-    said = [counts, found, fixes, f"lint {'passes' if answer.passes else 'fails'}"]
+    said = [counts, found, fixes, "passes" if answer.passes else "fails"]
     releases = ", ".join(" ".join(each) for each in (answer.releases or {}).items())
     return f"{'; '.join(filter(None, said))} ({releases})"
 

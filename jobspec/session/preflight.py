@@ -61,7 +61,10 @@ def preflight(
     queued, why = _queues(results, options)
     found = [each for file in judged.files for each in file.by_cause().diagnostics]
     wrong = {_document_of(each) for each in found if each.severity == "error" and each.rule != _BY_QUEUE}
-    checked = list(_jobs(results, queued, wrong))
+    open_questions = {_document_of(each) for each in found if each.rule == _NOT_KNOWN}
+    checked = list(_jobs(results, queued, wrong, open_questions))
+    answered = {(each.file, each.row.index) for each in checked if each.is_admission_decided}
+    found = [each for each in found if each.rule != _NOT_KNOWN or _document_of(each) not in answered]
     asked = [each for each in checked if is_asked(each.file)]
     if options.within is not None or options.changed_since is not None:
         asked = _reported(asked, judged)
@@ -80,7 +83,7 @@ def preflight(
         left.append("an error that belongs to no job: see the findings")
     return PreflightAnswer(
         verdict,
-        not judged.fails,
+        not judged.fails and all(each.verdict != "never admitted" for each in jobs),
         jobs,
         answers_of_findings(found, reader(results.read)),
         fixes=fixes,
@@ -94,6 +97,8 @@ def preflight(
 _BUILT = frozenset((Build.what, RenderedChart.what))
 #: The rule of a job that its queue never admits, which is a verdict of its own.
 _BY_QUEUE = "never-admitted"
+#: The rule of a job whose admission `lint` leaves open, since other queues may exist that the files lack.
+_NOT_KNOWN = "admission-not-known"
 
 
 def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, str]:
@@ -108,11 +113,6 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
     return (found if found.has_queues else None), ""
 
 
-def _refused_files(results: RunResults) -> set[str]:
-    """Return the paths of files with an object that a server refuses. What becomes of an accepted object does not count."""
-    return {file.path for file in results.files for each in file.diagnostics if each.severity == "error" and each.stage != "outcome"}
-
-
 def _without_builds(files: Iterable[FileResult], charts: Sequence[str]) -> Iterator[FileResult]:
     """Yield the files, without rows of what is built or rendered: its objects are judged in place of its files."""
     folders = tuple(f"{os.path.normpath(each)}/" for each in charts)
@@ -122,12 +122,25 @@ def _without_builds(files: Iterable[FileResult], charts: Sequence[str]) -> Itera
             yield FileResult(path, [row for row in each.documents if row.reason not in _BUILT], ())
 
 
+def _refused_files(results: RunResults) -> set[str]:
+    """Return the paths of files with an object that a server refuses. What becomes of an accepted object does not count."""
+    return {file.path for file in results.files for each in file.diagnostics if each.severity == "error" and each.stage != "outcome"}
+
+
 def _document_of(found: Diagnostic) -> tuple[str, int | None]:
     return os.path.normpath(found.mark.file), found.document
 
 
-def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tuple[str, int | None]]) -> Iterator[CheckedJob]:
-    """Yield all jobs of files and variants, those that a server refuses, too. *wrong*: the documents with errors, by file and index."""
+def _jobs(
+    results: RunResults,
+    queued: QueuedFiles | None,
+    wrong: Collection[tuple[str, int | None]],
+    open_questions: Collection[tuple[str, int | None]],
+) -> Iterator[CheckedJob]:
+    """Yield all jobs of files and variants, those that a server refuses, too.
+
+    *wrong*: the documents with errors, by file and index; *open_questions*: those whose admission `lint` leaves open.
+    """
     numbers = {id(each): number for number, each in enumerate(queued.applied)} if queued else {}
     for file in results.applied:
         documents = list(file.checked.documents)
@@ -138,6 +151,7 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
             number = next((at for at, each in enumerate(documents) if _is_of(row, each)), None)
             job = documents[number] if number is not None else None
             mark = job.marks.nearest(("metadata", "name")).place() if job else None
+            place = (os.path.normpath(mark.file), row.index) if mark and not file.variant else None
             yield CheckedJob(
                 row,
                 job_name(job.data) if job else row.name,
@@ -148,7 +162,8 @@ def _jobs(results: RunResults, queued: QueuedFiles | None, wrong: Collection[tup
                 _capacity(job, file) if job and row.status != "invalid" else None,
                 asked[number] if asked is not None and number is not None else None,
                 queue_name(job, file.cluster.target, queued.world if queued else _NO_QUEUES) if job and row.status != "invalid" else "",
-                has_error=not file.variant and mark is not None and (os.path.normpath(mark.file), row.index) in wrong,
+                has_error=place in wrong,
+                is_queue_assumed=place in open_questions,
                 is_held=_errors_of(row, file) == {_BY_QUEUE},
                 is_suspended=job is not None and bool(_said(row, file, "no-pods-created")) and is_suspended(job),
                 why_unknown=_why_unknown(row, file),

@@ -40,8 +40,8 @@ def test_answers_have_the_form_of_the_schema() -> None:
         done = run_here("preflight", str(path), "--skip-unknown", "-o", "json", cwd=ROOT)
         answer = json.loads(done.stdout)
         validator.validate(answer)
-        is_wrong = not answer["passes"] or any(each["verdict"] == "never admitted" for each in answer["jobs"])
-        assert done.returncode == int(is_wrong), done.stderr
+        assert answer["passes"] <= all(each["verdict"] != "never admitted" for each in answer["jobs"])
+        assert done.returncode == int(not answer["passes"]), done.stderr
 
 
 def test_one_answer_to_all_questions(tmp_path: Path) -> None:
@@ -211,6 +211,21 @@ def test_hints_keep_the_lines_of_their_yaml(tmp_path: Path) -> None:
     assert "    runtimePatches: [{manager: example.com/team," in lines
     (hint,) = [each["hint"] for each in preflight(tmp_path, "job.yaml")[0]["findings"] if each["rule"] == "small-shared-memory"]
     assert f"    {hint}".replace("\n", "\n    ") in "\n".join(lines)
+
+
+def test_what_queues_decide_is_one_answer_with_the_verdict(tmp_path: Path) -> None:
+    """`lint` leaves open what other members of a cohort lend; the queues among the files decide."""
+    queues = QUEUES.replace("spec:\n  namespaceSelector", "spec:\n  cohortName: all\n  namespaceSelector")
+    write(tmp_path, {"job.yaml": JOB.replace("cpu: 3", "cpu: 5"), "queues.yaml": queues})
+    answer, code = preflight(tmp_path, ".")
+    assert (code, answer["verdict"], answer["passes"]) == (1, "never admitted", False)
+    assert answer["jobs"][0]["queue"]["reason"].endswith("; if the files have all queues")
+    assert "admission-not-known" not in {each["rule"] for each in answer["findings"]}
+    assert "admission-not-known" in run_here("lint", ".", cwd=tmp_path).stdout
+    write(tmp_path, {"job.yaml": JOB})
+    answer, code = preflight(tmp_path, ".")
+    assert (code, answer["verdict"], answer["passes"]) == (0, "runs", True)
+    assert "reason" not in answer["jobs"][0]["queue"]
 
 
 def test_a_part_of_the_files_is_answered_as_lint_reports_it(tmp_path: Path) -> None:
