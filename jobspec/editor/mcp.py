@@ -26,6 +26,7 @@ from jobspec.apis.shipped import package_path
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult, by_cause_of_all
+from jobspec.editor.tool_words import data_in_tool_words, in_tool_words
 from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
@@ -164,8 +165,9 @@ class Tools:
             if helm:
                 charts, files = tuple(map(self._chart, helm)), tuple(map(self._name, values))
                 rendered = given.changed(paths=[name] if path else [], helm=charts, values=files, disk=Disk(None, self._root))
-                return as_data(_asked(lambda: answer_to(rendered, listed)))
-            return as_data(_asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed)))
+                return as_data(_asked(lambda: answer_to(rendered, listed)), say=data_in_tool_words)
+            found = _asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed))
+            return as_data(found, say=data_in_tool_words)
 
     def load(self) -> None:
         """Load what answers need, and judge the folder, so that the first answer takes no longer than others."""
@@ -267,7 +269,7 @@ class Tools:
         """What the change of a project since a commit does: fields, new runs, pods and GPUs of each variant."""
         name = self._name(project)
         answer: dict[str, Any] = json.loads(changes_report(_asked(lambda: compared(Options(ref=ref, project=name)))))
-        return answer
+        return data_in_tool_words(answer)
 
     def migrate(self, path: str = "", text: str = "") -> dict[str, Any]:
         """PyTorchJobs, MPIJobs, JobSets and indexed Jobs as TrainJobs: a diff, what is lost, and what becomes another value."""
@@ -355,8 +357,8 @@ def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
         {
             "rule": each.rule,
             "severity": each.severity,
-            "message": message_of(each),
-            "hint": each.hint,
+            "message": in_tool_words(message_of(each)),
+            "hint": in_tool_words(each.hint),
             "field": each.field,
             "file": each.mark.file,
             "line": each.mark.line,
@@ -384,7 +386,7 @@ def _asked(ask: Callable[[], Any]) -> Any:
 def _error(message: str) -> Exception:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    return ToolError(message)
+    return ToolError(in_tool_words(message))
 
 
 class _Confined:

@@ -6,7 +6,7 @@ For programs and agents the answer is one JSON object of at most 2,000 tokens; w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from json import dumps
@@ -339,9 +339,9 @@ def answer_of_comparison(view: ComparisonView) -> ComparisonAnswer:
 # An answer as one JSON object, and as text.
 
 
-def as_data(answer: PreflightAnswer) -> dict[str, Any]:
-    """Return an answer as JSON has it, of at most 2,000 tokens."""
-    while len(text := dumps(data := _data(answer), ensure_ascii=False)) > _MOST:
+def as_data(answer: PreflightAnswer, *, say: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> dict[str, Any]:
+    """Return an answer as JSON has it, of at most 2,000 tokens. *say*: rewrites its sentences."""
+    while len(text := dumps(data := say(_data(answer)), ensure_ascii=False)) > _MOST:
         shorter = _shorter(answer, len(text) - _MOST)
         if shorter is None:
             break
@@ -464,14 +464,6 @@ def _lines_of_job(job: JobAnswer, width: int, *, colour: bool) -> Iterator[str]:
         yield from wrapped(f"the same object is in {others}: the one that is applied last wins", width, "    ", first="  ")
 
 
-def _lines_of_change(change: ComparisonAnswer, width: int) -> Iterator[str]:
-    for each in change.objects:
-        needs = [f"{value} {name}" for name, value in (("pods", each.pods), ("GPUs", each.gpus)) if "→" in value]
-        yield from wrapped(visible(f"{each.meaning}: {'; '.join([each.names, *needs])}"), width, "    ", first="  ")
-        for line in (*each.fields, *each.notes):
-            yield from wrapped(visible(line), width, "      ", first="    ")
-    for said in change.notes:
-        yield from wrapped(visible(said), width, "    ", first="  note: ")
 def _lines_of_hint(hint: str, width: int) -> Iterator[str]:
     """Yield a sentence in the width of the terminal; of a hint in several lines, each as it is: they are YAML."""
     lines = hint.split("\n") if hint else []
@@ -481,6 +473,14 @@ def _lines_of_hint(hint: str, width: int) -> Iterator[str]:
         yield from wrapped(visible(hint), width, "      ", first="    ")
 
 
+def _lines_of_change(change: ComparisonAnswer, width: int) -> Iterator[str]:
+    for each in change.objects:
+        needs = [f"{value} {name}" for name, value in (("pods", each.pods), ("GPUs", each.gpus)) if "→" in value]
+        yield from wrapped(visible(f"{each.meaning}: {'; '.join([each.names, *needs])}"), width, "    ", first="  ")
+        for line in (*each.fields, *each.notes):
+            yield from wrapped(visible(line), width, "      ", first="    ")
+    for said in change.notes:
+        yield from wrapped(visible(said), width, "    ", first="  note: ")
 
 
 def _last_line(answer: PreflightAnswer) -> str:

@@ -275,6 +275,25 @@ def test_the_process_is_held_to_the_folder(attempt: str, tmp_path: Path) -> None
     assert "PermissionError" in done.stderr
 
 
+def test_hints_name_what_tools_take(tmp_path: Path) -> None:
+    queues = QUEUES.replace("spec:\n  namespaceSelector", "spec:\n  cohortName: all\n  namespaceSelector")
+    write(tmp_path, {"job.yaml": QUEUED.replace("cpu: 3", "cpu: 5"), "queues.yaml": queues})
+    write(tmp_path, {"patched.yaml": QUEUED.replace("  trainer:", "  podTemplateOverrides: []\n  trainer:")})
+    write(tmp_path, {"chart/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n"})
+    linted, old, preflight, refused = _calls(
+        tmp_path,
+        ("lint", {"path": "job.yaml"}),
+        ("check", {"path": "patched.yaml"}),
+        ("preflight", {}),
+        ("render", {"text": JOB, "overlays": ["pvc-output"]}),
+    )
+    hints = {each["rule"]: each["hint"] for each in linted["findings"]}
+    assert hints["admission-not-known"] == "if the files have all queues, the tool `queue` decides"
+    assert "`spec.target` of jobspec.yaml" in {each["rule"]: each["hint"] for each in old["findings"]}["unknown-field"]
+    for answer in (linted, old, preflight, refused):
+        assert " --" not in json.dumps([answer.get("left"), *(each.get("hint") for each in answer["findings"])])
+
+
 @pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
 def test_preflight_renders_charts(tmp_path: Path) -> None:
     job = JOB.replace("replicas: 1", "replicas: {{ .Values.master }}", 1).replace("ghcr.io/acme/train:1", "train:{{ .Values.tag }}")
@@ -295,7 +314,7 @@ def test_preflight_renders_charts(tmp_path: Path) -> None:
         "no job",
         [
             "skipped: 3 Helm chart files (chart/Chart.yaml, chart/templates/job.yaml, chart/values.yaml): "
-            "not rendered, use --helm CHART, 1 not a manifest (two.yaml)"
+            "not rendered, give the chart's folder in `helm` of `preflight`, 1 not a manifest (two.yaml)"
         ],
     )
     assert "left" not in rendered
