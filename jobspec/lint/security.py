@@ -10,6 +10,8 @@ from jobspec.documents.marked_tree import items, text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
+from jobspec.programs.mpirun import mentions_mpirun
+from jobspec.programs.public_images import may_know_user
 
 SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
 SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
@@ -19,10 +21,12 @@ TOKEN_FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|
 #: How tokens of Hugging Face, GitHub, GitLab and AWS begin.
 _TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
 _PLACEHOLDERS = "<${"
-_LARGEST_KNOWN_USER = 65535
-"""Images know users up to this number; greater ones are of a namespace of OpenShift, for example."""
 #: The variables that say where a program writes its caches.
 _HOMES = frozenset(("HOME", "HF_HOME", "XDG_CACHE_HOME"))
+#: The variables that Python's `getpass.getuser` looks at before /etc/passwd, and the one without which torch's compiler asks for the user.
+_NAMES = frozenset(("LOGNAME", "USER", "LNAME", "USERNAME", "TORCHINDUCTOR_CACHE_DIR"))
+#: Words of command lines, variables and mounts that give a user an entry in /etc/passwd, or replace it.
+_ENTRIES = ("useradd", "adduser", "/etc/passwd", "nss_wrapper", "NSS_WRAPPER_PASSWD")
 #: Gated repositories of Hugging Face: those of meta-llama, and Gemma before its fourth generation.
 _GATED = r"hf://(?:meta-llama/|google/\w*gemma(?!-[4-9]))"
 #: The variables that give a token, or name another server.
@@ -108,26 +112,53 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
 
 
 def homeless_user(job: LintedJob) -> Iterator[Finding]:
-    """A container runs as a user that no image knows, and nothing says where its home is.
+    """A container runs as a user that its image does not know, without a home or a name.
 
     Why: a user id without an entry in the image's /etc/passwd has the home `/`, where it may not write. Caches of Hugging Face, torch and
-    others go to `/.cache`: the program ends with "Permission denied".
-    Instead: set `HOME`, or `HF_HOME` and the like, to a folder of a volume.
+    others go to `/.cache`: the program ends with "Permission denied". It has no name either: torch.compile and vLLM, which ask for the
+    name, end with "getpwuid(): uid not found", and ssh with "No user exists", so that mpirun reaches no worker. No image knows a user
+    above 65535, and some public ones know none above 1000. CRI-O adds an entry, containerd does not.
+    Instead: set `HOME`, or `HF_HOME` and the like, to a folder of a volume, and `USER` to any name; run mpirun as a user of the image.
     Before: securityContext: {runAsUser: 1000660000}
     After:
         securityContext: {runAsUser: 1000660000}
-        env: [{name: HOME, value: /tmp}]
-    Evidence: kubeflow/mcp-server#33, opendatahub-io/ilab-on-ocp#26, huggingface/inference-benchmarker#47
+        env: [{name: HOME, value: /tmp}, {name: USER, value: trainer}]
+    Evidence: kubeflow/mcp-server#33, opendatahub-io/ilab-on-ocp#26, huggingface/inference-benchmarker#47, h2oai/h2o-llmstudio#974,
+        llm-d/llm-d-benchmark#1573
     """
-    for container in job.training_containers:
-        own = container.tree.get("securityContext", "runAsUser")
-        user = own or container.role.pod_tree.get("spec", "securityContext", "runAsUser")
-        if not user or not isinstance(user.value, int) or user.value <= _LARGEST_KNOWN_USER or items(container.tree.get("envFrom")):
+    for container in job.containers:
+        uses_ssh = mentions_mpirun(container.program.texts)
+        user = container.tree.get("securityContext", "runAsUser") or container.role.pod_tree.get("spec", "securityContext", "runAsUser")
+        if not (container.trains or uses_ssh) or not user or not isinstance(user.value, int) or _may_be_known(container, user.value):
             continue
         names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
-        if names.isdisjoint(_HOMES):
+        lacks_name = names.isdisjoint(_NAMES) and (uses_ssh or _asks_for_names(job, container))
+        if uses_ssh:
+            message = f"user {user.value} is not in the image: ssh refuses to work for it, so that mpirun reaches no worker"
+            yield Finding(user, message, "run as a user of the image, and set `sshAuthMountPath` to `.ssh` in its home folder")
+        elif names.isdisjoint(_HOMES):
             message = f"user {user.value} has no home in the image: caches go to `/.cache`, which it may not write"
-            yield Finding(user, message, "set `HOME` to a folder of a volume, such as /tmp")
+            also = ", and `USER` to any name" if lacks_name else ""
+            yield Finding(user, message, f"set `HOME` to a folder of a volume, such as /tmp{also}")
+        elif lacks_name:
+            message = f"user {user.value} has no name in the image: torch.compile ends with `getpwuid(): uid not found`"
+            yield Finding(user, message, "set `USER` to any name")
+
+
+def _may_be_known(container: LintedContainer, user: int) -> bool:
+    """Whether /etc/passwd of a container may have a user, or its variables are not known."""
+    image = container.image
+    if items(container.tree.get("envFrom")) or may_know_user(text(image) if image else "", user):
+        return True
+    mounts = [text(each, "mountPath") for each in items(container.tree.get("volumeMounts"))]
+    given = [name for name, _ in container.variables]
+    return any(each in word for each in _ENTRIES for word in (*container.program.texts, *mounts, *given))
+
+
+def _asks_for_names(job: LintedJob, container: LintedContainer) -> bool:
+    """Whether a container certainly runs a program of PyTorch."""
+    is_of_torch = job.is_pytorchjob or job.in_runtime("spec", "mlPolicy", "torch") is not None
+    return (is_of_torch or container.launcher == "torchrun") and not container.only_shows
 
 
 def gated_model(job: LintedJob) -> Iterator[Finding]:

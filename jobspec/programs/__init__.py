@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "command_lines",
     "mpirun",
+    "public_images",
     "shells",
     "torchrun",
 )
