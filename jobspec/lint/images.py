@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from jobspec.apis.kinds import MPIJOB
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.go.values import structs, text
 from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, image_name
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.programs.command_lines import LAUNCHERS, file_name, is_shell
+from jobspec.programs.public_images import starts_arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TAG = 128
+_LONGEST_WORD = 40
 PLACEHOLDERS = frozenset(("placeholder", "replaceme", "changeme"))
 REPLACED = frozenset(("replace", "replaced", "overridden", "overwritten", "patched", "set", "filled", "injected", "change"))
 REPLACED_BY = frozenset(("by", "with", "in", "me", "via"))
@@ -146,6 +150,37 @@ def cpu_image_with_gpus(job: LintedJob) -> Iterator[Finding]:
             yield Finding(image, "CPU-only image (by its name) in a container that requests GPUs", "use the GPU build of the image")
 
 
+def arguments_alone(job: LintedJob) -> Iterator[Finding]:
+    """A container that trains has `args` and no `command`, and the arguments name no program.
+
+    Why: the ENTRYPOINT of the image gets the arguments; no operator adds torchrun or python. An image for training mostly has a shell
+    there, or nothing: the container does not start, or one process runs in each node where torchrun would start and connect them all.
+    It is a warning where the image is a public one, such as pytorch/pytorch, that starts its arguments as they are.
+    Instead: name the program: `command: [torchrun]`.
+    Before: "trainer: {args: [/workspace/train.py, --epochs=3]}"
+    After: "trainer: {command: [torchrun], args: [/workspace/train.py, --epochs=3]}"
+    Evidence: kubeflow/trainer#3492
+    """
+    is_of_torch = not job.is_pytorchjob and job.in_runtime("spec", "mlPolicy", "torch") is not None
+    program = "torchrun" if is_of_torch or job.is_pytorchjob else "python"
+    for container in job.training_containers:
+        arguments = items(container.tree.get("args"))
+        serves_mpi = job.given.group_kind == MPIJOB and container.role.name.lower() == "worker"  # `worker-without-ssh-server` is about it
+        if not arguments or items(container.tree.get("command")) or serves_mpi:
+            continue
+        first, image = str(arguments[0].value), str(container.image.value) if container.image else ""
+        is_file = first.endswith(".py")
+        if starts_arguments(image) and (first.startswith("-") or (is_file and "/" not in first)):
+            message = f"the container does not start: `{image}` runs `{first[:_LONGEST_WORD]}` as a program"
+            yield Finding(arguments[0], message, f"write `command: [{program}]`", severity="warning")
+        elif is_of_torch and not (file_name(first) in LAUNCHERS or is_shell(first)):
+            message = "`args` without a `command`: the image's ENTRYPOINT gets them, no torchrun starts the processes"
+            yield Finding(container.tree.value["args"], message, "write `command: [torchrun]`, unless the ENTRYPOINT does that")
+        elif is_file:
+            message = f"`args` without a `command`: the image's ENTRYPOINT gets `{first[:_LONGEST_WORD]}`, and nothing says what runs it"
+            yield Finding(arguments[0], message, f"write `command: [{program}]`, unless the ENTRYPOINT does that")
+
+
 def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]]:
     """The image of each container, of each role once, and whether the kubelet takes it for the name of one."""
     for container in job.containers:
@@ -209,4 +244,5 @@ IMAGE_RULES = (
     Rule(image_without_digest, "info", sees="any pods", by_default=False),
     Rule(needless_pull, "info", sees="any pods", reads=["@sha256:"], has_unsafe_fix=True),
     Rule(cpu_image_with_gpus, "warning", sees="any pods", reads=["gpu"]),
+    Rule(arguments_alone, "info", reads=["args"]),
 )

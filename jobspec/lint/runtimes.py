@@ -173,25 +173,6 @@ def command_of_several_jobs(job: LintedJob) -> Iterator[Finding]:
             return
 
 
-def arguments_alone(job: LintedJob) -> Iterator[Finding]:
-    """A job for PyTorch has `args` and no `command`, and neither has its runtime.
-
-    Why: the ENTRYPOINT of the image gets the arguments; the trainer adds no torchrun. An image for training mostly has a shell there, or
-    nothing: the container does not start, or one process runs in each node where torchrun would start and connect them all.
-    Instead: name the program: `command: [torchrun]`.
-    Before: "trainer: {args: [/workspace/train.py, --epochs=3]}"
-    After: "trainer: {command: [torchrun], args: [/workspace/train.py, --epochs=3]}"
-    Evidence: kubeflow/trainer#3492
-    """
-    if job.is_pytorchjob or job.in_runtime("spec", "mlPolicy", "torch") is None:
-        return
-    for container in job.training_containers:
-        arguments = container.tree.get("args")
-        if arguments and arguments.value and not items(container.tree.get("command")):
-            message = "`args` without a `command`: the image's ENTRYPOINT gets them, no torchrun starts the processes"
-            yield Finding(arguments, message, "write `command: [torchrun]`, unless the ENTRYPOINT does that")
-
-
 def _words(container: Any) -> str:
     """The command line of a container, as text."""
     return " ".join(str(word) for field in ("command", "args") for word in value_at(container, (field,)) or ())
@@ -488,7 +469,6 @@ RULES = (
     Rule(rewritten_quantity, "warning", sees="TrainJob"),
     Rule(kept_arguments, "warning", sees="TrainJob", reads=["args"]),
     Rule(command_of_several_jobs, "warning", sees="TrainJob"),
-    Rule(arguments_alone, "info", reads=["args"]),
     Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
     Rule(overwritten_port, "info", sees="TrainJob", reads=["ports"]),
     Rule(launcher_only_image, "warning", sees="TrainJob", reads=["mpi"]),
