@@ -100,15 +100,16 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
 
 
 def undefined_variable(job: LintedJob) -> Iterator[Finding]:
-    """A command line uses a variable that neither the manifest nor the operator sets.
+    """A command line or a mount uses a variable that neither the manifest nor the operator sets.
 
     Why: the trainer's pods have the variables of torchrun (`PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR`), and no RANK, WORLD_SIZE or
     MASTER_ADDR, which torchrun sets for its processes; training-operator sets RANK, and no NODE_RANK. In a shell, the value is empty;
-    `$(NAME)` in `command`, `args` and `env` stays as it is. The program gets a wrong number or address, and ends or waits.
+    `$(NAME)` in `command`, `args` and `env` stays as it is. The program gets a wrong number or address, and ends or waits. A container
+    with an unknown `$(NAME)` in the `subPathExpr` of a mount never starts.
     Instead: leave the options to torchrun, which reads its variables; or use a variable that the pod has, or set it.
     Before: 'command: [sh, -c, "torchrun --node-rank=$NODE_RANK train.py"]'
     After: command: [torchrun, train.py]
-    Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800
+    Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800, kubernetes-sigs/lws#390
     """
     for container in job.containers if not job.has_unknown_operator else ():
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
@@ -117,13 +118,16 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
         program = container.program
         given = [(each.get("value"), references(text(each, "value"))) for _, each in container.variables]
         given += [(word, _used(word, program.script)) for word in program.words]
+        paths = [each.get("subPathExpr") for each in items(container.tree.get("volumeMounts"))]
+        given += [(each, references(str(each.value))) for each in paths if each]
         for place, names in given:
             missing = [name for name in dict.fromkeys(names) if name not in known and not _is_of_service(name)]
             if place and missing and place.mark.line:
                 has = [each for each in (*TORCH, *RANKS, "MASTER_ADDR", "WORLD_SIZE") if each in known]
                 hint = f"the pod has {listed(has)}" if has else "set the variable, or remove it"
                 hint = closest(missing[0], sorted(known)) or hint
-                yield Finding(place, f"undefined: nothing sets {listed(missing)} in `{container.role.name}`", hint)
+                effect = "the container never starts" if place in paths else "undefined"
+                yield Finding(place, f"{effect}: nothing sets {listed(missing)} in `{container.role.name}`", hint)
 
 
 def unexpanded_variable(job: LintedJob) -> Iterator[Finding]:
