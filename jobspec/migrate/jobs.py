@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobspec.apis.kinds import JOB, MPIJOB, PYTORCHJOB
+from jobspec.apis.kinds import JOB, MPIJOB, PYTORCHJOB, TRAINJOB
 from jobspec.apis.kinds import JOBSET as JOBSET_KIND
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import grouped
@@ -16,7 +16,7 @@ from jobspec.journey.references import resolve
 from jobspec.journey.steps import Manifests
 from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts, main_container
 from jobspec.migrate.jobset import BatchSource, batch_ways, starts_torchrun
-from jobspec.migrate.mpijob import OF_CONTROLLER, OPEN_MPI, V1, WORKER, MPISource, as_v2, first_container, is_idle, mpi_ways
+from jobspec.migrate.mpijob import OF_CONTROLLER, OPEN_MPI, V1, WORKER, MPISource, as_v2, first_container, is_idle, mpi_ways, root_with_key
 from jobspec.migrate.pytorchjob import SourceJob, ways
 from jobspec.programs.command_lines import LAUNCHER, SETTINGS
 from jobspec.world.world import Cluster
@@ -225,7 +225,8 @@ _HINTS = {
 
 def loss_report(migrated: MigratedJob) -> list[Diagnostic]:
     """Return the diagnostics of all differences, in the order of the comparison."""
-    return [*report_of(migrated.rules(), migrated.differences, migrated.job), *_need_of_ssh(migrated.job)]
+    of_ssh = [*_need_of_ssh(migrated.job), *(_key_of_root(migrated.job) if migrated.documents[-1].group_kind == TRAINJOB else ())]
+    return [*report_of(migrated.rules(), migrated.differences, migrated.job), *of_ssh]
 
 
 #: The file with the hosts of an MPIJob, which each of its operators writes.
@@ -246,6 +247,16 @@ def _is_of_ssh(difference: Difference, job: Document) -> bool:
         return is_idle(difference.before.value if difference.before else ())
     is_of_controller = "env" in key[1:-1] and key[-1].startswith(OF_CONTROLLER)
     return is_of_controller or key[1] == _DELIVERY or not any(each.line for each in marks)
+
+
+def _key_of_root(job: Document) -> list[Diagnostic]:
+    """Return that the launcher of an MPIJob cannot use its key as root any more: the trainer lets others read the key."""
+    place = root_with_key(MPISource(job, (), {"trainer": ""})) if job.group_kind == MPIJOB else None
+    if place is None:
+        return []
+    message = "mpirun reaches no worker as root: SSH refuses a key of root that others may read, as the trainer mounts it"
+    hint = "run the image as a user of its own, with the `.ssh` of its home as `sshAuthMountPath` and its group as `fsGroup`"
+    return [job.problem(LOST, message, path_at(place.place(), job), hint=hint, severity="warning")]
 
 
 def _need_of_ssh(job: Document) -> list[Diagnostic]:

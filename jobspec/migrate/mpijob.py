@@ -24,7 +24,7 @@ from jobspec.migrate.writing import (
     words,
 )
 from jobspec.operators.life import has_deadline, makes_again
-from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER
+from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, hides_keys
 from jobspec.operators.workloads import NODE
 
 V1, V2 = "kubeflow.org/v1", "kubeflow.org/v2beta1"
@@ -87,6 +87,17 @@ class MPISource:
 def first_container(replica: MarkedTree, main: str = "") -> MarkedTree:
     """Return the container of a replica type that MPI runs in: the *main* one, or else the first."""
     return _main_first(replica.value["template"].value["spec"], main)[0]
+
+
+def root_with_key(source: MPISource) -> MarkedTree | None:
+    """Return what says the program of a launcher that runs as root and uses the mounted key; None for another one."""
+    launcher = source.replicas.get(LAUNCHER)
+    if launcher is None or not source.ssh_path.startswith(_SSH_OF_ROOT):
+        return None
+    container = first_container(launcher, text(source.spec, "mainContainer"))
+    spoken = [text(each) for field in ("command", "args") for each in items(container.get(field))]
+    brings_keys = any(part in word for word in spoken for part in ("id_rsa", ".ssh", "plm_rsh"))
+    return None if brings_keys else container.get("image") or container
 
 
 def _has_user(replica: MarkedTree) -> bool:
@@ -284,8 +295,30 @@ def _pod_template(source: MPISource, replica: MarkedTree, renamed: Callable[[str
     kept = {name: each for name, each in facts.with_new_names(spec).value.items() if name != "restartPolicy"}
     pod = {"restartPolicy": policy.with_value(taken) if policy else by_migration(taken), **kept}
     pod["containers"] = spec.value["containers"].with_value([first.with_value(fields), *others])
+    if is_launcher and _needs_group(source, replica):
+        given = spec.get("securityContext")
+        group = by_migration(_group_of(first, given))
+        pod["securityContext"] = given.with_value({**given.value, "fsGroup": group}) if given else by_migration({"fsGroup": group})
     made: MarkedTree = template.with_value({**template.value, **template_metadata(template), "spec": spec.with_value(pod)})
     return made
+
+
+def _needs_group(source: MPISource, launcher: MarkedTree) -> bool:
+    """Whether the user of a launcher can read the key only as a member of a group of the pod.
+
+    So it is in TrainJobs from trainer 2.3 on, unless the user is root.
+    """
+    has_group = launcher.get("template", "spec", "securityContext", "fsGroup") is not None
+    return hides_keys(source.release) and not source.ssh_path.startswith(_SSH_OF_ROOT) and not has_group
+
+
+def _group_of(container: MarkedTree, context: MarkedTree | None) -> int:
+    """A group for the pods, which may be any: that with the number of their user, or of the first user of most images."""
+    said = container.get("securityContext", "runAsUser") or (context.get("runAsUser") if context else None)
+    return said.value if said and isinstance(said.value, int) and said.value > 0 else _FIRST_USER
+
+
+_FIRST_USER = 1000
 
 
 def _of_controller(source: MPISource, *, is_launcher: bool) -> list[MarkedTree]:

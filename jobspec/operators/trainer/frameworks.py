@@ -11,6 +11,7 @@ from jobspec.go.values import integer
 from jobspec.operators.made import RANDOM, with_items, with_variables
 from jobspec.operators.trainer.node_resources import gpus, processes_per_node, resources_per_node
 from jobspec.operators.trainer.pod_sets import LAUNCHER, TrainerPodSet, endpoints, first, with_nodes_of, with_training_container
+from jobspec.operators.trainer.runtimes import hides_keys
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import PORT, JobOfTrainer, core_object
 from jobspec.operators.workloads import JOB_INDEX, NODE
@@ -231,7 +232,7 @@ def _with_mounts(pod_set: TrainerPodSet, job: JobOfTrainer, slots: MarkedTree) -
 def _keys_volume(name: str, job: JobOfTrainer) -> dict[str, Any]:
     """The keys' volume; from 2.3 on with a mode for each file."""
     files = (("ssh-privatekey", "id_rsa", 0o640), ("ssh-publickey", "id_rsa.pub", 0o644), ("ssh-publickey", "authorized_keys", 0o644))
-    has_modes = job.is_at_least("2.3.0")
+    has_modes = hides_keys(job.release)
     items = [{"key": key, "path": path, **({"mode": mode} if has_modes else {})} for key, path, mode in files]
     return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", **({"defaultMode": 0o400} if has_modes else {}), "items": items}}
 

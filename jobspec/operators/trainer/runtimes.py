@@ -193,3 +193,8 @@ def knows_volcano(release: str) -> bool:
 def has_runtime_patches(release: str) -> bool:
     """Whether TrainJobs have `runtimePatches`, into which Kueue writes."""
     return is_at_least(release, "2.2.0")
+
+
+def hides_keys(release: str) -> bool:
+    """Whether the trainer mounts MPI's private key so that only root and its group may read it."""
+    return is_at_least(release, "2.3.0")
