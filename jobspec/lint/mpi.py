@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import MPIJOB
 from jobspec.diagnostics.places import Key
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, text
-from jobspec.lint.container import LintedContainer
+from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, SSHD, WORKER
 from jobspec.operators.training_operator import HOSTS
 from jobspec.programs.command_lines import NAMES, file_name
@@ -260,29 +261,75 @@ def _is_no_server(words: Sequence[str]) -> bool:
 def unusable_ssh_key(job: LintedJob) -> Iterator[Finding]:
     """The user of the launcher's container cannot use the key that the operator mounts.
 
-    Why: below `/root/.ssh`, the key can be read by root alone, and SSH looks into the home folder of its user. In another folder, all may
-    read it, which SSH refuses of a key of root's; so does the `fsGroup` of a pod, which lets a group read it.
-    Instead: with another user than root, set `sshAuthMountPath` to the `.ssh` in the home folder of that user; with root, leave it out.
+    Why: SSH refuses a key of its user's own that others may read. Root owns the mounted key, so that root can use it only where nobody
+    else may: below `/root/.ssh` of an MPIJob without `fsGroup`, in no TrainJob. Another user has to be able to read it, in the home folder
+    of that user: in an MPIJob outside of `/root`; in a TrainJob, from trainer 2.3 on, only as a member of its group, which `fsGroup` says.
+    Instead: run as a user of the image, and set `sshAuthMountPath` to the `.ssh` in its home folder; in a TrainJob with its group as
+    `fsGroup`. As root in an MPIJob, leave the path out.
     Before: "securityContext: {runAsUser: 1000}"
     After: "sshAuthMountPath: /home/mpiuser/.ssh, securityContext: {runAsUser: 1000}"
-    Evidence: kubeflow/mpi-operator#429, kubeflow/mpi-operator#301, kubeflow/mpi-operator#383
+    Evidence: kubeflow/mpi-operator#429, kubeflow/mpi-operator#301, kubeflow/mpi-operator#383, kubeflow/trainer#3262,
+        kubeflow/trainer#2716
     """
-    launcher = _first_containers(job).get(LAUNCHER.lower())
-    if launcher is None or not _workers(job):
-        return
-    user, is_root = _user(launcher)
-    folder = text(job.tree, "spec", "sshAuthMountPath") or KEYS_FOLDER
-    group = launcher.role.pod_tree.get("spec", "securityContext", "fsGroup")
-    if user is None or _brings_keys(launcher):
-        return
-    if not is_root and folder.startswith("/root/"):
-        what = f"user {text(user)}" if text(user).isdecimal() else "a user that is not root"
-        yield Finding(user, f"mpirun cannot connect: {what} cannot read the key in `{folder}`", "set `sshAuthMountPath` to a home folder")
-    elif is_root and folder != KEYS_FOLDER:
-        place = job.tree.get("spec", "sshAuthMountPath") or user
-        yield Finding(place, f"mpirun cannot connect: SSH refuses a key of root that all may read, in `{folder}`", "leave out the path")
-    elif is_root and group:
-        yield Finding(group, "mpirun cannot connect: SSH refuses a key of root that a group may read", "remove `fsGroup` of the launcher")
+    for launcher in job.containers:
+        key = _mounted_key(launcher) if launcher.role.name.lower() == LAUNCHER.lower() else None
+        if key is None or _brings_keys(launcher) or (job.given.group_kind == MPIJOB and not _workers(job)):
+            continue
+        mount, mode, folder = key
+        user, is_root = _user(launcher)
+        group = launcher.role.pod_tree.get("spec", "securityContext", "fsGroup")
+        mode |= _OF_GROUP_VOLUME if group else 0
+        is_root_owned_only = not mode & _OF_OTHERS and not group and not _is_of_group_of_root(launcher)
+        what = f"user {text(user)}" if user and text(user).isdecimal() else "a user that is not root"
+        if user and is_root and mode & _BY_OTHERS:
+            readers = "all" if mode & _OF_OTHERS else "a group"
+            yield Finding(*_way_of_root(job, readers, folder, mount, group or user))
+        elif user and not is_root and folder.startswith("/root/"):
+            message = f"mpirun cannot connect: {what} cannot read the key in `{folder}`"
+            yield Finding(user, message, "set `sshAuthMountPath` to a home folder")
+        elif user and not is_root and is_root_owned_only:
+            message = f"mpirun cannot connect: {what} cannot read the key, which is of root's group, in `{folder}`"
+            yield Finding(user, message, "set `fsGroup` of the pods to the group of the user")
+        elif user is None and is_root_owned_only and mode & _BY_OTHERS:
+            message = f"mpirun cannot connect: SSH refuses the key in `{folder}` for root, and no other user can read it"
+            hint = "set `fsGroup` of the pods to the group of the image's user"
+            yield Finding(mount.get("mountPath") or mount, message, hint, severity="info")
+
+
+_PRIVATE_KEY = "id_rsa"
+_BY_DEFAULT = 0o644
+#: The bits of a mode by which users besides the owner may read or write, those of all others, and those that `fsGroup` adds.
+_BY_OTHERS, _OF_OTHERS, _OF_GROUP_VOLUME = 0o077, 0o004, 0o440
+
+
+def _mounted_key(container: LintedContainer) -> tuple[MarkedTree, int, str] | None:
+    """The mount of the operator's private key in a container, the mode of the key and its folder; None without one."""
+    for volume in volumes_of(container.role):
+        files = items(volume.get("secret", "items"))
+        key = next((each for each in files if text(each, "path") == _PRIVATE_KEY and not each.mark.line), None)
+        mount = next((each for each in items(container.tree.get("volumeMounts")) if text(each, "name") == text(volume, "name")), None)
+        if key and mount:
+            said = key.get("mode") or volume.get("secret", "defaultMode")
+            return mount, _BY_DEFAULT if said is None else said.value, text(mount, "mountPath")
+    return None
+
+
+def _is_of_group_of_root(container: LintedContainer) -> bool:
+    """Whether the user of a container is in the group of root, to which a mounted Secret belongs."""
+    pod = container.role.pod_tree.get("spec", "securityContext")
+    own = container.tree.get("securityContext", "runAsGroup") or (pod.get("runAsGroup") if pod else None)
+    further = [each.value for each in items(pod.get("supplementalGroups"))] if pod else []
+    return 0 in further or (own is not None and own.value == 0)
+
+
+def _way_of_root(job: LintedJob, readers: str, folder: str, mount: MarkedTree, place: MarkedTree) -> tuple[MarkedTree, str, str]:
+    """The place, message and hint about root's own key that others may read."""
+    message = f"mpirun cannot connect: SSH refuses a key of root that {readers} may read, in `{folder}`"
+    if job.given.group_kind != MPIJOB:
+        return place, message, "run as another user, with its group as `fsGroup` and its `.ssh` as `sshAuthMountPath`"
+    if folder != KEYS_FOLDER:
+        return job.tree.get("spec", "sshAuthMountPath") or mount, message, "leave out the path"
+    return place, message.removesuffix(f", in `{folder}`"), "remove `fsGroup` of the launcher"
 
 
 def _brings_keys(launcher: LintedContainer) -> bool:
@@ -431,7 +478,7 @@ RULES = (
     Rule(gpus_of_launcher, "warning", sees="MPIJob", reads=["gpu"]),
     Rule(mpi_container_not_first, "warning", sees="MPIJob"),
     Rule(worker_without_ssh_server, "warning", sees="MPIJob"),
-    Rule(unusable_ssh_key, "warning", sees="MPIJob", reads=["runas"]),
+    Rule(unusable_ssh_key, "warning", reads=["mpi"]),
     Rule(ssh_server_of_another_user, "warning", sees="MPIJob", reads=["runas"]),
     Rule(launcher_before_workers, "info", sees="MPIJob", reads=["backofflimit"]),
     Rule(ignored_replica_type, "warning", sees="MPIJob"),
