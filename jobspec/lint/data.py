@@ -8,9 +8,11 @@ from jobspec.apis.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAI
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.trainer.runtimes import sources_of
 
 _DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
@@ -123,6 +125,31 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
                     yield Finding(said, f"no {kind[1]} `{text(said)}` in {job.called}'s namespace among the files", hint)
 
 
+def unsupported_source(job: LintedJob) -> Iterator[Finding]:
+    """An initializer of the trainer's gets a URI of a kind that it does not download from.
+
+    Why: the trainer's images know `hf://` and, from trainer 2.1 on, `s3://`, for data sets also `cache://`. With another one the
+    initializer ends with an error, and the nodes, which wait for it, never start.
+    Instead: put the data where one of them is, or give the initializer an image of your own.
+    Before: model: {storageUri: "pvc://models/llama"}
+    After: model: {storageUri: "s3://models/llama"}
+    Evidence: kubeflow/trainer#3834
+    """
+    for container in job.containers:
+        said = container.variable("STORAGE_URI")
+        value, image = said.get("value") if said else None, container.image
+        parts = image_name(text(image)) if image and value and value.value else None
+        if not parts or not value:
+            continue
+        tag = (parts["tag"] or "").removeprefix("v")
+        known = sources_of(parts["name"], tag if tag[:1].isdecimal() else job.target["trainer"])
+        scheme = text(value).partition("://")[0].lower()
+        if known and scheme not in known and "$" not in scheme:
+            listed_sources = listed([f"{each}://" for each in known])
+            message = f"the initializer ends with an error, and no node starts: it does not download from `{scheme}://`"
+            yield Finding(value, message, f"it knows {listed_sources}")
+
+
 def _hash_hint(name: str, known: Sequence[str]) -> str:
     """What to do about a name that kustomize adds a hash to; empty where it does not."""
     alike = (each for each in known if each.startswith(f"{name}-") and len(each) == len(name) + 1 + _HASH)
@@ -189,6 +216,7 @@ DATA_RULES = (
     Rule(dead_address, "warning", sees="any pods", reads=_DEAD_ADDRESSES),
     Rule(download_in_every_pod, "info", sees="job", reads=_DOWNLOADS),
     Rule(shared_output, "info", sees="job", reads=["claim"]),
+    Rule(unsupported_source, "warning", reads=["storage"]),
     Rule(unknown_source, "info", sees="any pods in a namespace", reads=["claim", "configMap"]),
     Rule(unknown_file, "warning", sees="any pods in a namespace", reads=["configMap"]),
 )

@@ -27,7 +27,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     _RUNTIME: (
         *("uncounted-accelerators", "replaced-variable", "ignored-resources", "kept-arguments", "command-of-several-jobs"),
         *("arguments-alone", "lost-tolerations", "overwritten-port", "launcher-only-image", "deadline-in-queue"),
-        *("uncounted-group-resources", "overridden-variable", "replacing-variable"),
+        *("uncounted-group-resources", "overridden-variable", "replacing-variable", "unsupported-source"),
     ),
     _PROGRAM: (
         *("no-rendezvous", "trains-alone", "ranks-missing", "wrong-process-count", "unknown-address", "unknown-flag", "wrong-flag-value"),

@@ -198,3 +198,16 @@ def has_runtime_patches(release: str) -> bool:
 def hides_keys(release: str) -> bool:
     """Whether the trainer mounts MPI's private key so that only root and its group may read it."""
     return is_at_least(release, "2.3.0")
+
+
+def sources_of(initializer: str, release: str) -> tuple[str, ...]:
+    """Return the schemes of URIs that an initializer's image of a release downloads from; empty for another image.
+
+    Follows `main` of github.com/kubeflow/trainer pkg/initializers/dataset and pkg/initializers/model, 2.0.0 to 2.3.0.
+    """
+    kind = initializer.removeprefix("ghcr.io/kubeflow/trainer/").removesuffix("-initializer")
+    if kind not in ("dataset", "model") or initializer != f"ghcr.io/kubeflow/trainer/{kind}-initializer":
+        return ()
+    if not is_at_least(release, "2.1.0"):
+        return ("hf",)
+    return ("hf", "s3", "cache") if kind == "dataset" else ("hf", "s3")
