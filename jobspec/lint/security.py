@@ -10,6 +10,7 @@ from jobspec.documents.marked_tree import items, text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
+from jobspec.programs.command_lines import file_name
 from jobspec.programs.mpirun import mentions_mpirun
 from jobspec.programs.public_images import may_know_user
 
@@ -127,12 +128,13 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
         llm-d/llm-d-benchmark#1573
     """
     for container in job.containers:
-        uses_ssh = mentions_mpirun(container.program.texts)
+        uses_ssh, runs_vllm = mentions_mpirun(container.program.texts), _runs_vllm(container)
         user = container.tree.get("securityContext", "runAsUser") or container.role.pod_tree.get("spec", "securityContext", "runAsUser")
-        if not (container.trains or uses_ssh) or not user or not isinstance(user.value, int) or _may_be_known(container, user.value):
+        is_seen = container.trains or uses_ssh or runs_vllm
+        if not is_seen or not user or not isinstance(user.value, int) or _may_be_known(container, user.value):
             continue
         names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
-        lacks_name = names.isdisjoint(_NAMES) and (uses_ssh or _asks_for_names(job, container))
+        lacks_name = names.isdisjoint(_NAMES) and (uses_ssh or runs_vllm or _asks_for_names(job, container))
         if uses_ssh:
             message = f"user {user.value} is not in the image: ssh refuses to work for it, so that mpirun reaches no worker"
             yield Finding(user, message, "run as a user of the image, and set `sshAuthMountPath` to `.ssh` in its home folder")
@@ -141,7 +143,8 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
             also = ", and `USER` to any name" if lacks_name else ""
             yield Finding(user, message, f"set `HOME` to a folder of a volume, such as /tmp{also}")
         elif lacks_name:
-            message = f"user {user.value} has no name in the image: torch.compile ends with `getpwuid(): uid not found`"
+            program = "vLLM" if runs_vllm else "torch.compile"
+            message = f"user {user.value} has no name in the image: {program} ends with `getpwuid(): uid not found`"
             yield Finding(user, message, "set `USER` to any name")
 
 
@@ -153,6 +156,11 @@ def _may_be_known(container: LintedContainer, user: int) -> bool:
     mounts = [text(each, "mountPath") for each in items(container.tree.get("volumeMounts"))]
     given = [name for name, _ in container.variables]
     return any(each in word for each in _ENTRIES for word in (*container.program.texts, *mounts, *given))
+
+
+def _runs_vllm(container: LintedContainer) -> bool:
+    """Whether a container starts vLLM, which asks for the name of its user as it starts."""
+    return any(file_name(word) == "vllm" or word.startswith("vllm.entrypoints") for word, _ in container.words)
 
 
 def _asks_for_names(job: LintedJob, container: LintedContainer) -> bool:
