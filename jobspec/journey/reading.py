@@ -48,10 +48,10 @@ def read(source: Source, target: Target) -> Manifests:
     if is_no_manifest and problems:  # such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
-    if source.skip_unknown and problems:
+    if source.skip_unknown and problems and not (build and build.build):
         from jobspec.repository.placeholders import template_in
 
-        note = template_in(text, source.name)
+        note = template_in(text, source.name, problems)
         if note:
             return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     if source.skip_unknown and b"$patch" in raw and any(_says_patch(each.data) for each in documents):

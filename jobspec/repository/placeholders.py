@@ -38,7 +38,8 @@ _PLACEHOLDER = re.compile(
 #: Texts that are placeholders only in fields that are not strings.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
-_ALONE = re.compile(r"\s*(?:- )?(?:\S+: (?=%))?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?|%[dqstv])(?:\|.*)?\s*")
+#: A line that is no YAML because of a placeholder: a mapping has no such line, and no value begins with `%`.
+_ALONE = re.compile(r"\s*(?:([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)|(?:- )?(?:\S+: )?(%[dqstv]))(?:\|.*)?\s*")
 #: Names of files that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
@@ -223,11 +224,15 @@ def placeholder_in(text: str) -> str:
 _SIGNS = "$<{[_."
 
 
-def template_in(text: str, file: str) -> Diagnostic | None:
-    """Note that a text is a template, by lines with `{{` or a placeholder; else return None."""
+def template_in(text: str, file: str, problems: Sequence[Diagnostic]) -> Diagnostic | None:
+    """Note that a text with *problems* is a template; else return None.
+
+    A template has lines with `{{`, or with a placeholder because of which the text is no YAML.
+    """
     lines = list(enumerate(text.splitlines(), 1))
     actions = [number for number, line in lines if _ACTION.match(line)]
-    alone = [(number, found[1]) for number, line in lines if (found := _ALONE.fullmatch(line))]
+    is_no_yaml = any(each.rule == "yaml-syntax" for each in problems)
+    alone = [(number, found[1] or found[2]) for number, line in lines if is_no_yaml and (found := _ALONE.fullmatch(line))]
     if not actions and not alone:
         return None
     what, example, plural = ("an action", "{{ name }}", "actions") if actions else ("a placeholder", alone[0][1], "placeholders")

@@ -876,12 +876,15 @@ def test_what_helm_renders_is_judged_and_reported_in_values_and_templates() -> N
 
 
 def test_a_mistake_in_the_yaml_that_helm_renders_is_reported_in_the_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What helm prints of this chart is written down: a key of the template, and the same key of the values."""
+    """What helm prints of this chart is written down: a key of the template, and the same key of the values.
+
+    What is rendered is no template, though a text in it has `{{`.
+    """
     template = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  {{- if .Values.safe }}\n  safe: "false"\n  {{- end }}\n'
-    rendered = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  safe: "false"\n  safe: "true"\n'
+    rendered = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  safe: "false"\n  safe: "true"\n  page: |\n    {{ name }}\n'
     files = {
         "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 0.1.0\n",
-        "chart/templates/a.yaml": template + "  {{- toYaml .Values.data | nindent 2 }}\n",
+        "chart/templates/a.yaml": template + "  {{- toYaml .Values.data | nindent 2 }}\n  page: |\n    {{ `{{ name }}` }}\n",
         "chart/values.yaml": 'safe: true\ndata:\n  safe: "true"\n',
         "printed": f"---\n# Source: chart/templates/a.yaml\n{rendered}",
     }
