@@ -144,6 +144,8 @@ class Build:
 
     what = "kustomization"
     """What is built."""
+    has_actions = False
+    """Whether its files have actions, `{{ name }}`, which the build fills in."""
 
     def __init__(self, path: str, output: Output, shown: Mapping[str, str], reads: Collection[str]) -> None:
         self.path = path

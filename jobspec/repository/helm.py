@@ -32,6 +32,7 @@ class RenderedChart(Build):
     """The objects of a chart, and where they come from. It can be pickled."""
 
     what = "Helm chart"
+    has_actions = True
 
     def __init__(
         self, chart: str, text: str, values: Sequence[str], numbers: Sequence[NumberInText] = (), reads: Collection[str] = ()

@@ -37,6 +37,7 @@ _PLACEHOLDER = re.compile(
 )
 #: Texts that are placeholders only in fields that are not strings.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
+_FILLED_IN = re.compile(r"\{\{.*?\}\}")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 #: A line that is no YAML because of a placeholder: a mapping has no such line, and no value begins with `%`.
 _ALONE = re.compile(r"\s*(?:([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)|(?:- )?(?:\S+: )?(%[dqstv]))(?:\|.*)?\s*")
@@ -254,7 +255,8 @@ def without_placeholders(
     where a server refuses it.
     """
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
-    lines_of = cache(lambda file: read(file).split("\n"))
+    fills_in = within.build is not None and within.build.has_actions
+    lines_of = cache(lambda file: (_without_actions(read(file)) if fills_in else read(file)).split("\n"))
     filled_in = {str(each.mark) for each in unjudged}
     certain = {_NAME_SIGNS.sub("", each) for note in unjudged for each in _PLACEHOLDER.findall(_written_at(note.mark, lines_of))}
     own = {row.index for row in result.documents if row.api_version.startswith(f"{OVERLAY[0]}/")}  # whose `${NAME}` are parameters
@@ -315,6 +317,11 @@ def without_placeholders(
         for row, is_left in zip(result.documents, left, strict=True)
     ]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
+
+
+def _without_actions(text: str) -> str:
+    """A template with what stands for its actions, which helm has filled in, as long as they are: columns stay."""
+    return _FILLED_IN.sub(lambda found: "x" * len(found[0]), text)
 
 
 def _not_decrypted(found: Diagnostic, undecrypted: Undecrypted) -> Diagnostic:
