@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
+from jobspec.lint.mpi import only_launches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,10 +53,10 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
     After: env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
     Evidence: marin-community/marin#6940
     """
-    for container in job.training_containers:
+    for container in _working(job):
         on_host, is_attached = _on_host(container), _is_attached(container)
         for name in (_NCCL, *_EXACT):
-            said, value = _given(container, name)
+            said, value = _given(job, container, name)
             is_whole = name in _EXACT or value.startswith("=")
             names = [] if value.startswith("^") else value.lstrip("=").split(",")
             cards = [each for each in names if each and not (name in _EXACT and (each[0] in "^=" or _is_beginning(each)))]
@@ -75,9 +78,9 @@ def interface_pattern(job: LintedJob) -> Iterator[Finding]:
     After: env: [{name: GLOO_SOCKET_IFNAME, value: eth0}]
     Evidence: aws-samples/aws-do-eks#51
     """
-    for container in job.training_containers:
+    for container in _working(job):
         for name, library in _EXACT.items():
-            said, value = _given(container, name)
+            said, value = _given(job, container, name)
             pieces = [value] if library == "tensorpipe" else value.split(",")
             wrong = next((each for each in pieces if each[:1] in ("^", "=") or "," in each or _is_beginning(each)), "")
             if said and wrong:
@@ -95,11 +98,11 @@ def no_interface_left(job: LintedJob) -> Iterator[Finding]:
     After: env: [{name: NCCL_SOCKET_IFNAME, value: "^docker,lo"}]
     Evidence: awslabs/awsome-distributed-ai#519, aws/deep-learning-containers#4756
     """
-    for container in job.training_containers if job.training_pods > 1 else ():
+    for container in _working(job) if job.training_pods > 1 else ():
         if _on_host(container) or _is_attached(container):
             continue
         for name in (_NCCL, *_EXACT):
-            said, value = _given(container, name)
+            said, value = _given(job, container, name)
             if said and name == _NCCL and value.startswith("^"):
                 if _excludes(value, _OWN):
                     message = f"`{value}` excludes `{_OWN}`, the only interface of the pods: NCCL finds none"
@@ -146,7 +149,7 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
         limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 1}
     Evidence: awslabs/ai-on-sagemaker-hyperpod#134, awslabs/awsome-distributed-ai#880
     """
-    for container in job.training_containers if job.training_pods > 1 else ():
+    for container in _working(job) if job.training_pods > 1 else ():
         if _on_host(container) or _sees_devices_of_node(container):
             continue
         settings = _settings(job, container)
@@ -165,20 +168,30 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
                 break
 
 
-def _given(container: LintedContainer, name: str) -> tuple[MarkedTree | None, str]:
+def _working(job: LintedJob) -> list[LintedContainer]:
+    """The containers in which processes train: of an MPIJob, those of the hosts of mpirun."""
+    return [each for each in job.training_containers if not only_launches(job, each)]
+
+
+def _given(job: LintedJob, container: LintedContainer, name: str) -> tuple[MarkedTree | None, str]:
     """The place of a variable and its value; empty where only a run shows that."""
-    said = next((each for each in reversed(container.settings) if each[0] == name), None)
+    said = next((each for each in reversed(_settings(job, container)) if each[0] == name), None)
     return (None, "") if said is None else (said[2], "" if "$" in said[1] else said[1])
 
 
 def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
     """Return the variables that the processes of a container get.
 
-    That are its own, and those that mpirun passes on from another container, as in `-x NAME=VALUE`.
+    That are its own, and those that mpirun passes on from another container, as in `-x NAME=VALUE`, or `-x NAME` after `export`.
     """
     others = [each for each in job.containers if each is not container and not each.is_init]
-    passed = [setting for each in others for setting in each.assignments if (f"-x {setting[0]}=" in " ".join(each.program.texts))]
-    return [*container.settings, *passed]
+    return [*container.settings, *(setting for each in others for setting in each.settings if setting[0] in _passed_on(each))]
+
+
+def _passed_on(container: LintedContainer) -> set[str]:
+    """The names of the variables that mpirun passes on from a container: those behind `-x`."""
+    words = [word for word, _ in container.words]
+    return {word.partition("=")[0] for before, word in pairwise(words) if before == "-x"} if "-x" in words else set()
 
 
 def _on_host(container: LintedContainer) -> bool:

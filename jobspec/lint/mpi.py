@@ -61,6 +61,12 @@ def _launcher_works(job: LintedJob) -> bool:
     return is_true(job.tree, "spec", "runLauncherAsWorker")
 
 
+def only_launches(job: LintedJob, container: LintedContainer) -> bool:
+    """True if a container is that of an MPIJob's launcher, whose mpirun starts processes on the workers alone."""
+    is_launcher = job.given.group_kind == MPIJOB and container.role.name.lower() == LAUNCHER.lower()
+    return is_launcher and _workers(job) > 0 and not _launcher_works(job)
+
+
 def _slots(job: LintedJob) -> int:
     """The slots of a host."""
     return number(job.tree, "spec", "slotsPerWorker", default=1)
