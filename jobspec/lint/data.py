@@ -13,19 +13,10 @@ from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.trainer.runtimes import sources_of
+from jobspec.programs.downloads import PROGRAMS, download_in
 
 _DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
-
-
-_DOWNLOADS = {
-    **dict.fromkeys(("wget", "curl", "s5cmd", "gsutil", "azcopy", "rclone"), ""),
-    **dict.fromkeys(("hf", "huggingface-cli"), "download"),
-    "aws": "s3",
-    "gcloud": "storage",
-    "kaggle": "datasets",
-}
-"""Programs that download, each with the word behind it that makes it do so; empty where it does nothing else."""
 
 
 _FILLED_IN = "*?[{$"
@@ -76,11 +67,10 @@ def download_in_every_pod(job: LintedJob) -> Iterator[Finding]:
     """
     pods = job.training_pods
     for container in job.containers if pods > 1 else ():
-        said = container.words if container.role.training else ()
-        found = next((number for number in range(len(said)) if _downloads([word for word, _ in said[number : number + 2]])), None)
-        if found is not None and said[found][1].mark.line:
-            word, place = said[found]
-            yield Finding(place, f"each of {pods} pods downloads the data with `{word}`", "download it once, into a shared volume")
+        program = download_in(container.program.texts) if container.role.training else ""
+        place = next((each for each in container.program.words if program in str(each.value)), None)
+        if program and place and place.mark.line:
+            yield Finding(place, f"each of {pods} pods downloads the data with `{program}`", "download it once, into a shared volume")
 
 
 def shared_output(job: LintedJob) -> Iterator[Finding]:
@@ -186,12 +176,6 @@ def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
     return sorted(key for each in data if isinstance(each, dict) for key in each)
 
 
-def _downloads(words: Sequence[str]) -> bool:
-    """Whether a command that begins with these words downloads something."""
-    program = words[0].rpartition("/")[2]
-    return program in _DOWNLOADS and _DOWNLOADS[program] in ("", *words[1:])
-
-
 def _is_shared(container: LintedContainer, folder: str) -> bool:
     """Whether a folder is in a claim that all pods have mounted at the same place, to write to."""
     mount = container.mount_around(folder)
@@ -214,7 +198,7 @@ def _made(job: LintedJob, kind: GroupKind) -> list[str]:
 
 DATA_RULES = (
     Rule(dead_address, "warning", sees="any pods", reads=_DEAD_ADDRESSES),
-    Rule(download_in_every_pod, "info", sees="job", reads=_DOWNLOADS),
+    Rule(download_in_every_pod, "info", sees="job", reads=PROGRAMS),
     Rule(shared_output, "info", sees="job", reads=["claim"]),
     Rule(unsupported_source, "warning", reads=["storage"]),
     Rule(unknown_source, "info", sees="any pods in a namespace", reads=["claim", "configMap"]),

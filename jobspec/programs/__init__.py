@@ -3,6 +3,7 @@
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
     "command_lines",
+    "downloads",
     "mpirun",
     "public_images",
     "shells",

@@ -21,6 +21,8 @@ class ShellCommand(Record):
     """Without quotes; a value that a run alone shows is `$(NAME)` of a variable, as Kubernetes writes it, or `$()`."""
     is_alternative: bool = False
     """Whether it runs only where the command before it fails, as behind `||`."""
+    output: str = ""
+    """The file that its standard output goes to, or `PIPE`; empty if it goes where that of the script goes."""
 
 
 class HereDocument(Record):
@@ -55,6 +57,8 @@ _READING = frozenset((".", "source", "eval"))
 #: The words before a command that leave what it does as it is.
 _BEFORE = frozenset(("exec", "nohup", "time", "command", "nice"))
 _ENDS = frozenset(";&|()\n")
+#: The output of a command that the next one reads.
+PIPE = "|"
 _OF_REDIRECTION = "<>&|- \t"
 #: What is neither a letter nor a digit, and is a parameter in `$?`.
 _SPECIAL = frozenset("?#@*!$-0123456789")
@@ -100,7 +104,8 @@ def read_script(text: str) -> Script:
         named = next((at for at, each in enumerate(behind) if not _assigned_by(each)), len(behind))
         assigned.update(map(_assigned_by, behind[:named]))
         if behind[named:]:
-            commands.append(ShellCommand(behind[named:], is_alternative=number in reader.alternatives))
+            is_alternative = number in reader.alternatives
+            commands.append(ShellCommand(behind[named:], is_alternative=is_alternative, output=reader.outputs[number]))
     return Script(
         text,
         tuple(commands),
@@ -136,6 +141,10 @@ class _ScriptReader:
         """What makes the order of commands another one, or what follows no command."""
         self.alternatives: list[int] = []
         """The numbers of the commands that run where the one before fails."""
+        self.outputs: dict[int, str] = {}
+        """Where the standard output of a command goes, by its number."""
+        self._redirected: list[str] = []
+        """Where the standard output of the command that is read goes, by its redirections."""
         self.here_documents: list[HereDocument] = []
         self._announced: list[tuple[str, bool, bool]] = []
         """The here-documents that begin at the next line: delimiter, whether that is quoted, whether tabs before lines go."""
@@ -145,9 +154,12 @@ class _ScriptReader:
         for word in () if is_body else self._words():
             if word is not None:
                 words.append(word)
-            elif words:
+                continue
+            if words:
+                self.outputs[len(self.commands)] = next(reversed(self._redirected), "")
                 self.commands.append(words)
-                words = []
+            words = []
+            self._redirected.clear()
 
     def _words(self) -> Iterator[str | None]:
         """The words one by one, and None at the end of each command."""
@@ -161,11 +173,14 @@ class _ScriptReader:
             elif text.startswith("<<", at) and not text.startswith("<<<", at):
                 at = self._here_document(at + 2)
             elif _is_redirection(text, at):
-                _, at = self._word(_behind(text, at + 1, _OF_REDIRECTION))
+                word, at = self._word(_behind(text, at + 1, _OF_REDIRECTION))
+                self._redirected.extend([word] if letter in ">1&" else [])
             elif letter in _ENDS:
                 end = _behind(text, at, _ENDS)
                 if self._announced and "\n" in text[at:end]:
                     end = text.index("\n", at) + 1
+                if letter == PIPE and not text.startswith("||", at):
+                    self._redirected.insert(0, PIPE)
                 yield None
                 self.turns.extend(each for each in text[at:end] if each in "()")
                 self.alternatives.extend([len(self.commands)] if text.startswith("||", at) else [])

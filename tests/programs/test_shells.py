@@ -42,6 +42,11 @@ def test_the_commands_of_a_script(text: str, commands: list[list[str]]) -> None:
     assert [list(each.words) for each in read_script(text).commands] == commands
 
 
+def test_where_the_output_of_each_command_goes() -> None:
+    script = read_script("a | b > c; d 2> e; f &> g; (h) | i; j || k >> l\ncat < m")
+    assert [each.output for each in script.commands] == ["|", "c", "", "g", "", "", "", "l", ""]
+
+
 @pytest.mark.parametrize(
     ("text", "used", "assigned"),
     [
