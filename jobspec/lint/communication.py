@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import CRON_JOB, JOB, NETWORK_POLICY, SERVICE
+from jobspec.apis.kinds import CRON_JOB, JOB, MPIJOB, NETWORK_POLICY, SERVICE
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
-from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.operators.expansion import ExpandedRole
 
 
 _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
@@ -143,13 +144,13 @@ def host_port_conflict(job: LintedJob) -> Iterator[Finding]:
     """Pods of one job use the same host port, so that two of them cannot run on one node.
 
     Why: on the host's network, a port of the container is a port of the host. The scheduler keeps the second pod waiting where the first
-    one is; a pod that does not declare its port ends with "address already in use".
+    one is; the SSH server of an MPIJob's worker, whose port no pod declares, ends with "address already in use".
     Instead: keep the pods apart by anti-affinity, or leave the host's network.
-    Before: spec: {hostNetwork: true}
-    After: spec: {hostNetwork: true, affinity: {podAntiAffinity: {}}}
+    Before: spec: {hostNetwork: true, containers: [{ports: [{containerPort: 29500}]}]}
+    After: spec: {hostNetwork: true, affinity: {podAntiAffinity: {}}, containers: [{ports: [{containerPort: 29500}]}]}
     Evidence: https://kubernetes.io/docs/concepts/configuration/overview/#services
     """
-    on_host = [role for role in job.training if text(role.pod_tree, "spec", "hostNetwork") == "True"]
+    on_host = [role for role in job.training if text(role.pod_tree, "spec", "hostNetwork") == "True" and _serves_a_port(job, role)]
     if sum(role.count for role in on_host) < 2:
         return
     for role in on_host:
@@ -318,6 +319,12 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
         near = next((each for each in BACKENDS if each == str(said.value).lower()), "")
         edits = [(said, set_to((), near))] if near else ()
         yield Finding(said, f"torchrun has no rendezvous backend `{said.value}`", f"write `{near or 'c10d'}`", edits=edits)
+
+
+def _serves_a_port(job: LintedJob, role: ExpandedRole) -> bool:
+    """Whether each pod of a role has a port of its own: one that a container declares, or that of the SSH server of an MPIJob."""
+    containers = (each for field in ("initContainers", "containers") for each in items(role.pod_tree.get("spec", field)))
+    return job.given.group_kind == MPIJOB or any(items(each.get("ports")) for each in containers)
 
 
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
