@@ -443,10 +443,15 @@ def partial_gang(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, message, "remove it: all pods together are the group")
 
 
+#: Containers by whose names a pod says the images of the sidecars that GKE's webhook puts into it. Its drivers end them.
+_ENDED_BY_DRIVER = frozenset(("gke-gcsfuse-sidecar", "gke-gcsfuse-metadata-prefetch", "gke-parallelstore-sidecar"))
+
+
 def sidecar_container(job: LintedJob) -> Iterator[Finding]:
     """A pod has a sidecar container: it completes only when both containers exit.
 
-    Why: a container that runs until it is stopped, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
+    Why: a container that runs until it is stopped, such as one that ships logs, keeps the pod, its GPUs and the job from ending. The
+    sidecars of GKE's drivers of volumes, such as `gke-gcsfuse-sidecar`, end with the other containers.
     Instead: make it an init container with `restartPolicy: Always`: the kubelet stops it when the others are done.
     Before: containers: [{name: pytorch}, {name: logs}]
     After:
@@ -456,7 +461,9 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
     """
     trained = [each.role for each in job.training_containers if not runs_until_deleted(job.given, each.role.name)]
     for container in job.containers:
-        works = container.trains or container.is_init or container.gpus or container.other_accelerators
+        works = (
+            container.trains or container.is_init or container.gpus or container.other_accelerators or container.name in _ENDED_BY_DRIVER
+        )
         if not works and container.role in trained and text(container.image) and container.tree.mark.line:
             message = f"the pod completes only when the sidecar `{container.name}` exits, too"
             yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
