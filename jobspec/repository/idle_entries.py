@@ -18,6 +18,7 @@ from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_k
 
 #: The fields with entries that select objects.
 _SELECTING = ("patches", "replacements", "images")
+_RENAMED_BY = ("namePrefix", "nameSuffix")
 _RENAMING = ("allowNameChange", "allowKindChange")
 _IN_PODS = frozenset(("containers", "initContainers"))
 
@@ -83,12 +84,13 @@ def _selecting_nothing(document: Document, path: Path, what: str, selector: Any,
 
     The hint names a condition without which the entry selects an object.
     """
-    hint = "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`"
+    field = next((each for each in _RENAMED_BY if document.data.get(each)), "")
+    hint = "kustomize says nothing and goes on: check kind and name" + (f", which are those before this `{field}`" if field else "")
     for key, wanted in selector.items() if isinstance(selector, dict) else ():
         others = {name: each for name, each in selector.items() if name != key and each}
         found = next((each for each in material.objects if wanted and others and _selects(others, each, material)), None)
         if found:
-            names = "; names are those before this `namePrefix`" * (key == "name")
+            names = f"; names are those before this `{field}`" if field and key == "name" else ""
             hint = f"without `{key}: {wanted}` it selects {found.get('kind')} `{mapping(found, 'metadata').get('name')}`{names}"
             break
     return document.problem("selects-nothing", f"{what} selects no object, and changes nothing", path, hint=hint, severity="warning")

@@ -119,3 +119,9 @@ def test_the_hint_names_the_condition_that_no_object_meets(tmp_path: Path) -> No
         write(tmp_path, {"prod/kustomization.yaml": _patch(target)})
         files = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
         assert [one["hint"] for file in files for one in file["diagnostics"] if one["rule"] == "selects-nothing"] == [hint]
+
+
+def test_without_a_prefix_the_hint_speaks_of_none(tmp_path: Path) -> None:
+    kustomization = "resources: [trainjob.yaml]\npatches: [{target: {kind: TrainJobs}, patch: '[]'}]\n"
+    write(tmp_path, {".git/HEAD": "", "trainjob.yaml": TRAINJOB, "kustomization.yaml": kustomization})
+    assert "    hint: kustomize says nothing and goes on: check kind and name\n" in run_here("validate", ".", cwd=tmp_path).stdout
