@@ -81,6 +81,10 @@ class Ground:
         return job_kinds.prepare(server_at(JOBS))
 
     @cached_property
+    def mpijobs(self) -> Live:
+        return job_kinds.prepare(self.newest_operators, job_kinds.WITHOUT_MPI_OPERATOR)
+
+    @cached_property
     def without_webhooks(self) -> manifests.HuntedServer:
         return manifests.without_webhooks(manifests.control_plane(self.server))
 
@@ -129,6 +133,11 @@ def _kueue(ground: Ground, random: Random) -> Iterator[Find]:
         yield from kueue.update_finds(objects, random, ground.tally)
 
 
+def _mpijobs_of_v1(ground: Ground, random: Random) -> Iterator[Find]:
+    kinds = job_kinds.WITHOUT_MPI_OPERATOR
+    yield from job_kinds.finds(ground.mpijobs, random, ground.tally, ground.folder, count=300, kinds=kinds)
+
+
 HUNTS = (
     Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
     Hunt("folders", lambda ground, random: folders.finds(random, ground.folder), lambda _: folder("corpus")),
@@ -154,6 +163,7 @@ HUNTS = (
         lambda ground: ground.newest_webhooks,
     ),
     Hunt("job-kinds", lambda ground, random: job_kinds.finds(ground.jobs, random, ground.tally, ground.folder), lambda ground: ground.jobs),
+    Hunt("mpijobs-of-v1", _mpijobs_of_v1, lambda ground: ground.mpijobs),
     Hunt("kueue", _kueue, lambda ground: ground.kueue),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),

@@ -8,7 +8,7 @@ No command fails on them: not on outcomes, lint, queues or the objects that oper
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -30,8 +30,9 @@ from tests.support.ray_growth import grown_ray
 from tests.support.reference import ROOT
 from tests.support.server import OF_V1, PLURALS, WORKLOADS, Server
 
-#: Kind -> its apiVersion, and the name that the server's client has for it.
-KINDS: dict[str, tuple[str, str]] = {
+Kinds = Mapping[str, tuple[str, str]]
+"""Kind -> its apiVersion, and the name that the server's client has for it."""
+KINDS: Kinds = {
     "Job": ("batch/v1", "Job"),
     "CronJob": ("batch/v1", "CronJob"),
     "JobSet": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
@@ -40,6 +41,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
     **{kind: ("kubeflow.org/v1", f"{kind} of v1") for kind in ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob")},
 }
+#: The same of kinds that a server has if it has no mpi-operator, whose MPIJobs take the place of training-operator's.
+WITHOUT_MPI_OPERATOR: Kinds = {"MPIJob": ("kubeflow.org/v1", "MPIJob of v1")}
+_ALL = (KINDS, WITHOUT_MPI_OPERATOR)
 #: The kinds that the Kueue of the test server queues, those that some test servers queue, and those of which it only decodes objects, as
 #: we say it does.
 _QUEUED = ("Job", "JobSet", "MPIJob", "RayCluster", "RayJob")
@@ -56,26 +60,27 @@ _TRIED = 5  # commands run on every fifth text: they take longer than a server's
 _COMMANDS = (("lint", "--target", "kueue=0.19.2"), ("expand",))
 _LONGEST = 6000  # characters of what is changed
 _START = re.compile(r"^---.*\n", re.MULTILINE)
-_MADE = ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "RayCluster", "RayJob", "RayService")
+_OF_SIBLINGS = "kubeflow.org/v1"
+_MADE = ("RayCluster", "RayJob", "RayService")
 
 
-def prepare(server: Server) -> Live:
+def prepare(server: Server, kinds: Kinds = KINDS) -> Live:
     """The server as one that is compared with; skips the test where it lacks one of the kinds."""
     paths = {**PLURALS, **OF_V1, **WORKLOADS}
-    server.needs(*(name for _, name in KINDS.values() if name in PLURALS))
+    server.needs(*(name for _, name in kinds.values() if name not in WORKLOADS))
     has_queues = server.call("GET", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues?limit=1").accepted
     target = {**server.target, **({"kueue": "0.19.2"} if has_queues else {})}
-    assert paths.keys() >= {name for _, name in KINDS.values()}
+    assert paths.keys() >= {name for _, name in kinds.values()}
     return Live("newest-operators", server, Cluster(target, closed=True))
 
 
-def finds(live: Live, random: Random, tally: Counter[str], folder: Path, *, count: int = 100) -> Iterator[Find]:
+def finds(live: Live, random: Random, tally: Counter[str], folder: Path, *, count: int = 100, kinds: Kinds = KINDS) -> Iterator[Find]:
     """Yield the changed jobs on which the server and we disagree, of as many of each kind.
 
     Those on which a command of ours fails are among them.
     """
-    for kind in KINDS:
-        cases = list(changed(live, kind, random, count))
+    for kind in kinds:
+        cases = list(changed(live, kind, random, count, kinds))
         tally.update(case.kind for case in cases)
         yield from disagreements(live, kind, cases)
         yield from (Find(case.text, said, "a report") for case in cases[::_TRIED] if (said := failure(case.text, folder)))
@@ -109,13 +114,14 @@ def _queues(server: Server, kind: str) -> bool:
     return _LABEL in server.judge(KINDS[kind][1], text).message
 
 
-def changed(live: Live, kind: str, random: Random, count: int) -> Iterator[Case]:
+def changed(live: Live, kind: str, random: Random, count: int, kinds: Kinds = KINDS) -> Iterator[Case]:
     """Jobs of a kind after changes, some of them of cases of ours, some grown."""
-    version, called = KINDS[kind]
+    version, called = kinds[kind]
     shape = shapes.part(version, kind, live.cluster.target)
     for number in range(count):
         change = random.choice(CHANGES)
-        base = _grown(kind, random) if kind in _MADE and random.random() < 0.5 else random.choice(_of_cases()[kind])
+        is_grown = (kind in _MADE or version == _OF_SIBLINGS) and random.random() < 0.5
+        base = _grown(kind, random) if is_grown else random.choice(_of_cases()[version, kind])
         if "kueue" in live.cluster.target and kind in (*_QUEUED, *_SOMETIMES_QUEUED) and random.random() < 0.3:
             base = _in_queue(base)
         text = change(base, shape, random)
@@ -130,7 +136,7 @@ def _in_queue(text: str) -> str:
 
 
 def _grown(kind: str, random: Random) -> str:
-    if kind in ("TFJob", "XGBoostJob", "PaddleJob", "JAXJob"):
+    if not kind.startswith("Ray"):
         return quick_yaml.dump(grown_sibling(kind, "a", random))
     data = grown_ray("a", random)
     while data["kind"] != kind:
@@ -139,15 +145,15 @@ def _grown(kind: str, random: Random) -> str:
 
 
 @cache
-def _of_cases() -> dict[str, list[str]]:
-    """The jobs of each kind in our own cases, and of examples beside them."""
-    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+def _of_cases() -> dict[tuple[str, str], list[str]]:
+    """The jobs of each version and kind in our own cases, and of examples beside them."""
+    found: dict[tuple[str, str], list[str]] = {(version, kind): [] for kinds in _ALL for kind, (version, _) in kinds.items()}
     for path in sorted((ROOT / "tests" / "cases").rglob("*.yaml")):
         for text in _START.split(path.read_text()):
             kind, version = (re.search(rf"^{field}: *(\S+)", text, re.MULTILINE) for field in ("kind", "apiVersion"))
-            known = kind and version and KINDS.get(kind[1], ("", ""))[0] == version[1]
-            if kind and known and len(text) < _LONGEST and can_be_read(text) and _is_plain(text):
-                found[kind[1]].append(text)
+            known = found.get((version[1], kind[1])) if kind and version else None
+            if known is not None and len(text) < _LONGEST and can_be_read(text) and _is_plain(text):
+                known.append(text)
     return found
 
 

@@ -107,7 +107,7 @@ class Server:
     def needs(self, *kinds: str) -> None:
         """Skip the test where the server lacks the CRD of a kind."""
         for kind in kinds:
-            if not self.call("GET", PLURALS[kind].format("default") + "?limit=1").accepted:
+            if not self.call("GET", {**PLURALS, **OF_V1}[kind].format("default") + "?limit=1").accepted:
                 pytest.skip(f"the server has no CRD of {kind}")
 
     def has_namespace(self, name: str) -> bool:
