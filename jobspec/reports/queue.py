@@ -220,6 +220,7 @@ def _as_dict(each: Asked, answer: QueueAnswer) -> Mapping[str, object]:
         "kind": each.job.kind,
         "namespace": answer.workload.namespace,
         "name": job_name(each.job.data),
+        **({} if answer.workload.group is None else {"group": answer.workload.group}),
         "queue": answer.workload.queue,
         "verdict": answer.verdict,
         "reason": answer.reason,

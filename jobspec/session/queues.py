@@ -17,7 +17,7 @@ from jobspec.journey.reading import items_of
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.kueue.admission import QueueAnswer, ask
+from jobspec.operators.kueue.admission import QueueAnswer, ask, ask_in_turn
 from jobspec.operators.kueue.children import children_in_queues
 from jobspec.operators.kueue.fitting import fitting
 from jobspec.operators.kueue.versions import KINDS, makes_workloads_of
@@ -155,7 +155,7 @@ def _asked(job: Document, context: Sequence[Document], target: Target, world: Wo
     queued = queued_object(job)
     if not is_managed(queued, target, world):
         return [Asked(job, None, children_in_queues(queued, context, target, world))]
-    found = [ask(each, world) for each in workloads_of(queued, context, target, world)]
+    found = ask_in_turn(workloads_of(queued, context, target, world), world)
     return [Asked(job, each, room=fitting(each, world)) for each in found]
 
 

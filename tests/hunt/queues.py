@@ -12,8 +12,8 @@ from typing import Any
 
 from jobspec.apis.releases import choose
 from jobspec.documents.reader import read
-from jobspec.operators.kueue.admission import QueueAnswer, ask
-from jobspec.operators.kueue.workload import workload_of
+from jobspec.operators.kueue.admission import QueueAnswer, ask, ask_in_turn
+from jobspec.operators.kueue.workload import workload_of, workloads_of
 from jobspec.operators.kueue.world import world_of
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
@@ -98,11 +98,17 @@ def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs:
                 job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = f"{world.prefix}-p{max(_PRIORITIES)}"
             static = [each for each in world.objects if each["kind"] not in ("ClusterQueue", "Node")]
             text = quick_yaml.dump_all([job, *others, *static, *before])
-            ours = _ours(text)
+            groups = _groups_of(job)
+            ours = None if groups else _ours(text)
             paths, uid = _submitted(server, job, others)
             made += paths
             if not uid:
                 tally["refused jobs"] += 1
+                continue
+            if ours is None:
+                tally["groups"] += groups
+                find = _found_in_groups(text, _theirs_of_groups(server, world, uid, groups), tally)
+                found += [find] if find else []
                 continue
             theirs = _theirs_beside(server, world.namespace, uid, ours, before)
             tally[ours.verdict] += 1
@@ -221,6 +227,12 @@ def _asked(server: Server, world: "World", job: Data, others: list[Data], tally:
             return None
         made.append(f"{_path(each)}/{each['metadata']['name']}")
     text = quick_yaml.dump_all([job, *others, *world.objects])
+    if groups := _groups_of(job):
+        tally["groups"] += groups
+        find = _found_in_groups(text, _theirs_of_groups(server, world, server.get(made[-1])["metadata"]["uid"], groups), tally)
+        _remove(server, reversed(made))
+        _emptied(server, world)
+        return find
     ours = _ours(text)
     theirs = _theirs(server, world.namespace, server.get(made[-1])["metadata"]["uid"], ours)
     _remove(server, reversed(made))
@@ -237,7 +249,68 @@ _HEAD = "# Kueue: "
 
 def difference(text: str) -> str:
     """In what our answer differs from the one that Kueue gave, which stands in the first line of a find; empty where in nothing."""
-    return _difference(_ours(text), json.loads(text.partition("\n")[0].removeprefix(_HEAD)))
+    theirs = json.loads(text.partition("\n")[0].removeprefix(_HEAD))
+    if "groups" in theirs:
+        return _difference_of_groups(_ours_of_groups(text), theirs)
+    return _difference(_ours(text), theirs)
+
+
+# The groups of a LeaderWorkerSet, each of which has a Workload.
+
+
+def _groups_of(job: Data) -> int:
+    """The number of groups of a LeaderWorkerSet with several; 0 for another job."""
+    replicas = job["spec"]["replicas"] if job["kind"] == "LeaderWorkerSet" else 1
+    return int(replicas) if replicas > 1 else 0
+
+
+def _found_in_groups(text: str, theirs: Data, tally: Counter[str]) -> Find | None:
+    ours = _ours_of_groups(text)
+    tally.update(each.verdict for each in ours)
+    tally["LeaderWorkerSet with groups"] += 1
+    wrong = _difference_of_groups(ours, theirs)
+    return Find(f"{_HEAD}{json.dumps(theirs)}\n{text}", "; ".join(map(_said, ours)), f"{wrong}: {theirs}") if wrong else None
+
+
+def _ours_of_groups(text: str) -> list[QueueAnswer]:
+    """What we say of the groups of the first document."""
+    documents, problems = read(text, file="job.yaml")
+    assert not problems
+    world = world_of(each.data for each in documents)
+    return list(ask_in_turn(workloads_of(documents[0], documents, _TARGET, world), world))
+
+
+def _theirs_of_groups(server: Server, world: "World", uid: str, count: int) -> Data:
+    """The admissions of the groups of a job once nothing changes any more, and who was preempted for them; empty if that takes too long."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        workloads = [each for each in _settled(server, world) or () if each["kind"] == "Workload"]
+        own = [each for each in workloads if each["metadata"].get("labels", {}).get("kueue.x-k8s.io/job-uid") == uid]
+        if len(own) == count:
+            uids = [each["metadata"]["uid"] for each in own]
+            gone = [each["metadata"]["name"] for each in workloads if any(_made_room(each, it) for it in uids)]
+            groups = [it for each in own if (it := each.get("status", {}).get("admission"))]
+            return {"groups": groups, "waiting": count - len(groups), "preempted": sorted(f"{world.namespace}/{it}" for it in gone)}
+        time.sleep(0.2)
+    return {}
+
+
+def _difference_of_groups(ours: Sequence[QueueAnswer], theirs: Data) -> str:
+    """In what the admitted groups differ, of which Kueue may take any first: all are alike."""
+    if not theirs or any(each.verdict == "unknown" for each in ours):
+        return ""
+    if sorted(name for each in ours for name in each.preempted) != theirs["preempted"]:
+        return "others are preempted"
+    admitted = [each for each in ours if each.verdict in ("fits", "borrows", "preempts")]
+    if len(admitted) != len(theirs["groups"]):
+        return f"{len(theirs['groups'])} groups admitted"
+    said = [{each.name: (each.count, dict(each.flavors)) for each in answer.pod_sets} for answer in admitted]
+    done = [{each["name"]: (each.get("count"), each.get("flavors", {})) for each in it["podSetAssignments"]} for it in theirs["groups"]]
+    return "" if sorted(map(repr, map(_in_order, said))) == sorted(map(repr, map(_in_order, done))) else "other flavors"
+
+
+def _in_order(assigned: Data) -> list[Any]:
+    return sorted((name, count, sorted(flavors.items())) for name, (count, flavors) in assigned.items())
 
 
 def _ours(text: str) -> QueueAnswer:
@@ -662,7 +735,7 @@ class World:
             template["leaderTemplate"] = self._template("a", 1)
             if size > 1 and self.levels and self._some(0.3):
                 self._group(template["leaderTemplate"], template["workerTemplate"])
-        spec = {"replicas": 1, "leaderWorkerTemplate": template}
+        spec = {"replicas": self.rarely.choice((1, 1, 2, 3, 5)), "leaderWorkerTemplate": template}
         return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": metadata, "spec": spec}, []
 
     def _group(self, *templates: Data) -> None:

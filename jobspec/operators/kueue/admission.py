@@ -19,7 +19,7 @@ from jobspec.kubernetes.metadata import meets
 from jobspec.operators.kueue.management import leaves_suspended, manages_namespace, never_starts, select_namespace, suspends_without_queue
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import LeafUsage, Placement, has_level, place, required_terms, untolerated, used_by
-from jobspec.operators.kueue.workload import QueuedPodSet, QueuedWorkload, added, claimed, inadmissible
+from jobspec.operators.kueue.workload import GROUP_INDEX, QueuedPodSet, QueuedWorkload, added, claimed, inadmissible
 from jobspec.operators.kueue.world import GATES, Cell, CellQuota, Flavor, Group, Place, QueueInCohort, Usage, World, is_pending, plus, spelt
 
 Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
@@ -166,19 +166,54 @@ def admits_when_empty(workload: QueuedWorkload, queue: QueueInCohort) -> bool:
     return _admitted(workload, queue, {}, is_empty=True).verdict in ("fits", "borrows", "unknown")
 
 
+def ask_in_turn(workloads: Sequence[QueuedWorkload], world: World, *, is_empty: bool = False) -> Iterator[QueueAnswer]:
+    """Yield the verdict on each Workload of one job.
+
+    Kueue admits one after the other, and none ends. *is_empty*: nothing runs or waits before the first one.
+    """
+    world, held = world.without_workloads() if is_empty else world, None
+    for workload in workloads:
+        answer = replace(held, workload=workload) if held else ask(workload, world, world.usage() if is_empty else None)
+        yield answer
+        held = None if answer.verdict in ("fits", "borrows", "preempts") else answer  # all groups are alike
+        world = world if held else _afterwards(answer, world)
+
+
 def admitted_groups(workloads: Sequence[QueuedWorkload], world: World) -> tuple[int, QueueAnswer | None]:
     """Count the Workloads of one job that an empty cluster admits together.
 
     Kueue admits the Workloads one after the other. Return the answer to the first Workload that is not admitted, too; None if all are.
     """
-    usage: Usage = {}
-    for number, workload in enumerate(workloads):
-        answer = ask(workload, world, usage)
+    for number, answer in enumerate(ask_in_turn(workloads, world, is_empty=True)):
         if answer.verdict not in ("fits", "borrows"):
             return number, answer
-        for cell, value in answer.requested.items():
-            world.with_usage(usage, ("ClusterQueue", answer.cluster_queue), cell, value)
     return len(workloads), None
+
+
+def _afterwards(answer: QueueAnswer, world: World) -> World:
+    """A world once Kueue has admitted a Workload: what it preempts is gone, and so is what was made of the group before."""
+    gone = [
+        each
+        for _, each in world.of_kind("Workload")
+        if _is_of(each, answer.workload) or (answer.preempted and name_of(each) in answer.preempted)
+    ]
+    left = world.without(gone)
+    if answer.verdict == "preempts":
+        return _afterwards(replace(ask(answer.workload, left, left.usage()), preempted=()), left)
+    return left.with_admitted(_admitted_object(answer)) if answer.verdict in ("fits", "borrows") else left
+
+
+def _admitted_object(answer: QueueAnswer) -> Data:
+    """The Workload of an answer, with the status of one that is admitted."""
+    requested = dict(answer.requested)
+    assignments = []
+    for each in answer.pod_sets:
+        usage = {name: spelt(name, requested.pop((flavor, name), 0)) for name, flavor in each.flavors.items()}
+        domains = [{"values": list(values), "count": count} for values, count in each.placement.leaves] if each.placement else []
+        placed = {"topologyAssignment": {"levels": list(each.placement.levels), "domains": domains}} if each.placement else {}
+        assignments.append({"name": each.name, "count": each.count, "flavors": dict(each.flavors), "resourceUsage": usage, **placed})
+    admission = {"clusterQueue": answer.cluster_queue, "podSetAssignments": assignments}
+    return {**answer.workload.as_object(), "status": {"admission": admission}}
 
 
 def _once_gone(found: QueueAnswer, queue: QueueInCohort, usage: Usage) -> QueueAnswer:
@@ -196,8 +231,11 @@ def _once_gone(found: QueueAnswer, queue: QueueInCohort, usage: Usage) -> QueueA
 
 
 def _is_of(made: Data, workload: QueuedWorkload) -> bool:
-    """Whether a Workload was made of a job already; it makes room for what Kueue makes of the job's new state."""
+    """Whether a Workload was made of a job already, or of the same group; it makes room for what Kueue makes of the job's new state."""
     metadata = mapping(made, "metadata")
+    group = string_map(metadata, "annotations").get(GROUP_INDEX)
+    if workload.group is not None and group is not None and group != str(workload.group):
+        return False
     owner = {"kind": workload.kind[1], "name": workload.job_name}
     is_owned = any(owner.items() <= each.items() for each in structs(metadata, "ownerReferences"))
     return is_owned and text(metadata, "namespace") == workload.namespace

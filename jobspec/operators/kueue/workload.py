@@ -68,6 +68,10 @@ class TopologyRequest:
         return (self.required, self.preferred, self.unconstrained) != (None, None, None) or bool(self.slices)
 
 
+GROUP_INDEX = f"{GROUP}/component-workload-index"
+"""The annotation of a Workload with the number of the group of a LeaderWorkerSet that it is of."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueuedPodSet:
     """Pods of a job that are alike."""
@@ -156,9 +160,8 @@ class QueuedWorkload:
 
     def _annotations_of_group(self) -> Data:
         owner = f"{self.job['apiVersion']}, Kind={self.kind[1]}"
-        found = {"component-workload-index": str(self.group), "is-group-workload": "true"}
-        found |= {"job-owner-gvk": owner, "job-owner-name": self.job_name}
-        return {f"{GROUP}/{name}": each for name, each in found.items()}
+        found = {"is-group-workload": "true", "job-owner-gvk": owner, "job-owner-name": self.job_name}
+        return {GROUP_INDEX: str(self.group), **{f"{GROUP}/{name}": each for name, each in found.items()}}
 
     def _priority(self) -> Data:
         name, kind = priority_class(self.job, self.kind, self.pod_sets)

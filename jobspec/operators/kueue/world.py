@@ -348,6 +348,54 @@ class World:
                 self.with_usage(found, each.place, cell, value)
         return found
 
+    # What becomes of it.
+
+    def without_workloads(self) -> World:
+        """The world before anything runs or waits."""
+        left = {key: each for key, each in self.objects.items() if key[0] != "Workload"}
+        for key in [key for key in left if key[0] == "ClusterQueue"]:
+            status = {name: each for name, each in mapping(left[key], "status").items() if name != "flavorsReservation"}
+            left[key] = {**left[key], **({"status": status} if "status" in left[key] else {})}
+        return replace(self, objects=left)
+
+    def without(self, workloads: Sequence[Data]) -> World:
+        """The world without some Workloads, and without what their queues have reserved for those that are admitted."""
+        gone = {id(each) for each in workloads}
+        left = {key: each for key, each in self.objects.items() if id(each) not in gone}
+        return replace(self, objects=self._with_reserved(left, [each for each in self.admitted if id(each) in gone], -1))
+
+    def with_admitted(self, workload: Data) -> World:
+        """The world with one more Workload that is admitted."""
+        metadata = mapping(workload, "metadata")
+        key = ("Workload", text(metadata, "namespace"), text(metadata, "name"))
+        return replace(self, objects=self._with_reserved({**self.objects, key: workload}, [workload], 1))
+
+    def _with_reserved(
+        self, objects: Mapping[tuple[str, str, str], Data], workloads: Sequence[Data], sign: int
+    ) -> Mapping[tuple[str, str, str], Data]:
+        """Objects in which the status of queues that says what is reserved counts some Workloads; *sign*: -1 to count them no more."""
+        found = dict(objects)
+        for each in workloads:
+            key = ("ClusterQueue", "", text(mapping(each, "status", "admission"), "clusterQueue"))
+            if structs(found.get(key), "status", "flavorsReservation"):
+                found[key] = _with_cells(found[key], usage_of(each), sign)
+        return found
+
+
+def _with_cells(queue: Data, cells: Mapping[Cell, int], sign: int) -> Data:
+    """A ClusterQueue whose status says that it has reserved more or, if *sign* is -1, less of some cells."""
+
+    def changed(flavor: str, resource: Data) -> Data:
+        name = text(resource, "name")
+        total = amount(name, resource.get("total", 0)) + sign * cells.get((flavor, name), 0)
+        return {**resource, "total": spelt(name, max(0, total))}
+
+    reserved = [
+        {**each, "resources": [changed(text(each, "name"), it) for it in structs(each, "resources")]}
+        for each in structs(queue, "status", "flavorsReservation")
+    ]
+    return {**queue, "status": {**mapping(queue, "status"), "flavorsReservation": reserved}}
+
 
 def is_pending(workload: Data) -> bool:
     """Whether a Workload waits for quota, as its status says; one that cannot be counted, as by its claims, is in no queue."""
