@@ -323,7 +323,8 @@ def test_preflight_renders_charts(tmp_path: Path) -> None:
     assert text == "error: Error executing tool preflight: a chart is rendered from files: write the text to its file first"
     assert "outside of the folder" in outside
     in_ci = json.loads(run_here("preflight", "--helm", "chart", "-o", "json", cwd=tmp_path).stdout)
-    assert rendered["findings"] == in_ci["findings"]
+    alike = [[each | {"hint": ""} for each in answer["findings"]] for answer in (rendered, in_ci)]
+    assert alike[0] == alike[1]  # hints name what each of the two takes
 
 
 @pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
