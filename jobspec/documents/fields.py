@@ -35,17 +35,12 @@ def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
     if rest.startswith("["):
         return _in_brackets(rest, data)
     rest = rest.removeprefix(".")
-    known = [key for key in data if _begins_with(rest, key)] if isinstance(data, dict) else []
-    if known:
-        key = max(known, key=len)
-        return key, rest[len(key) :]
+    ends = [at for at, each in enumerate(rest) if each in ".[" and at] if isinstance(data, dict) else []
+    for end in (len(rest), *reversed(ends)):  # a key may contain dots: the longest one counts
+        if isinstance(data, dict) and rest[:end] in data:
+            return rest[:end], rest[end:]
     found = _FIELD.match(rest)
     return (_as_written(found[1], data), rest[found.end() :]) if found else (None, "")
-
-
-def _begins_with(rest: str, key: str) -> bool:
-    """Whether the next step is this key, which may contain dots."""
-    return bool(key) and rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
 
 
 def _as_written(step: str, data: Any) -> str:
@@ -54,10 +49,11 @@ def _as_written(step: str, data: Any) -> str:
 
 
 def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
-    if isinstance(data, dict):
-        for key in sorted(data, key=len, reverse=True):
-            if rest.startswith(f"[{key}]"):
-                return Key(key), rest[len(key) + 2 :]
+    end = rest.rfind("]") if isinstance(data, dict) else 0
+    while end > 0:  # a key may contain brackets: the longest one counts
+        if rest[1:end] in data:
+            return Key(rest[1:end]), rest[end + 1 :]
+        end = rest.rfind("]", 0, end)
     found = _BRACKETS.match(rest)
     if not found:
         return None, ""
