@@ -28,6 +28,7 @@ DOORS: tuple[str, ...] = (
     "installation",
     "judging",
     "kept_files",
+    "kept_runs",
     "krm_config",
     "kustomize_schema",
     "local_pods",

@@ -103,9 +103,9 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
 
 
 def checks_of_earlier_runs(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptChecks | None:
-    """Return the checks that runs of the command line have kept, for an editor. They hold for what meets no open text.
+    """Return the checks that runs of the command line have kept, for an editor.
 
-    If the editor can use none, return None.
+    They hold for what meets no open text. If the editor can use none, return None.
     """
     try:
         state = _state(options.changed(disk=DISK), settings, depth)

@@ -201,9 +201,10 @@ def hides_keys(release: str) -> bool:
 
 
 def sources_of(initializer: str, release: str) -> tuple[str, ...]:
-    """Return the schemes of URIs that an initializer's image of a release downloads from; empty for another image.
+    """Return the schemes of URIs that an initializer's image of a release downloads from.
 
-    Follows `main` of github.com/kubeflow/trainer pkg/initializers/dataset and pkg/initializers/model, 2.0.0 to 2.3.0.
+    For another image, return an empty tuple. Follows `main` of github.com/kubeflow/trainer pkg/initializers/dataset and
+    pkg/initializers/model, 2.0.0 to 2.3.0.
     """
     kind = initializer.removeprefix("ghcr.io/kubeflow/trainer/").removesuffix("-initializer")
     if kind not in ("dataset", "model") or initializer != f"ghcr.io/kubeflow/trainer/{kind}-initializer":
