@@ -35,10 +35,11 @@ def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
     if rest.startswith("["):
         return _in_brackets(rest, data)
     rest = rest.removeprefix(".")
-    ends = [at for at, each in enumerate(rest) if each in ".[" and at] if isinstance(data, dict) else []
-    for end in (len(rest), *reversed(ends)):  # a key may contain dots: the longest one counts
-        if isinstance(data, dict) and rest[:end] in data:
-            return rest[:end], rest[end:]
+    if isinstance(data, dict):
+        ends = (at for at in range(len(rest), 0, -1) if rest[at : at + 1] in ("", ".", "["))
+        for end in ends:  # a key may contain dots: the longest one counts
+            if rest[:end] in data:
+                return rest[:end], rest[end:]
     found = _FIELD.match(rest)
     return (_as_written(found[1], data), rest[found.end() :]) if found else (None, "")
 

@@ -34,7 +34,10 @@ _ANY = re.compile("|".join(f"({pattern})" for pattern, _ in _REWRITES))
 
 
 def in_tool_words(text: str) -> str:
-    """Rewrite a finding or an error for a reader who calls tools: name what a tool takes in place of an option."""
+    """Rewrite a finding or an error for a reader who calls tools.
+
+    Name what a tool takes in place of an option.
+    """
     if "--" not in text and "`jobspec " not in text:
         return text
     return _ANY.sub(_rewritten, text)

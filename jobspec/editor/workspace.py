@@ -254,7 +254,10 @@ class Workspace:
             yield self._context, texts
 
     def checks_of_earlier_runs(self, rules: Sequence[Rule]) -> KeptChecks | None:
-        """Return what runs of the command line have kept, for the first look at the folder; None for later looks and confined servers."""
+        """Return what runs of the command line have kept, for the first look at the folder.
+
+        For later looks and confined servers, return None.
+        """
         if self._files or not self.root or self._confined_to:
             return None
         from jobspec.session.kept_runs import checks_of_earlier_runs
@@ -344,7 +347,10 @@ class _Known:
         self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
         self._of_earlier_runs = workspace.checks_of_earlier_runs(rules)
         self.is_first = not workspace._files
-        """Whether there are no earlier results: then policies are looked for first, as runs of the command line do."""
+        """Whether there are no earlier results.
+
+        Then policies are looked for first, as runs of the command line do.
+        """
 
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""

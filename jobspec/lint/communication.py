@@ -322,7 +322,10 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
 
 
 def _serves_a_port(job: LintedJob, role: ExpandedRole) -> bool:
-    """Whether each pod of a role has a port of its own: one that a container declares, or that of the SSH server of an MPIJob."""
+    """Whether each pod of a role has a port of its own.
+
+    A container declares it, or it is that of the SSH server of an MPIJob.
+    """
     containers = (each for field in ("initContainers", "containers") for each in items(role.pod_tree.get("spec", field)))
     return job.given.group_kind == MPIJOB or any(items(each.get("ports")) for each in containers)
 

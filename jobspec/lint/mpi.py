@@ -12,7 +12,7 @@ from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, SSHD, WORKER
 from jobspec.operators.training_operator import HOSTS
 from jobspec.programs.command_lines import NAMES, file_name
-from jobspec.programs.mpirun import MpirunCommand, mentions_mpirun, mpirun_in
+from jobspec.programs.mpirun import OF_OWN_KEYS, MpirunCommand, mentions_mpirun, mpirun_in
 from jobspec.programs.shells import read_script, script_at
 
 TYPE_CHECKING = False
@@ -62,7 +62,10 @@ def _launcher_works(job: LintedJob) -> bool:
 
 
 def only_launches(job: LintedJob, container: LintedContainer) -> bool:
-    """True if a container is that of an MPIJob's launcher, whose mpirun starts processes on the workers alone."""
+    """True if a container is that of an MPIJob's launcher.
+
+    Its mpirun starts processes on the workers alone.
+    """
     is_launcher = job.given.group_kind == MPIJOB and container.role.name.lower() == LAUNCHER.lower()
     return is_launcher and _workers(job) > 0 and not _launcher_works(job)
 
@@ -309,7 +312,10 @@ _BY_OTHERS, _OF_OTHERS, _OF_GROUP_VOLUME = 0o077, 0o004, 0o440
 
 
 def _mounted_key(container: LintedContainer) -> tuple[MarkedTree, int, str] | None:
-    """The mount of the operator's private key in a container, the mode of the key and its folder; None without one."""
+    """The mount of the operator's private key in a container, and the key's mode and folder.
+
+    If the key is not mounted, return None.
+    """
     for volume in volumes_of(container.role):
         files = items(volume.get("secret", "items"))
         key = next((each for each in files if text(each, "path") == _PRIVATE_KEY and not each.mark.line), None)
@@ -341,7 +347,7 @@ def _way_of_root(job: LintedJob, readers: str, folder: str, mount: MarkedTree, p
 def _brings_keys(launcher: LintedContainer) -> bool:
     """Whether the command line or a variable of the launcher has SSH use keys of its own, or copies of the mounted ones."""
     given = any(name.startswith("OMPI_MCA_plm_rsh") and each.mark.line for name, each in launcher.variables)
-    return given or launcher.program.mentions("chmod", "id_rsa", ".ssh", "plm_rsh")
+    return given or launcher.program.mentions("chmod", *OF_OWN_KEYS)
 
 
 def _user(container: LintedContainer) -> tuple[MarkedTree | None, bool]:

@@ -26,6 +26,7 @@ from jobspec.migrate.writing import (
 from jobspec.operators.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, hides_keys
 from jobspec.operators.workloads import NODE
+from jobspec.programs.mpirun import OF_OWN_KEYS
 
 V1, V2 = "kubeflow.org/v1", "kubeflow.org/v2beta1"
 LAUNCHER, WORKER = "Launcher", "Worker"
@@ -96,7 +97,7 @@ def root_with_key(source: MPISource) -> MarkedTree | None:
         return None
     container = first_container(launcher, text(source.spec, "mainContainer"))
     spoken = [text(each) for field in ("command", "args") for each in items(container.get(field))]
-    brings_keys = any(part in word for word in spoken for part in ("id_rsa", ".ssh", "plm_rsh"))
+    brings_keys = any(part in word for word in spoken for part in OF_OWN_KEYS)
     return None if brings_keys else container.get("image") or container
 
 
