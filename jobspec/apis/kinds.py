@@ -83,6 +83,8 @@ MANIFEST_ENDINGS = (".yaml", ".yml", ".json")
 WEBHOOK_LOOKUPS = (*RUNTIMES, PRIORITY_CLASS)
 #: The kinds of objects that hold rules in CEL about objects of any kind.
 ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING, KYVERNO_POLICY)
+#: Groups of policies in other languages than the server's, each with its engine.
+POLICY_ENGINES = {"constraints.gatekeeper.sh": "Gatekeeper", "kyverno.io": "Kyverno", "policies.kyverno.io": "Kyverno"}
 #: The kinds whose objects decide on objects of other files.
 DECIDING = (LIMIT_RANGE, RESOURCE_QUOTA, *ADMISSION_POLICIES)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.

@@ -13,9 +13,7 @@ from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
 from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
-from jobspec.journey.updates import judge_file
-from jobspec.world.judging import objects_for
-from jobspec.world.policies import parameters_in
+from jobspec.world.judging import judge, objects_for
 from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
@@ -66,7 +64,7 @@ def with_stand_ins(
     It refuses them in the manifests, and in the objects that operators create. Each place has a note without a message. Overlays and
     projects fill in their own, which are parameters.
     """
-    from jobspec.repository.placeholders import stood_in
+    from jobspec.repository.stand_ins import stood_in
     from jobspec.repository.substitution import Variables
 
     own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
@@ -123,7 +121,7 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
         return Checked(result, manifests.documents, generating, comments=manifests.comments, settled=True)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
-    judged, remarks = judge_file(manifests, cluster, broken=broken, engines=engines)
+    judged, remarks = _judged(manifests, cluster, broken, engines=engines)
     diagnostics += remarks
     documents: list[Document] = []
     rows: dict[int, list[DocumentResult]] = {}
@@ -174,6 +172,18 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
     )
 
 
+def _judged(
+    manifests: Manifests, cluster: Cluster, broken: Container[int | None], *, engines: bool
+) -> tuple[list[Judged], list[Diagnostic]]:
+    """Judge the documents of a file, with what *engines* do in place of an update, and what they say of it."""
+    judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
+    if not (cluster.stored and engines):
+        return judged, []
+    from jobspec.journey.updates import by_engines
+
+    return by_engines(judged, manifests, cluster, broken=broken)
+
+
 def _as_corrected(
     judged: Sequence[Judged], manifests: Manifests, cluster: Cluster, *, broken: Container[int | None]
 ) -> Mapping[int, Judged]:
@@ -189,6 +199,8 @@ def _shared(given: Sequence[Document], cluster: Cluster) -> list[Document]:
     """The accepted objects of a file that documents of other files can refer to."""
     shared = [each for each in given if cluster.complete.every or _is_asked_for(each)]
     if any(each.group_kind in kinds.ADMISSION_POLICIES for each in shared):
+        from jobspec.world.policies import parameters_in
+
         shared += parameters_in([each for each in given if each not in shared], shared)
     return shared
 

@@ -6,15 +6,13 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check, with_stand_ins
-from jobspec.journey.object_counts import within_counts
 from jobspec.journey.outcomes import foresee, foresee_rest
-from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
 from jobspec.journey.references import name_in_file, resolve
 from jobspec.journey.worlds import Worlds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from dataclasses import KW_ONLY
     from typing import Any, Protocol, TypeVar
 
@@ -75,24 +73,13 @@ def travel(journey: Journey) -> list[Checked]:
     If objects of other files decide on the documents of a file, the file is checked once more in a world that has these objects.
     """
     files, world = journey.files, journey.world
-
-    def read_again(those: Sequence[GivenFile], *wanted: Wanted) -> list[Document]:
-        """Read some files, or parts of them, once more for their wanted documents alone."""
-        read = journey.run(those, lambda each: read_only(each, wanted, world))
-        return [each for file in read for each in file.documents]
-
-    rules = expected_policies(files, read_again, world)
-    expected = for_all = world.with_objects(rules) if rules else world
-    checked = _check_in(journey, files, [expected] * len(files))
-    found = policies_of_files(files, checked, read_again, world) if len(files) > 1 else []
-    if set(map(name_in_file, found)) != set(map(name_in_file, rules)):
-        rules, for_all = found, world.with_objects(found)
+    checked, for_all, concerned = (
+        _check_behind_policies(journey) if len(files) > 1 else (_check_in(journey, files, [world] * len(files)), world, ())
+    )
     folders = [each.folder for each in files]
     worlds = Worlds(checked, folders, for_all)
-    concerned = kinds_concerned(checked, [*rules, *world.rules] if rules else [])
     met = [worlds.of(at) if journey.outcome and worlds.change(at) else for_all for at in range(len(files))]
-    changed = [at for at, there in enumerate(met) if there is not for_all]
-    again = changed if for_all is expected else [at for at, each in enumerate(checked) if at in changed or is_concerned(each, concerned)]
+    again = [at for at, there in enumerate(met) if there is not for_all or at in concerned]
     for at, each in zip(again, _check_in(journey, [files[at] for at in again], [met[at] for at in again]), strict=True):
         checked[at] = each
     left_out = [at for at, each in enumerate(files) if each.is_left_out]
@@ -102,7 +89,42 @@ def travel(journey: Journey) -> list[Checked]:
         is_at_hand = journey.documents and not foreseen[at].is_filled
         return foreseen[at].documents if is_at_hand else files[at].load(for_all).documents
 
-    return within_counts(foreseen, folders, for_all, read, left_out=left_out)
+    quotas = [(folder, each) for file, folder in zip(foreseen, folders, strict=True) for each in file.objects if _is_quota(each)]
+    quotas += [("", each) for each in for_all.objects if _is_quota(each)]
+    if not quotas:
+        return foreseen
+    from jobspec.journey.object_counts import within_counts
+
+    return within_counts(foreseen, folders, quotas, for_all, read, left_out=left_out)
+
+
+def _is_quota(document: Document) -> bool:
+    return document.group_kind == kinds.RESOURCE_QUOTA
+
+
+def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Collection[int]]:
+    """Check several files behind the admission policies that are among them.
+
+    Return the results, the world with the policies, and the numbers of the files that are to be checked once more, since other policies
+    were expected.
+    """
+    from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
+
+    files, world = journey.files, journey.world
+
+    def read_again(those: Sequence[GivenFile], *wanted: Wanted) -> list[Document]:
+        """Read some files, or parts of them, once more for their wanted documents alone."""
+        read = journey.run(those, lambda each: read_only(each, wanted, world))
+        return [each for file in read for each in file.documents]
+
+    rules = expected_policies(files, read_again, world)
+    expected = world.with_objects(rules) if rules else world
+    checked = _check_in(journey, files, [expected] * len(files))
+    found = policies_of_files(files, checked, read_again, world)
+    if set(map(name_in_file, found)) == set(map(name_in_file, rules)):
+        return checked, expected, ()
+    concerned = kinds_concerned(checked, [*found, *world.rules] if found else [])
+    return checked, world.with_objects(found), {at for at, each in enumerate(checked) if is_concerned(each, concerned)}
 
 
 def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Cluster]) -> list[Checked]:
@@ -134,7 +156,7 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
         filled, checked = with_stand_ins(manifests, checked, world, judge)
         checked = checked.with_objects_named_in(manifests).changed(is_filled=True) if filled is not manifests else checked
     elif not checked.result.valid and manifests.settled is None:
-        from jobspec.repository.placeholders import with_hints
+        from jobspec.repository.stand_ins import with_hints
 
         checked = checked.changed(result=with_hints(checked.result, checked.documents))
     if checked.objects and file.is_left_out:

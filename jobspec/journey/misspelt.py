@@ -11,7 +11,7 @@ from jobspec.apis import kinds
 from jobspec.documents.corrected import corrected
 from jobspec.documents.document import Document
 from jobspec.journey.references import document_key
-from jobspec.journey.updates import judge_file
+from jobspec.world.judging import judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def judged_as_corrected(
     if not fixed:
         return {}
     documents = [fixed.get(at, each.document) for at, each in enumerate(judged)]
-    again, _ = judge_file(manifests.changed(documents=documents), cluster, broken=broken, engines=False)
+    again = judge(documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
     accepted = {at: again[at] for at in fixed if again[at].by_server.status in ("valid", "partly")}
     return {at: each.reviewed([one.without_fixes() for one in each.by_webhooks], each.wanted) for at, each in accepted.items()}
 

@@ -7,6 +7,8 @@ from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.references import document_key, reaches
+from jobspec.kubernetes.admission.quotas import count_limits, counts_objects
+from jobspec.kubernetes.index import index_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ _COUNTED = ("valid", "partly")
 def within_counts(
     files: Sequence[Checked],
     folders: Sequence[str],
+    quotas: Sequence[tuple[str, Document]],
     cluster: Cluster,
     read: Callable[[int], Sequence[Document]],
     *,
@@ -32,14 +35,13 @@ def within_counts(
 ) -> list[Checked]:
     """The files with an error for each accepted object that a quota has no room for, beside the others of its folder.
 
-    Objects are counted in the order of files and documents. *folders*: as in `check_files`. *read* reads a file of a number once more,
-    where a quota counts objects. *left_out*: the numbers of files that nobody applies with the others.
+    Objects are counted in the order of files and documents. *folders*: as in `check_files`. *quotas*: the ResourceQuotas, each with its
+    folder. *read* reads a file of a number once more, where a quota counts objects. *left_out*: the numbers of files that nobody applies
+    with the others.
     """
-    quotas = [(folder, each) for file, folder in zip(files, folders, strict=True) for each in file.objects if _counts(each)]
-    quotas += [("", each) for each in cluster.objects if _counts(each)]
+    quotas = [(folder, each) for folder, each in quotas if counts_objects(each.data)]
     if not quotas or cluster.stored is not None:
         return list(files)
-    from jobspec.kubernetes.index import index_of
 
     changed, outside = list(files), frozenset(left_out)
     for folder, numbers in gathered((each, at) for at, each in enumerate(folders)).items():
@@ -53,14 +55,6 @@ def within_counts(
     return changed
 
 
-def _counts(document: Document) -> bool:
-    if document.group_kind != kinds.RESOURCE_QUOTA:
-        return False
-    from jobspec.kubernetes.admission.quotas import counts_objects
-
-    return counts_objects(document.data)
-
-
 def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document]:
     """The documents of a file that are accepted objects in a namespace."""
     accepted = {document_key(row) for row in file.result.documents if row.status in _COUNTED}
@@ -72,8 +66,6 @@ def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document
 
 def _refused(accepted: Sequence[tuple[int, Document]], policies: Index, cluster: Cluster) -> Iterator[tuple[int, Diagnostic]]:
     """The objects that come after as many as a quota allows, by the number of their file; one name is one object."""
-    from jobspec.kubernetes.admission.quotas import count_limits
-
     for (kind, namespace), several in grouped(accepted, lambda each: (each[1].group_kind, each[1].namespace)).items():
         plural = (cluster.custom_kinds.plural(several[0][1]) if cluster.custom_kinds else "") or kinds.plural_of(kind[1])
         limits = count_limits(kind[0], plural, namespace, policies) if kind != kinds.POD else ()

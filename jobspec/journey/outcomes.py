@@ -9,11 +9,8 @@ from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.routes import routed
-from jobspec.journey.policies import as_changed
 from jobspec.journey.references import document_key
-from jobspec.journey.rivals import common_diagnostics, foresee_by_all
 from jobspec.kubernetes.index import data_of
-from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
 from jobspec.world.sound_results import SameResults, SoundResults
 
@@ -57,7 +54,7 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     if any(map(_is_undecoded, result.documents)):
         rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]
         file = file.changed(result=FileResult(result.path, rows, result.diagnostics, ignored=result.ignored))
-    jobs = [each for each in file.seen if is_workload(each) or each.group_kind in KINDS]
+    jobs = [each for each in file.seen if is_workload(each) or _is_of_queued_kind(each)]
     if any(map(may_have_templates, file.seen)):
         file = _with_outcomes_of_templates(file, cluster)
     if not jobs:
@@ -65,6 +62,13 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
     context = [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and document_key(each) not in refused]
     return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
+
+
+def _is_of_queued_kind(document: Document) -> bool:
+    """Whether Kueue queues objects of a kind, in versions that nobody knows, too."""
+    from jobspec.operators.kueue.versions import KINDS
+
+    return document.group_kind in KINDS
 
 
 def _is_undecoded(row: DocumentResult) -> bool:
@@ -106,7 +110,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             runtimes.setdefault(each.name, []).append(each)
     for given in accepted:
         at = places[document_key(given)]
-        job = as_changed(given, index, cluster) if rows[at].later_status == "valid" else given
+        job = _as_changed(given, index, cluster) if index.change_objects and rows[at].later_status == "valid" else given
         if not is_workload(job):
             said = [*_queue_problems(job, context, cluster, index)] if rows[at].later_status != "invalid" else []
             rows[at] = rows[at].changed(runs=False) if has_error(said) else rows[at]
@@ -128,6 +132,13 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
     return file.changed(result=result, unforeseen=unforeseen, asked=file.asked | (index.asked or frozenset()))
 
 
+def _as_changed(job: Document, policies: Index, cluster: Cluster) -> Document:
+    """Return a job as policies leave it."""
+    from jobspec.journey.policies import as_changed
+
+    return as_changed(job, policies, cluster)
+
+
 def _foreseen(
     job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool, is_as_written: bool
 ) -> Foresight | None:
@@ -138,7 +149,7 @@ def _foreseen(
     has set has another place than one in a file.
     """
     if cluster.stored or not is_as_written or not index.has_policies_of(cluster.index):
-        return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
+        return _foresee(job, known, cluster, index, is_reviewed=is_reviewed)
     sound, same = cluster.once("sound outcomes", SoundResults), cluster.once("outcomes", SameResults)
     met = (is_reviewed, *(each.digest for each in known))
     found: _KeptOutcome | None = None if index.have_policies else sound.of(job, met) or sound.of(job, met, _length(job))
@@ -146,7 +157,7 @@ def _foreseen(
     if found and _are_same_answers(index, found[2]):
         return found[0].changed(diagnostics=[each.placed_in(job) for each in found[1]])
     own = index.recording()
-    foresight = foresee_by_all(job, known, cluster, own, is_reviewed=is_reviewed)
+    foresight = _foresee(job, known, cluster, own, is_reviewed=is_reviewed)
     asked = own.asked or ()
     index.note(asked)
     if foresight and (placed := routed(foresight.diagnostics, job)) is not None:
@@ -158,6 +169,17 @@ def _foreseen(
         else:
             sound.keep(job, outcome, met)
     return foresight
+
+
+def _foresee(job: Document, known: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
+    """Foresee what becomes of a job, whichever of several objects of one name is there."""
+    if index.rivals(job.namespace):
+        from jobspec.journey.rivals import foresee_by_all
+
+        return foresee_by_all(job, known, cluster, index, is_reviewed=is_reviewed)
+    from jobspec.outcome.ordinary import foresee
+
+    return foresee(job, known, cluster, index, is_reviewed=is_reviewed)
 
 
 def _length(job: Document) -> int | None:
@@ -183,6 +205,10 @@ def _outcomes_of_templates(
         return template_outcomes(document, templates, classes, cluster, world)
 
     def foreseen(met: Index) -> Sequence[Diagnostic]:
+        if not met.rivals(document.namespace):
+            return foreseen_in(met)
+        from jobspec.journey.rivals import common_diagnostics
+
         return common_diagnostics(document.namespace, met, foreseen_in)
 
     if not index.has_policies_of(cluster.index):

@@ -11,7 +11,6 @@ from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.workloads import is_workload, may_have_templates
 from jobspec.world.judging import can_be_looked_up
-from jobspec.world.policies import parameters_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +87,7 @@ def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], re
     namespaces = [each for file in checked for each in file.objects if each.group_kind == kinds.NAMESPACE]
     policies = [*cluster.rules, *found]
     from jobspec.kubernetes.admission.objects import may_be_parameter
+    from jobspec.world.policies import parameters_in
 
     is_wanted = may_be_parameter(policies)
     rows = [file.result.documents for file in checked]
@@ -117,7 +117,7 @@ def as_policies_leave(files: Sequence[Checked], cluster: Cluster) -> list[Checke
 
 def as_changed(document: Document, policies: Index, cluster: Cluster) -> Document:
     """A document as policies leave it that change objects, where it is a job; each value that they set has the policy for its place."""
-    if not policies.change_objects or document.is_held or not (is_workload(document) or document.group_kind in KINDS):
+    if document.is_held or not (is_workload(document) or document.group_kind in KINDS):
         return document
     from jobspec.operators.policies import changed_job
 

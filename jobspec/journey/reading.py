@@ -143,6 +143,6 @@ def _with_wrapped(document: Document, text: str, target: Target) -> list[Documen
     if document.kind not in kinds.WRAPPING_KINDS or not isinstance(document.data, dict):
         return [document]
     from jobspec.documents.wrapped import PARAMETER, wrapped_in
-    from jobspec.repository.placeholders import without_parameters
+    from jobspec.repository.stand_ins import without_parameters
 
     return [document, *(without_parameters(each, PARAMETER, target) for each in wrapped_in(document, text))]

@@ -8,7 +8,6 @@ from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
 from jobspec.world.judging import policies_for, reviewed
-from jobspec.world.names import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
     """
     if not any(file.pending for file in files):
         return list(files)
+    from jobspec.world.names import names_of
+
     holders = gathered((name, (number, each)) for number, file in enumerate(files) for each in file.objects for name in names_of(each))
     refused = gathered((name, each) for file in files for each in file.refused for name in names_of(each))
     folders = folders or [""] * len(files)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.outcome.ordinary import foresee
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 def foresee_by_all(job: Document, context: Sequence[Document], cluster: Cluster, index: Index, *, is_reviewed: bool) -> Foresight | None:
     """Foresee what becomes of a job. If it depends on which of several objects of one name is there, that is not known."""
-    from jobspec.outcome.ordinary import foresee
-
     seen = []
 
     def said(met: Index) -> Sequence[Diagnostic]:
@@ -32,8 +32,6 @@ def foresee_by_all(job: Document, context: Sequence[Document], cluster: Cluster,
 
 def common_diagnostics(namespace: str, index: Index, judge: Callable[[Index], Sequence[Diagnostic]]) -> Sequence[Diagnostic]:
     """Return what is said by whichever object of one name is there. What some of them alone cause becomes an info that names the object."""
-    if not index.rivals(namespace):
-        return judge(index)
     own = index.recording()
     found = judge(own)
     others = [(place, judge(other)) for place, other in own.alternatives(namespace, frozenset(own.asked or ()))]

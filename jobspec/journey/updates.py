@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from jobspec.world.world import Cluster
 
 
-def judge_file(
-    manifests: Manifests, cluster: Cluster, *, broken: Container[int | None], engines: bool
+def by_engines(
+    judged: list[Judged], manifests: Manifests, cluster: Cluster, *, broken: Container[int | None]
 ) -> tuple[list[Judged], list[Diagnostic]]:
-    """Judge the documents of a file. With *engines*, judge those that an engine recreates as new objects, and return a remark for each.
+    """Judge the documents of a file that an engine recreates as new objects, and return a remark for each, and for what an apply loses.
 
     Documents with a *broken* index are invalid.
     """
-    judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
-    if not (cluster.stored and engines):
-        return judged, []
     judged, remarks = _with_recreated(judged, manifests, cluster, broken)
     return judged, [*remarks, *_lost(judged, manifests, cluster)]
 

@@ -15,7 +15,6 @@ from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, image_name
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.programs.command_lines import LAUNCHERS, file_name, is_shell
-from jobspec.programs.public_images import starts_arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,6 +160,8 @@ def arguments_alone(job: LintedJob) -> Iterator[Finding]:
     After: "trainer: {command: [torchrun], args: [/workspace/train.py, --epochs=3]}"
     Evidence: kubeflow/trainer#3492
     """
+    from jobspec.programs.public_images import starts_arguments
+
     is_of_torch = not job.is_pytorchjob and job.in_runtime("spec", "mlPolicy", "torch") is not None
     program = "torchrun" if is_of_torch or job.is_pytorchjob else "python"
     for container in job.training_containers:

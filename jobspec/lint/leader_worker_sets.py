@@ -9,7 +9,6 @@ from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.lws import EXCLUSIVE
-from jobspec.operators.training_signs import runs_training_file
 from jobspec.operators.workloads import LEADER, WORKER
 
 _TEMPLATE = ("spec", "leaderWorkerTemplate")
@@ -124,6 +123,8 @@ def training_without_end(job: LintedJob) -> Iterator[Finding]:
     After: "kind: TrainJob"
     Evidence: `validatePodTemplateSpecForStatefulSet` of k8s.io/kubernetes pkg/apis/apps/validation; `ContainerRestarted` of sigs.k8s.io/lws
     """
+    from jobspec.operators.training_signs import runs_training_file
+
     for container in job.containers:
         if not container.is_init and container.role.name == LEADER and runs_training_file(container.tree):
             place = next((place for _, place in container.words), container.tree)

@@ -11,8 +11,6 @@ from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
 from jobspec.programs.command_lines import file_name
-from jobspec.programs.mpirun import mentions_mpirun
-from jobspec.programs.public_images import may_know_user
 
 SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
 SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
@@ -127,6 +125,8 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/mcp-server#33, opendatahub-io/ilab-on-ocp#26, huggingface/inference-benchmarker#47, h2oai/h2o-llmstudio#974,
         llm-d/llm-d-benchmark#1573
     """
+    from jobspec.programs.mpirun import mentions_mpirun
+
     for container in job.containers:
         uses_ssh, runs_vllm = mentions_mpirun(container.program.texts), _runs_vllm(container)
         user = container.tree.get("securityContext", "runAsUser") or container.role.pod_tree.get("spec", "securityContext", "runAsUser")
@@ -150,6 +150,8 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
 
 def _may_be_known(container: LintedContainer, user: int) -> bool:
     """Whether /etc/passwd of a container may have a user, or its variables are not known."""
+    from jobspec.programs.public_images import may_know_user
+
     image = container.image
     if items(container.tree.get("envFrom")) or may_know_user(text(image) if image else "", user):
         return True

@@ -18,7 +18,6 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.go.values import structs
 from jobspec.operators.made import RANDOM, Expansion
-from jobspec.operators.training_signs import meet, training_containers
 from jobspec.operators.workloads import CONTAINERS, GROUP_MEMBER, JOB_INDEX, LEADER, REPLICATED_JOB, WORKER, queue_of
 from jobspec.programs.command_lines import RANKS
 
@@ -271,7 +270,7 @@ class ExpandedJob:
                 training.get(name, ""),
                 self.counts.get(name, len(pods)),
                 groups=groups,
-                together=meets or (name in training and name not in following and meet(pods[0].tree)),
+                together=meets or (name in training and name not in following and _meet(pods[0])),
                 starts_later=name in following,
             )
             for name, pods in by_role.items()
@@ -291,21 +290,25 @@ class ExpandedJob:
 
     def _training_containers(self, by_role: Mapping[str, Sequence[ExpandedPod]]) -> Mapping[str, str]:
         """The roles that train, each with the name of its container that does."""
+        if self.job.group_kind in CONTAINERS:
+            container = CONTAINERS[self.job.group_kind]
+            is_trainjob = self.job.group_kind == kinds.TRAINJOB
+            return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
+        from jobspec.operators.training_signs import training_containers
+
         if self.framework and self.job.group_kind == kinds.MPIJOB:
             return {role: self._container_with_mpi(role, pods[0]) for role, pods in by_role.items()}
-        if self.job.group_kind not in CONTAINERS:
-            serves = self.job.group_kind == kinds.LEADER_WORKER_SET  # pods of any program have host names, and wait in queues
-            trees = {name: (pods[0].tree, 1 if serves else self.counts.get(name, len(pods))) for name, pods in by_role.items()}
-            return training_containers(trees, is_queued=bool(queue_of(self.job)) and not serves)
-        container = CONTAINERS[self.job.group_kind]
-        is_trainjob = self.job.group_kind == kinds.TRAINJOB
-        return dict.fromkeys((container, *self._labelled()) if is_trainjob else by_role, container)
+        serves = self.job.group_kind == kinds.LEADER_WORKER_SET  # pods of any program have host names, and wait in queues
+        trees = {name: (pods[0].tree, 1 if serves else self.counts.get(name, len(pods))) for name, pods in by_role.items()}
+        return training_containers(trees, is_queued=bool(queue_of(self.job)) and not serves)
 
     def _container_with_mpi(self, role: str, pod: ExpandedPod) -> str:
         """The container in which MPI runs: that of `mainContainer` in workers, the one that starts a launcher, or the first one."""
         main = value_at(self.job.data, ("spec", "mainContainer"))
         if main and role == "worker" and pod.container(str(main)):
             return str(main)
+        from jobspec.operators.training_signs import training_containers
+
         first = text(items(pod.tree.get("spec", "containers"))[0], "name")
         return training_containers({role: (pod.tree, 1)}, is_queued=False).get(role, first) if role == "launcher" else first
 
@@ -445,3 +448,10 @@ def _rank(pod: MarkedTree) -> str:
         if known:
             return known
     return ""
+
+
+def _meet(pod: ExpandedPod) -> bool:
+    """Whether the pods of a role that trains wait for each other."""
+    from jobspec.operators.training_signs import meet
+
+    return meet(pod.tree)

@@ -32,8 +32,6 @@ from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.kubernetes.structural import filled
-from jobspec.operators.jobset_defaults import with_jobset_defaults
-from jobspec.operators.lws_defaults import as_lws_webhook_writes, with_lws_defaults
 from jobspec.operators.workloads import JOBS, QUEUE, Workload, is_of_other_operator
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -278,9 +276,13 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
     if document.group_kind in _OF_KUEUE:
         return False
     if document.group_kind == JOBSET:
+        from jobspec.operators.jobset_defaults import with_jobset_defaults
+
         spec = mapping(document.data, "spec")
         return not is_at_least(target["jobset"], "0.12.0") or with_jobset_defaults(spec) != spec
     if document.group_kind == LEADER_WORKER_SET:
+        from jobspec.operators.lws_defaults import with_lws_defaults
+
         spec = filled(mapping(document.data, "spec"), shapes.part(document.api_version, document.kind, target, ("spec",)))
         return not is_at_least(target["lws"], "0.9.0") or with_lws_defaults(spec) != spec
     shape = shapes.load(document.api_version, document.kind, target)
@@ -364,6 +366,8 @@ def rewritten(document: Document, target: Target) -> Document:
     is_group = document.group_kind == LEADER_WORKER_SET
     changed = reencoded({} if spec is None and is_group else spec, child) if child else spec
     if is_group and isinstance(changed, dict):
+        from jobspec.operators.lws_defaults import as_lws_webhook_writes
+
         changed = as_lws_webhook_writes(changed)
     if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith("/v1beta1"):
         changed = _without_empty_texts(changed, child)  # converted to the newest version and back, without what is empty

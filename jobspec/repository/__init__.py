@@ -18,6 +18,8 @@ DOORS: tuple[str, ...] = (
     "replica_counts",
     "roles",
     "source_files",
+    "stand_ins",
     "substitution",
+    "unfilled_values",
     "unfollowed_names",
 )

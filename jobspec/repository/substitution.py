@@ -14,6 +14,7 @@ from typing import Any
 from jobspec.apis.kinds import OVERLAY
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import each_inside
@@ -216,3 +217,27 @@ def _place_in(mark: Mark, text: str, files: SourceFiles) -> Mark:
         if column >= 0:
             return Mark(mark.file, number, column + 1, number, column + len(text) + 1, mark.layer)
     return mark
+
+
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
+
+
+def read_env(text: str, file: str) -> dict[str, str]:
+    """Read a file of NAME=VALUE lines, with comments and quotes as in a shell.
+
+    Raises JobspecError for all other lines.
+    """
+    found, wrong = {}, []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        if not (parts := _LINE.fullmatch(line)):
+            wrong.append(f"{file}:{number}: write NAME=VALUE")
+            continue
+        value = parts[2]
+        quote = value[:1] if value[:1] in ("'", '"') and len(value) > 1 else ""
+        found[parts[1]] = value[1:].partition(quote)[0] if quote else value.partition(" #")[0].rstrip()
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    return found

@@ -21,14 +21,14 @@ from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked, Source
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.tree import differences
-from jobspec.session.advice import with_advice
 from jobspec.session.choosing import wanted
 from jobspec.session.finding import find_for
 from jobspec.session.fixes import FixedText, fix_texts
 from jobspec.session.found import STDIN, Found, skips_unknown
 from jobspec.session.inputs import RunContext
+from jobspec.session.judging import with_advice
 from jobspec.session.options import Options
-from jobspec.session.progress import with_progress
+from jobspec.session.processes import with_progress
 from jobspec.session.project import plans_in
 from jobspec.session.reading import content_of
 

@@ -101,7 +101,7 @@ def pinned_cluster(options: Options) -> PinnedCluster | None:
 
 def _placeholder_values(options: Options) -> dict[str, str]:
     """The values for placeholders of `--set-env` and, before these, of `--substitute`."""
-    from jobspec.repository.placeholders import read_env
+    from jobspec.repository.substitution import read_env
 
     found: dict[str, str] = {}
     for path in options.set_env:

@@ -13,15 +13,12 @@ from jobspec.journey.journey import Journey, one_by_one, travel
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import takes_overlays
-from jobspec.session.advice import with_advice
-from jobspec.session.applied import AppliedFile
 from jobspec.session.finding import find_for, projects_around
 from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, require_workload
 from jobspec.session.options import Options
-from jobspec.session.processes import spread_if_many
-from jobspec.session.progress import with_progress
+from jobspec.session.processes import how_to_run, spread_if_many, with_progress
 from jobspec.session.reading import crds_among, parts_of
 from jobspec.session.reported import reported
 
@@ -34,8 +31,10 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.rules import Rule
     from jobspec.journey.journey import Earlier, Kept
     from jobspec.lint.ignores import ReportFilter
-    from jobspec.session.processes import Run
+    from jobspec.session.applied import AppliedFile
+    from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
+    from jobspec.world.world import Cluster
 
     #: A function of a project's plan that gives a result for each of its variants.
     JudgeVariants = Callable[[Plan], Sequence[FileResult]]
@@ -125,10 +124,41 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     files = context.wrong or reported(linted, found, skip_unknown=skip_unknown, values=context.values)
     if context.overlays:
         files = require_workload(context.overlays, files)
-    applied = [AppliedFile(each, context.cluster, judged) for each in judged] if depth.documents else []
+    applied = _applied(judged, context) if depth.documents else []
     files, projects, variants = _with_projects(files, options, found, context, checked, depth, plans)
     files += [_unjudged(each.result) for each in unjudged]
     return RunResults(context, found, checked, judged, linted, files, projects, [*applied, *variants])
+
+
+def with_advice(
+    files: Sequence[Checked],
+    world: Cluster,
+    rules: Sequence[Rule] | None,
+    *,
+    about: Collection[str] | None = None,
+    run: Run | None = None,
+) -> list[FileResult]:
+    """Return the results of files with the findings of *rules*, or without any if *rules* is None.
+
+    *about*: the paths of the files that are linted among the others; None lints all. *run*: how the files are gone through.
+    """
+    if rules is None:
+        return [each.result for each in files]
+    from jobspec.lint.linting import lint
+
+    asked = files if about is None else [each for each in files if each.result.path in about]
+
+    def shown(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+        return with_progress(items, work, run=how_to_run(asked), done_to_each=("linted", "file"))
+
+    return lint(files, world, rules, run=run or shown, only=about)
+
+
+def _applied(files: Sequence[Checked], context: RunContext) -> list[AppliedFile]:
+    """Return what a cluster gets of the files."""
+    from jobspec.session.applied import AppliedFile
+
+    return [AppliedFile(each, context.cluster, files) for each in files]
 
 
 def plans_among(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan], set[str]]:

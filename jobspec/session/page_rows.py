@@ -29,7 +29,7 @@ from jobspec.reports.page import ObjectText, PageRow, object_text
 from jobspec.reports.text import from_here
 from jobspec.reports.topology import topology_of
 from jobspec.schemas import shapes
-from jobspec.session.progress import with_progress
+from jobspec.session.processes import with_progress
 from jobspec.session.project import Plan, judged_variant, tree_before
 from jobspec.world.world import Cluster
 

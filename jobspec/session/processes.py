@@ -1,11 +1,13 @@
-"""Spread work over forked processes."""
+"""Do work on many items: spread over forked processes, with progress on a terminal."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.journey.journey import one_by_one
+from jobspec.session.terminal import is_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,18 @@ def how_to_run(items: Sequence[object]) -> Run:
     if len(items) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
         return one_by_one
     return spread
+
+
+def with_progress(
+    items: Sequence[T], work: Callable[[T], R], *, run: Run | None = None, done_to_each: tuple[str, str] = ("checked", "file")
+) -> list[R]:
+    """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
+    run = run or how_to_run(items)
+    if not sys.stderr or not is_terminal(sys.stderr):
+        return run(items, work)
+    from jobspec.session.progress import shown
+
+    return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
 
 
 _LOOK = 0.25  # seconds between two looks of a process at its parent

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from jobspec.diagnostics.wording import counted
-from jobspec.session.processes import how_to_run
-from jobspec.session.terminal import is_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,16 +17,6 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0  # seconds before anything is shown
 _PAUSE = 0.1
 _CLEAR = "\r\x1b[K"
-
-
-def with_progress(
-    items: Sequence[T], work: Callable[[T], R], *, run: Run | None = None, done_to_each: tuple[str, str] = ("checked", "file")
-) -> list[R]:
-    """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
-    run = run or how_to_run(items)
-    if sys.stderr and is_terminal(sys.stderr):
-        return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
-    return run(items, work)
 
 
 def shown(items: Sequence[T], work: Callable[[T], R], run: Run, stream: TextIO, *, done_to_each: tuple[str, str]) -> list[R]:

@@ -39,8 +39,7 @@ from jobspec.session.found import Found, skipped
 from jobspec.session.inputs import RunContext, load_run_context
 from jobspec.session.merges import UnfinishedMerge
 from jobspec.session.options import Options
-from jobspec.session.processes import spread_if_many
-from jobspec.session.progress import with_progress
+from jobspec.session.processes import spread_if_many, with_progress
 from jobspec.session.reading import content_of, reader
 from jobspec.session.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.world.world import Cluster, releases_of

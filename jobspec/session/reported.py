@@ -41,8 +41,8 @@ def reported(
     if not any(each.diagnostics and each.path in asked for each in results):
         return results
     from jobspec.repository.in_build import InBuild
-    from jobspec.repository.placeholders import without_placeholders
     from jobspec.repository.substitution import Variables
+    from jobspec.repository.unfilled_values import without_placeholders
 
     text = reader(asked.values())
 

@@ -10,14 +10,6 @@ from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, is_rewritten, rewritten
 from jobspec.operators.workloads import is_workload
 from jobspec.world.judged import Judged
-from jobspec.world.policies import (
-    POLICY_ENGINES,
-    by_policies,
-    changed_by_policies,
-    has_policies,
-    of_other_engine,
-    policy_itself,
-)
 from jobspec.world.sound_results import SameResults, SoundResults
 from jobspec.world.webhooks import by_webhooks, review
 
@@ -38,7 +30,7 @@ def judge(
     What refers to others is reviewed last, since only accepted objects can be referred to.
     """
     judged = [_by_server(each, cluster, broken=each.index in broken, skip_unknown=skip_unknown) for each in documents]
-    if has_policies(documents) or cluster.has_policies:
+    if cluster.has_policies or any(each.group_kind in kinds.ADMISSION_POLICIES for each in documents):
         objects = objects_for(judged, cluster)
         policies = policies_for(objects, cluster)
         return [reviewed(each, objects, cluster, policies) for each in judged]
@@ -136,8 +128,11 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
-    if document.group_kind[0] in POLICY_ENGINES and (unread := of_other_engine(document)):
-        found = found.changed(diagnostics=[*found.diagnostics, unread])
+    if document.group_kind[0] in kinds.POLICY_ENGINES:
+        from jobspec.world.policies import of_other_engine
+
+        unread = of_other_engine(document)
+        found = found.changed(diagnostics=[*found.diagnostics, unread]) if unread else found
     return Judged(document, found.changed(status="invalid") if broken and found.status != "unknown" else found, seen=seen, old=old)
 
 
@@ -169,6 +164,8 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Index
     said: Sequence[Diagnostic] = ()
     judged = judged.before or judged
     if policies and policies.change_objects:
+        from jobspec.world.policies import changed_by_policies
+
         judged, said = changed_by_policies(judged, policies, cluster)
     if judged.by_server.status not in ("valid", "partly") or (said and has_error(said)):
         return judged.reviewed(said) if said else judged
@@ -178,10 +175,14 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Index
             answer = review(judged.document, cluster.target, objects, old=judged.old)
             judged = judged.reviewed([*judged.by_webhooks, *answer.diagnostics], judged.wanted)
     elif judged.document.group_kind in kinds.ADMISSION_POLICIES:
+        from jobspec.world.policies import policy_itself
+
         judged = policy_itself(judged, policies, cluster)
     elif cluster.webhooks:
         judged = by_webhooks(judged, objects, cluster)
     if policies and policies.have_policies:
+        from jobspec.world.policies import by_policies
+
         judged = by_policies(judged, policies, cluster)
     return judged.reviewed([*said, *judged.by_webhooks], judged.wanted) if said else judged
 

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from jobspec.world.world import Cluster
 
 
-def has_policies(documents: Iterable[Document]) -> bool:
-    """Whether admission policies with rules in CEL are among some documents, or bindings of such."""
-    return any(each.group_kind in kinds.ADMISSION_POLICIES for each in documents)
-
-
 def parameters_in(documents: Iterable[Document], policies: Sequence[Document]) -> list[Document]:
     """The documents of a kind that policies have for parameters."""
     from jobspec.kubernetes.admission.objects import parameter_kinds
@@ -33,14 +28,12 @@ def parameters_in(documents: Iterable[Document], policies: Sequence[Document]) -
     return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 
-#: Groups of policies in other languages than the server's, each with its engine.
-POLICY_ENGINES = {"constraints.gatekeeper.sh": "Gatekeeper", "kyverno.io": "Kyverno", "policies.kyverno.io": "Kyverno"}
 _REFUSE_NOTHING = ("Cleanup", "ClusterCleanup", "Deleting", "NamespacedDeleting", "Generating", "NamespacedGenerating")
 
 
 def of_other_engine(document: Document) -> Diagnostic | None:
     """What is said of a policy that jobspec does not evaluate; None of other kinds of its engine."""
-    engine, kind = POLICY_ENGINES[document.group_kind[0]], document.kind
+    engine, kind = kinds.POLICY_ENGINES[document.group_kind[0]], document.kind
     is_policy = engine == "Gatekeeper" or (kind.endswith("Policy") and kind.removesuffix("Policy") not in _REFUSE_NOTHING)
     if not is_policy or document.group_kind == kinds.KYVERNO_POLICY:
         return None

@@ -22,8 +22,8 @@ from jobspec.journey.steps import Source
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.repository.builds import Build, Output, output_of
 from jobspec.repository.in_build import InBuild
-from jobspec.repository.placeholders import without_placeholders
 from jobspec.repository.substitution import Variables
+from jobspec.repository.unfilled_values import without_placeholders
 from jobspec.session.source_files import DiskFiles
 from jobspec.world.world import Cluster
 from tests.support.manifests import JOB, PROJECT_HEAD, write

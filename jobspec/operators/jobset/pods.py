@@ -12,7 +12,6 @@ from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import CONTROLLER, made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, stored_jobset
 from jobspec.operators.made import Expansion, api_server, stored
-from jobspec.operators.priorities import with_priority
 from jobspec.operators.workloads import REPLICATED_JOB
 
 TYPE_CHECKING = False
@@ -62,4 +61,6 @@ def _priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> Ma
     """The priority of the pods of a Job; None where their class is not at hand."""
     if spec.get("priorityClassName") is None and not any(each.group_kind == PRIORITY_CLASS for each in context):
         return spec.get("priority") or set_by(server, 0)
+    from jobspec.operators.priorities import with_priority
+
     return with_priority(spec, server, context).get("priority")

@@ -18,7 +18,6 @@ from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
 from jobspec.operators.training_operator.failures import failures_in_pods, reasons_for_nothing
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name
-from jobspec.operators.training_operator.mpi_job import mpi_objects
 from jobspec.operators.training_operator.pods import pod_groups, pods
 from jobspec.schemas import shapes
 
@@ -49,6 +48,8 @@ def expand_training_job(
     if job.gang_scheduler:
         objects += pod_groups(job, context, target)
     if job.framework.kind == MPIJOB:
+        from jobspec.operators.training_operator.mpi_job import mpi_objects
+
         objects += mpi_objects(job, context)
     else:
         for replicas in job.replicas.values():
