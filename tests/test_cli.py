@@ -141,6 +141,21 @@ def test_the_target_stands_in_every_report(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["target"]["training-operator"] == "1.9.4"
 
 
+RAY_CLUSTER = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ray}
+spec: {headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: ray, image: "rayproject/ray:2.9.0"}]}}}}
+"""
+
+
+def test_the_last_line_names_the_operators_of_the_files(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "ray.yaml": RAY_CLUSTER})
+    assert run("validate", "job.yaml", cwd=tmp_path).stdout == f"1 document: 1 valid {RELEASES}\n"
+    with_ray = f"{RELEASES.removesuffix(')')}, kuberay {choose(())['kuberay']})"
+    assert run("validate", ".", cwd=tmp_path).stdout == f"2 documents: 2 valid {with_ray}\n"
+
+
 def test_the_report_of_render_stays_out_of_what_is_rendered(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB})
     done = run_here("render", "job.yaml", "-o", "json", cwd=tmp_path)

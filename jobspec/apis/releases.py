@@ -6,7 +6,7 @@ from jobspec.diagnostics.errors import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
     from typing import TypeAlias
 
 Target: TypeAlias = "Mapping[str, str]"
@@ -176,14 +176,15 @@ def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def reported(target: Target) -> dict[str, str]:
-    """Return the releases that a report names: of the training operators, and others if chosen.
+def reported(target: Target, met: Container[str] = ()) -> dict[str, str]:
+    """Return the releases that a report names: of the training operators, of the operators that the files *met*, and others if chosen.
 
     JobSet counts as chosen if it is not the trainer's own release, other components if it is not the newest.
     """
     of_training = ("training-operator", "trainer", QUEUES)
     usual = {**NEWEST, **RELEASES["trainer"][target["trainer"]], "kubernetes": NEWEST["kubernetes"]}
-    return {each: target[each] for each in CHOSEN if each in target and (each in of_training or target[each] != usual[each])}
+    named = [each for each in CHOSEN if each in target]
+    return {each: target[each] for each in named if each in of_training or each in met or target[each] != usual[each]}
 
 
 def is_at_least(release: str, other: str) -> bool:

@@ -157,7 +157,10 @@ def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator
     counts = Counter(each.answer.verdict if each.answer else "resumed" if each.children else "bypasses Kueue" for each in asked)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage or not asked else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
-    yield f"{': '.join(filter(None, [counted(len(asked), 'job'), said]))} (Kueue {how.release}){empty}"
+    jobs = counted(len({id(each.job) for each in asked}), "job")
+    if groups := sum(1 for each in asked if each.answer and each.answer.workload.group is not None):
+        jobs += f", {counted(groups, 'group')}"
+    yield f"{': '.join(filter(None, [jobs, said]))} (Kueue {how.release}){empty}"
 
 
 def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from jobspec.apis.kinds import COMPONENTS
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import KUSTOMIZATIONS
@@ -189,11 +190,16 @@ def chosen_results(results: RunResults, options: Options, settings: ReportFilter
 
 
 def _releases_met(cluster: Cluster, results: Sequence[FileResult], projects: Mapping[str, Plan]) -> dict[str, str]:
-    """The releases that a report names: those of the clusters that projects' variants meet, and of the *cluster* that all else meets."""
+    """The releases that a report names: those of the clusters that projects' variants meet, and of the *cluster* that all else meets.
+
+    Operators are named if the files have objects of their kinds, and those of training always.
+    """
+    rows = [row for file in results for row in file.documents if row.status != "skipped"]
+    met = {COMPONENTS.get((row.api_version, row.kind), "") for row in rows} - {"kubernetes"}
     if not projects:
-        return cluster.releases
+        return cluster.releases_met(met)
     others = [cluster] if any(each.documents and each.path not in projects for each in results) else []
-    return releases_of([*others, *(each for planned in projects.values() for each in planned.met)])
+    return releases_of([*others, *(each for planned in projects.values() for each in planned.met)], met)
 
 
 def only_changed(

@@ -14,7 +14,7 @@ from jobspec.operators.workloads import may_have_templates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from jobspec.apis.kinds import GroupKind
@@ -123,8 +123,12 @@ class Cluster:
 
     @property
     def releases(self) -> dict[str, str]:
-        """The releases that a report names."""
-        return reported(self.target) | self.later
+        """The releases that a report names, whatever the files have."""
+        return self.releases_met()
+
+    def releases_met(self, components: Container[str] = ()) -> dict[str, str]:
+        """Return the releases that a report names of files with kinds of *components*."""
+        return reported(self.target, components) | self.later
 
     @property
     def is_pinned(self) -> bool:
@@ -227,10 +231,10 @@ class Cluster:
         return Cluster(target, **{each: changed[each] if each in changed else getattr(self, each) for each in attributes})
 
 
-def releases_of(clusters: Collection[Cluster]) -> dict[str, str]:
-    """Return the releases of several clusters: for each component, those that differ."""
+def releases_of(clusters: Collection[Cluster], met: Container[str] = ()) -> dict[str, str]:
+    """Return the releases of several clusters: for each component, those that differ. *met*: as in `Cluster.releases_met`."""
     releases = [{**each.target, **each.later} for each in clusters]
-    named = {component for each in clusters for component in each.releases}
+    named = {component for each in clusters for component in each.releases_met(met)}
     return {one: " and ".join(dict.fromkeys(each[one] for each in releases if one in each)) for one in CHOSEN if one in named}
 
 

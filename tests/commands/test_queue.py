@@ -99,6 +99,24 @@ def test_queues_come_from_elsewhere_and_a_job_without_one_starts_past_them(tmp_p
     assert "| TrainJob `nlp/llama` | `nlp` → `research` |  | **fits** |  |" in table
 
 
+GROUPS = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: serve, namespace: nlp, labels: {kueue.x-k8s.io/queue-name: nlp}}
+spec:
+  replicas: 3
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate: {spec: {containers: [{name: serve, image: "serve:1.4", resources: {requests: {cpu: 2}}}]}}
+"""
+
+
+def test_the_last_line_counts_the_groups_of_a_set_beside_the_jobs(tmp_path: Path) -> None:
+    write(tmp_path, {"queues.yaml": QUEUES, "serve.yaml": GROUPS, "job.yaml": JOB})
+    done = run_here("queue", "serve.yaml", "job.yaml", "--queues", "queues.yaml", "--target", "kueue=0.19", cwd=tmp_path)
+    assert "\n2 jobs, 3 groups: 3 fits, 1 waits (Kueue 0.19.2)" in done.stdout
+
+
 @pytest.mark.parametrize("text", [QUEUES, "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu}}\n"])
 def test_files_without_jobs_are_nothing_to_ask(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"platform/objects.yaml": text})
