@@ -4,7 +4,10 @@ Then a run checks only the files that have changed, or that meet a changed world
 
 A check is known by a digest of all that it reads: the file, or what is built of it and the files that it is built of; its role in builds;
 the options; and the world with its CRDs and policies. Of a check among the objects of all files, the questions that it asks of them are
-kept with digests of the answers. Files with a Secret are not kept; what is built of them is, as the output of kustomize is.
+kept with digests of the answers.
+
+The check of a file with a Secret is sealed by a key that is made of the file, so that nobody without the file can read it in the cache.
+What is built of such files is kept as the output of kustomize is.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import re
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from hashlib import blake2b
+from hashlib import blake2b, shake_256
 
 from jobspec.apis.kinds import POD_TEMPLATES, configures_queues
 from jobspec.diagnostics.record import Record
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     #: The questions of a check, each with a digest of the answer.
     _Answers = Sequence[tuple[Question, bytes]]
-    #: The same with the pickled result.
+    #: The same with the pickled result, sealed if the file may have a Secret.
     _Entry = tuple[_Answers, bytes]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
@@ -58,6 +61,15 @@ class _Unknown(Exception):
     """A value of which there is no digest."""
 
 
+class _Place(Record):
+    """Where the cache has a check."""
+
+    part: int
+    key: bytes
+    seal: bytes
+    """The key that the check is sealed by; empty if the file has no Secret."""
+
+
 class KeptChecks:
     """The checks of an earlier run with the same options, and those that this run adds."""
 
@@ -72,10 +84,10 @@ class KeptChecks:
 
         Their content is not held in memory.
         """
-        self._used: dict[int, dict[bytes, tuple[_Answers, Checked] | None]] = {number: {} for number in range(_PARTS)}
+        self._used: dict[int, dict[bytes, tuple[_Answers, Checked, bytes] | None]] = {number: {} for number in range(_PARTS)}
         """The checks of this run; None for those that are in the cache."""
         self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
-        self._places: dict[tuple[int, int], tuple[FoundFile, tuple[int, bytes] | None]] = {}
+        self._places: dict[tuple[int, int], tuple[FoundFile, _Place | None]] = {}
         self._said: dict[int, tuple[object, str]] = {}
         self._answers: dict[tuple[int, Question], tuple[Index, bytes]] = {}
 
@@ -83,24 +95,24 @@ class KeptChecks:
         """Return the result of an earlier check that read the same. If there is none, return None."""
         place = self._place(file, world)
         self._places[id(file), id(world)] = file, place
-        entry = self._part(place[0]).get(place[1]) if place else None
+        entry = self._part(place.part).get(place.key) if place else None
         if place is None or entry is None:
             return None
         asked, content = entry
         if any(self._answer(world, question) != answer for question, answer in asked):
             return None
-        checked = _loaded(content)
+        checked = _loaded(_sealed(content, place.seal))
         if checked is not None:
-            number, key = place
-            self._parts[number][key] = self._used[number][key] = None
+            self._parts[place.part][place.key] = self._used[place.part][place.key] = None
         return checked
 
     def learned(self, file: FoundFile, world: Cluster, checked: Checked) -> Checked:
         """Return a new result, and keep the result if that is possible."""
         _, place = self._places.pop((id(file), id(world)))
-        if place and (_is_built(file) or all(row.kind != "Secret" for row in checked.result.documents)):
+        if place and (place.seal or _is_built(file) or all(row.kind != "Secret" for row in checked.result.documents)):
             asked = checked.asked if world.around is not None else ()
-            self._used[place[0]][place[1]] = [(question, self._answer(world, question)) for question in asked], checked
+            answers = [(question, self._answer(world, question)) for question in asked]
+            self._used[place.part][place.key] = answers, checked, place.seal
         return checked
 
     def write(self) -> None:
@@ -125,11 +137,8 @@ class KeptChecks:
     def _name(self, number: int) -> str:
         return f"{self._scope}-{number}"
 
-    def _place(self, file: FoundFile, world: Cluster) -> tuple[int, bytes] | None:
-        """Return the part of the cache for a check, and its key there.
-
-        If the check cannot be kept, return None.
-        """
+    def _place(self, file: FoundFile, world: Cluster) -> _Place | None:
+        """Return where the cache has a check. If the check cannot be kept, return None."""
         try:
             of_file, of_world = self._said_of_file(file), self._said_of_world(world)
         except (_Unknown, OSError, RecursionError):
@@ -137,13 +146,14 @@ class KeptChecks:
         if of_world is None:
             return None
         number = blake2b(file.found.path.encode(errors="surrogateescape"), digest_size=4).digest()[0] % _PARTS
-        return number, blake2b(of_file.encode(errors="surrogatepass") + of_world, digest_size=24).digest()
+        key = blake2b(of_file.encode(errors="surrogatepass") + of_world, digest_size=24).digest()
+        return _Place(number, key, b"" if _is_built(file) else _seal_of(content_of(file.found)))
 
     def _said_of_file(self, file: FoundFile) -> str:
         found, build = file.found, file.found.in_build and file.found.in_build.build
         if file.context.overlays or file.context.values is not None or found.content is not None:
             raise _Unknown
-        if (not build and _may_have_secret(content_of(found))) or (found.in_build and found.in_build.by_engine.substitution):
+        if found.in_build and found.in_build.by_engine.substitution:
             raise _Unknown
         role = found.in_build and _canonical(replace(found.in_build, build=None, patched_in=tuple(sorted(found.in_build.patched_in))))
         if build:
@@ -255,12 +265,25 @@ def _names_of(kind: Any) -> list[str]:
     return [each.name for each in fields(kind)]
 
 
-def _packed(new: tuple[_Answers, Checked]) -> _Entry:
+def _packed(new: tuple[_Answers, Checked, bytes]) -> _Entry:
     """Return a new check as the cache has it."""
     import pickle
 
-    answers, checked = new
-    return answers, pickle.dumps(checked, protocol=5)
+    answers, checked, seal = new
+    return answers, _sealed(pickle.dumps(checked, protocol=5), seal)
+
+
+def _seal_of(content: bytes) -> bytes:
+    """Return the key for the check of a file with a Secret, which is made of its content; empty if it has none."""
+    return blake2b(content, key=b"seal of a check", digest_size=32).digest() if _may_have_secret(content) else b""
+
+
+def _sealed(content: bytes, seal: bytes) -> bytes:
+    """Return a content sealed by a key, or what a sealed one holds; the same content if there is no key."""
+    if not seal:
+        return content
+    stream = int.from_bytes(shake_256(seal).digest(len(content)), "big")
+    return (int.from_bytes(content, "big") ^ stream).to_bytes(len(content), "big")
 
 
 def _loaded(content: bytes) -> Checked | None:
