@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics.places import Key, Path, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import MAX_INT32, mapping
-from jobspec.kubernetes.metadata import bad_dns1035_label
+from jobspec.kubernetes.metadata import bad_dns1035_label, masked
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.workloads.selectors import count_or_percentage, scaled_amount
 from jobspec.operators.lws import SUBGROUP_EXCLUSIVE
@@ -41,7 +41,7 @@ def _spec(document: Document, target: Target) -> Data:
 def name_prefix(workload: Workload, target: Target) -> Iterator[Finding]:
     """The `generateName` of a LeaderWorkerSet starts the name of a Service, even beside a `name`: at most 63 letters, digits and `-`."""
     prefix = workload.document.data["metadata"].get("generateName") or ""
-    why = bad_dns1035_label(f"{prefix[:-1]}a" if prefix.endswith("-") and prefix != "-" else prefix) if prefix else ""
+    why = bad_dns1035_label(masked(prefix)) if prefix else ""
     if why and not any(job_name(workload, target)):
         yield Finding(("metadata", "generateName"), f"`{prefix}` cannot start the name of a LeaderWorkerSet: {why}")
 
