@@ -54,8 +54,8 @@ def replica_name(job: TrainingJob, role: str, index: int) -> str:
 
 
 def port_number(job: TrainingJob, role: str) -> int:
-    """The number of the operator's port of a replica type."""
-    port = job.replicas[role].port()
+    """The number of the operator's port of a replica type; of one that a job lacks, which the webhook refuses, the usual one."""
+    port = job.replicas[role].port() if role in job.replicas else None
     return int(port.value) if port else job.framework.number
 
 
