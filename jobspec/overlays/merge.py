@@ -112,7 +112,7 @@ class EntryMerge:
         kept = items(base)
         names = [identity(item, shape) for item in kept]
         for number, (name, item) in enumerate(self._identified(changes, shape, path)):
-            rank = (self.overlay, self.entry, number)
+            rank = (self.overlay, self.entry, item.rank[2] if item.rank else number)
             if is_removal(item):
                 kept = [old for old, other in zip(kept, names, strict=True) if other != name]
                 names = [other for other in names if other != name]

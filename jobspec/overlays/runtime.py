@@ -173,7 +173,7 @@ def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name
         value = at_address(found.template, change.path, pods.template_shape)
         assert value
         if pods.overrides.has_place(change.path):
-            around = pods.overrides.entries_for({name: _partial_at(value, change.path, pods.template_shape)})
+            around = pods.entries_for({name: _partial_at(value, change.path, pods.template_shape)})
             patch = nested(value.with_value(around), ("spec", pods.overrides.field))
             return EntryMerge(overlay, entry)(job, patch, pods.shape, ())
     elif pods.runtime.document is None:

@@ -31,7 +31,7 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from typing import Any
 
     from jobspec.apis.releases import Target
@@ -109,8 +109,12 @@ class TrainJobPods:
     def _partial(self, place: MarkedTree, trainer: dict[str, MarkedTree], pods: dict[str, MarkedTree]) -> MarkedTree:
         spec = {"trainer": place.with_value(trainer)} if trainer else {}
         if pods:
-            spec[self.overrides.field] = place.with_value(self.overrides.entries_for(pods))
+            spec[self.overrides.field] = place.with_value(self.entries_for(pods))
         return place.with_value({"spec": place.with_value(spec)})
+
+    def entries_for(self, pods: dict[str, MarkedTree]) -> list[MarkedTree]:
+        """Return the entries that change pod templates, which are added in the order of the runtime's replicated jobs."""
+        return self.overrides.entries_for(pods, list(self.runtime.jobs))
 
     def _report_shared_entries(self, job: MarkedTree) -> None:
         """Report an entry for several replicated jobs.
@@ -312,16 +316,18 @@ class PodOverrides:
             shape = shape and (shape.items or shape.at((step,)))
         return shape is not None
 
-    def entries_for(self, pods: dict[str, MarkedTree]) -> list[MarkedTree]:
-        """Return the entries that change pod templates, given by the names of replicated jobs."""
+    def entries_for(self, pods: dict[str, MarkedTree], order: Sequence[str] = ()) -> list[MarkedTree]:
+        """Return the entries that change pod templates, given by the names of replicated jobs. *order*: that in which entries are added."""
         place = next(iter(pods.values()))
         if self.field == "runtimePatches":
             listed = [place.with_value({"name": pod.with_value(name), **nested(pod, TEMPLATE).value}) for name, pod in pods.items()]
+            listed = [_ranked(each, name, order) for each, name in zip(listed, pods, strict=True)]
             return [place.with_value({"manager": place.with_value(MANAGER), **nested(place.with_value(listed), PATCHED_JOBS).value})]
         entries = []
         for name, pod in pods.items():
             inside = pod.value if self.template else dict(pod.entries("spec"))
-            entries.append(pod.with_value({"targetJobs": pod.with_value([pod.with_value({"name": pod.with_value(name)})]), **inside}))
+            entry = pod.with_value({"targetJobs": pod.with_value([pod.with_value({"name": pod.with_value(name)})]), **inside})
+            entries.append(_ranked(entry, name, order))
         return entries
 
     def is_own(self, entry: MarkedTree, name: str) -> bool:
@@ -337,6 +343,11 @@ class PodOverrides:
         if not any(is_named(each, name) for each in items(entry.get("targetJobs"))):
             return []
         return [entry if self.template else entry.with_value({"spec": entry})]
+
+
+def _ranked(entry: MarkedTree, name: str, order: Sequence[str]) -> MarkedTree:
+    """Return an entry for a replicated job that is added at the job's place in an order."""
+    return entry.with_rank(("", 0, order.index(name))) if name in order else entry
 
 
 def without_useless_removals(patch: MarkedTree, own: MarkedTree | None) -> MarkedTree | None:
