@@ -226,7 +226,7 @@ class _RowTable:
         return self._as_decoded(kept) if self._decoded else kept
 
     def _as_decoded(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, required lists and maps are null."""
+        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, lists and maps are null."""
         fields = row.get("fields", {})
         template = (self.rows[fields["template"]] if "template" in fields else None) or {}
         if _is_template(template.get("fields", {})):
@@ -237,6 +237,7 @@ class _RowTable:
             whole = {**pod, "fields": {**pod["fields"], "containers": self._add(bare)}, "unset": "zero"}
             row = {**row, "fields": {**fields, "spec": self._add(whole)}}
         nil = [name for name in row.get("required", ()) if name in fields and _is_nil(self.rows[row["fields"][name]])]
+        nil += [name for together, name in _WRITTEN_AS_NULL if fields.keys() == together and name not in row.get("required", ())]
         made = {name: self._add({**(self.rows[row["fields"][name]] or {}), "unset": "null"}) for name in nil}
         row = {**row, "fields": {**row["fields"], **made}} if made else row
         return row | ({"parsed": True} if self._is_parsed(row) else {})
@@ -260,6 +261,15 @@ class _RowTable:
 
 def _is_template(fields: Mapping[str, Any]) -> bool:
     return fields.keys() == {"metadata", "spec"}
+
+
+#: The fields of types of Kubernetes, and that of them which Go writes as null, although no schema requires it: it has no `omitempty`.
+#: From TypedLocalObjectReference, TypedObjectReference and ProjectedVolumeSource of k8s.io/api core/v1.
+_WRITTEN_AS_NULL = (
+    ({"apiGroup", "kind", "name"}, "apiGroup"),
+    ({"apiGroup", "kind", "name", "namespace"}, "apiGroup"),
+    ({"defaultMode", "sources"}, "sources"),
+)
 
 
 def _is_nil(row: Mapping[str, Any] | None) -> bool:

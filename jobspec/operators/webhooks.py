@@ -148,7 +148,7 @@ def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
-    if shape and is_rewritten(document, target, old=workload.old):
+    if shape and is_rewritten(workload.sent, target, old=workload.old):
         yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
 
 

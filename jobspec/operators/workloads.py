@@ -70,10 +70,14 @@ class TrainingRole(Record):
 class Workload:
     """A job or runtime; with the runtime of a TrainJob, and on an update with the stored object."""
 
-    __slots__ = ("document", "old", "roles", "runtime", "spec")
+    __slots__ = ("document", "old", "roles", "runtime", "sent", "spec")
 
-    def __init__(self, document: Document, *, runtime: Document | None = None, old: Document | None = None) -> None:
+    def __init__(
+        self, document: Document, *, runtime: Document | None = None, old: Document | None = None, sent: Document | None = None
+    ) -> None:
         self.document = document
+        self.sent = sent or document
+        """The document before a mutating webhook has written it."""
         self.runtime = runtime
         """Of a TrainJob: its runtime; None where that was not found."""
         self.old = old

@@ -38,16 +38,21 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     sound = cluster.once("sound for webhooks", SoundResults)
     if meets_none and sound.of(seen):
         return judged.reviewed((), seen=seen)
-    answer = review(seen, cluster.target, objects, old=old)
+    answer = review(seen, cluster.target, objects, old=old, sent=judged.document)
     if meets_none and not answer.diagnostics:
         sound.keep(seen, result=True)
     return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
 
 
-def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> AdmissionAnswer:
-    """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
+def review(
+    document: Document, target: Target, objects: Objects, *, old: Document | None = None, sent: Document | None = None
+) -> AdmissionAnswer:
+    """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook.
+
+    *sent*: the document before a mutating webhook has written it.
+    """
     document, old = _with_spec(document), old and _with_spec(old)
-    answer = _of_own_operator(document, target, objects, old=old)
+    answer = _of_own_operator(document, target, objects, old=old, sent=sent and _with_spec(sent))
     if QUEUES not in target and document.group_kind[0] != kinds.QUEUE_GROUP:
         return answer
     from jobspec.operators.kueue.webhook import objections
@@ -55,7 +60,9 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
     return AdmissionAnswer([*answer.diagnostics, *objections(document, target, objects, old=old)], answer.wanted)
 
 
-def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
+def _of_own_operator(
+    document: Document, target: Target, objects: Objects, *, old: Document | None, sent: Document | None
+) -> AdmissionAnswer:
     """The answer of the webhook of the kind's own operator; empty for kinds without one."""
     if document.group_kind == kinds.TRAINJOB:
         from jobspec.operators.trainer.webhook import answer_to_trainjob
@@ -80,7 +87,7 @@ def _of_own_operator(document: Document, target: Target, objects: Objects, *, ol
         RULES = SIBLING_RULES.get(document.kind, ())  # noqa: N806
     else:
         return AdmissionAnswer([])
-    return AdmissionAnswer(diagnostics(RULES, Workload(document, old=old), target))
+    return AdmissionAnswer(diagnostics(RULES, Workload(document, old=old, sent=sent), target))
 
 
 def _with_spec(document: Document) -> Document:

@@ -188,7 +188,7 @@ def short_label(value: str) -> str:
 def head_ports(cluster: RayCluster) -> dict[str, MarkedTree]:
     """The ports of the head by name: those of its container, or all of Ray's where the container has none; and that of the metrics."""
     found = {text(each, "name") or f"{text(each, 'containerPort')}-port": each for each in items(cluster.head_container.get("ports"))}
-    ports = {name: each.value["containerPort"] for name, each in found.items()}
+    ports = {name: port for name, each in found.items() if (port := each.get("containerPort"))}
     missing = PORTS if not ports else {"metrics": PORTS["metrics"]}
     return {**{name: MarkedTree(each, cluster.mark) for name, each in missing.items()}, **ports}
 

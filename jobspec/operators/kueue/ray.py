@@ -122,6 +122,12 @@ def _selects(spec: Data) -> bool:
     return any(each is not None for each in mapping(spec, "clusterSelector").values())
 
 
+def is_left_alone(workload: Workload) -> bool:
+    """True if Kueue leaves a RayJob in a queue alone, since it runs in another object's cluster."""
+    is_alone = workload.document.group_kind == RAY_JOB and workload.spec.get("rayClusterSpec") is None
+    return is_alone and _in_queue(workload) and _selects(workload.spec)
+
+
 def ray_cluster_needed(workload: Workload, target: Target) -> Iterator[Finding]:
     """A RayJob in a queue makes its own cluster: it has a `rayClusterSpec`, and no `clusterSelector` beside it."""
     if workload.document.group_kind != RAY_JOB or not _in_queue(workload):

@@ -754,6 +754,8 @@ _TOPOLOGY = [Rule(topology_request), Rule(topology_slices), Rule(topology_layers
 _GATES = Rule(admission_gates, since="0.19.0")
 _NAMES = [Rule(queue_label), Rule(prebuilt_workload), Rule(execution_time), Rule(elastic_job), _GATES]
 _FROZEN = [Rule(queued_job_frozen)]
+_ON_UPDATES = (prebuilt_workload, execution_time, queued_job_frozen)
+"""What the webhook looks at in updates even of RayJobs that Kueue leaves alone."""
 _OF_QUOTAS = [*_DECODED, Rule(quota_resources), Rule(quota_limits), Rule(fair_weight)]
 _OF_QUEUES = [*_OF_QUOTAS, Rule(quota_number), Rule(queue_namespaces), Rule(check_flavors)]
 _OF_WORKLOADS = [
@@ -806,6 +808,9 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
     workload, release = Workload(document, runtime=runtime, old=old), release_of(QUEUES, target)
     rules = RULES.get(document.group_kind, (_DECODED, _DECODED))[old is not None]
     decoded = [rule for rule in rules if rule.check in _DECODING]
+    left = [rule for rule in rules if rule not in decoded]
+    if ray.is_left_alone(workload):
+        left = [rule for rule in left if old and rule.check in _ON_UPDATES]
     found = list(findings(decoded, workload, target, release))
-    found = found or list(findings([rule for rule in rules if rule not in decoded], workload, target, release))
+    found = found or list(findings(left, workload, target, release))
     return [document.diagnostic(each, name) for name, each in found]

@@ -196,7 +196,7 @@ def _revision(lws: MarkedTree, target: Target) -> str:
                 "spec": {"resources": {}, **encode_as_go(each.get("spec") or {}, claim)},
                 "status": _without_empty(each.get("status")),
             }
-            for each in given
+            for each in (one or {} for one in given)  # Go reads a null item as an empty one
         ]
     if "persistentVolumeClaimRetentionPolicy" in template:
         template["persistentVolumeClaimRetentionPolicy"] = _without_empty(template["persistentVolumeClaimRetentionPolicy"])

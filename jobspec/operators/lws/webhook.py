@@ -14,7 +14,7 @@ from jobspec.kubernetes.workloads.selectors import count_or_percentage, scaled_a
 from jobspec.operators.lws import SUBGROUP_EXCLUSIVE
 from jobspec.operators.lws.objects import LWS, ROLLING
 from jobspec.operators.lws_defaults import with_lws_defaults
-from jobspec.operators.webhooks import job_name, undecodable_value
+from jobspec.operators.webhooks import becomes_null, job_name, undecodable_value
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -134,6 +134,7 @@ def subgroups_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 #: The rules for a new LeaderWorkerSet.
 CREATE_RULES = [
     Rule(undecodable_value),
+    Rule(becomes_null),
     Rule(job_name),
     Rule(name_prefix),
     Rule(group_total),
