@@ -568,7 +568,7 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
 
 def _of_mpijob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     """Yield the facts of an MPIJob's life, which is that of its launcher: mpi-operator makes a Job of it, training-operator a pod."""
-    spec = job.value["spec"]
+    spec = job.get("spec") or job  # which an MPIJob without roles may lack
     policy = spec.get("runPolicy") or spec.with_value({})
     jobs = {text(each, "metadata", "name"): each for each in of_kind(objects, "Job")}
     for node in nodes:
@@ -580,7 +580,7 @@ def _of_mpijob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[J
             yield from _restarts_of_replica(node, spec.with_value({"pytorchReplicaSpecs": spec.value["mpiReplicaSpecs"]}), policy, "Never")
     yield from _said(policy)
     clean = policy.get("cleanPodPolicy") or spec.get("cleanPodPolicy")
-    word, mark = (clean.value if clean else "") or "None", clean or spec.value["mpiReplicaSpecs"]
+    word, mark = (clean.value if clean else "") or "None", clean or spec.get("mpiReplicaSpecs") or spec
     others = "keep running" if word == "None" else "are stopped"
     yield _fact("succeeds", f"when node 0 has; the others {others}", mark)
     yield _fact("others after a failure", others, mark)
