@@ -95,7 +95,7 @@ class CustomKinds:
         *,
         among_files: Sequence[UnreadFile] = (),
     ) -> None:
-        """*among_files*: CRDs in the files of the objects; the nearest one of a kind is used, without an error."""
+        """*among_files*: CRDs in the files of the objects; of a kind, the nearest one is used, without an error."""
         self.given = (*crds, *among_files)
         """The CRDs, and the files that may have some."""
         self._crds: dict[tuple[str, str], Document] = {}
@@ -120,25 +120,37 @@ class CustomKinds:
         None. A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
         """
         name, version = document.group_kind, document.api_version.rpartition("/")[2]
-        crd = self.crd_for(document, judge)
+        crd = next(iter(self.crds_for(document, judge)), None)
         if crd is None:
             return self._wrong.get(name) or self._json_schema(document)
         served = _served(crd)
-        if version not in served:
-            return [_not_served(document, crd, list(served))]
+        return self._version_of(crd, version, target) if version in served else [_not_served(document, crd, list(served))]
+
+    def _version_of(self, crd: Document, version: str, target: Target) -> CustomKind:
         key = (id(crd), version)
         if key not in self._compiled:
-            self._compiled[key] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
+            namespaced = crd.data["spec"]["scope"] == "Namespaced"
+            self._compiled[key] = CustomKind(_served(crd)[version], target, namespaced=namespaced)
         return self._compiled[key]
 
-    def crd_for(self, document: Document, judge: Judge) -> Document | None:
-        """Return the CRD that defines a document's kind.
+    def rivals(self, document: Document, target: Target) -> list[tuple[str, CustomKind]]:
+        """Return the other custom kinds that CRDs among the files make of a document's kind, each with the CRD's file.
 
-        If there is none, or if the server refuses it, return None.
+        They belong to the document as much as the one that `find` returns, and differ from it.
+        """
+        version, first = document.api_version.rpartition("/")[2], self._crd_of(document)
+        others = self._around(document) if first and document.group_kind not in self._crds else []
+        return [(each.file, self._version_of(each, version, target)) for each in others if first and each.data != first.data]
+
+    def crds_for(self, document: Document, judge: Judge) -> list[Document]:
+        """Return the CRDs that define a document's kind: the one that counts first, and others among the files that are as near.
+
+        Those that the server refuses are left out.
         """
         with self._reading:  # another thread waits until the CRDs are there
             self._read_files(document.group_kind, judge)
-        return self._crd_of(document)
+        given = self._crds.get(document.group_kind)
+        return [given] if given else self._around(document)
 
     def defines(self, document: Document) -> bool:
         """True if a CRD defines the document's kind, or if an unread file may define it."""
@@ -170,10 +182,13 @@ class CustomKinds:
 
     def _crd_of(self, document: Document) -> Document | None:
         """Return the CRD of a document's kind: the given one, or the nearest among the files that serves its version."""
-        name, version = document.group_kind, document.api_version.rpartition("/")[2]
-        if name in self._crds:
-            return self._crds[name]
-        return _nearest([each for each in self._beside.get(name, ()) if version in _served(each)], document.file)
+        name = document.group_kind
+        return self._crds[name] if name in self._crds else next(iter(self._around(document)), None)
+
+    def _around(self, document: Document) -> list[Document]:
+        """Return the CRDs among the files that are nearest to a document, and serve its version."""
+        version = document.api_version.rpartition("/")[2]
+        return _nearest([each for each in self._beside.get(document.group_kind, ()) if version in _served(each)], document.file)
 
     def _add(self, crd: Document) -> None:
         name = defined_by(crd)
@@ -222,17 +237,16 @@ def _accepted_in(file: UnreadFile, name: tuple[str, str], judge: Judge) -> list[
     return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
 
 
-def _nearest(crds: Sequence[Document], file: str) -> Document | None:
-    """The CRD whose folder has the most in common with that of a file; None if several that differ are as near."""
+def _nearest(crds: Sequence[Document], file: str) -> list[Document]:
+    """The CRDs whose folders have the most in common with that of a file; the least deep one comes first."""
 
     def distance(crd: Document) -> tuple[int, int]:
         here, there = file.split("/")[:-1], crd.file.split("/")[:-1]
         common = next((at for at, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), min(len(here), len(there)))
         return -common, len(there) - common
 
-    least = min(map(distance, crds), default=None)
-    nearest = [each for each in crds if distance(each) == least]
-    return nearest[0] if nearest and all(each.data == nearest[0].data for each in nearest) else None
+    in_order = sorted(crds, key=distance)
+    return [each for each in in_order if distance(each)[0] == distance(in_order[0])[0]]
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:

@@ -72,8 +72,8 @@ def verdict(
     meant.
     """
     custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
-    if custom is not None:
-        return _by_custom_kind(document, custom, old)
+    if custom_kinds and custom is not None:
+        return _by_crds(document, custom, custom_kinds.rivals(document, target), old)
     kind = kinds.find(document.api_version, document.kind)
     if not kind:
         from jobspec.kubernetes import common_kinds
@@ -125,6 +125,17 @@ def _reported(document: Document, problem: Problem) -> Diagnostic:
     )
     removed = document.nearest(problem.path).child(problem.lacks) if problem.lacks else None
     return found.changed(mark=removed.place()) if removed else found
+
+
+def _by_crds(
+    document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], others: Sequence[tuple[str, CustomKind]], old: Document | None
+) -> Verdict:
+    """Judge a document by a custom kind. If *others* that the files have for it, given with their files, differ about it, do not."""
+    found = _by_custom_kind(document, custom, old)
+    for file, other in others:
+        if has_error(_by_custom_kind(document, other, old).diagnostics) != has_error(found.diagnostics):
+            return Verdict("partly", [], reason=f"CRDs among the files differ, such as {file}")
+    return found
 
 
 def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:

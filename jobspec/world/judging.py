@@ -92,13 +92,13 @@ def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip
     if old:
         return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old, skip_unknown=skip_unknown)
     others = cluster.custom_kinds
-    crd = others.crd_for(document, lambda crd: verdict(crd, cluster.target).diagnostics) if others else None
-    known = cluster.once("verdicts", SameResults)
-    found = known.of(document, id(crd))
+    crds = others.crds_for(document, lambda crd: verdict(crd, cluster.target).diagnostics) if others else ()
+    known, by = cluster.once("verdicts", SameResults), tuple(map(id, crds))
+    found = known.of(document, by)
     if found is None:
         found = verdict(document, cluster.target, custom_kinds=others, skip_unknown=skip_unknown)
         if not found.diagnostics and found.status != "unknown":
-            known.keep(document, found, id(crd))
+            known.keep(document, found, by)
     return found
 
 

@@ -38,10 +38,24 @@ def test_objects_are_judged_by_the_crd_beside_them(tmp_path: Path) -> None:
     assert _said(tmp_path, "crd.yaml", "widget.yaml") == [("widget.yaml", _SAID)]
 
 
-def test_of_several_crds_the_nearest_counts_and_none_if_they_are_as_near(tmp_path: Path) -> None:
-    text = _CRD.replace("{type: integer}", "{type: string}")
-    write(tmp_path, {"a/crd.yaml": _CRD, "a/widget.yaml": _WIDGET, "b/crd.yaml": text, "b/widget.yaml": _WIDGET, "c/widget.yaml": _WIDGET})
+_OTHER_CRD = _CRD.replace("{type: integer}", "{type: string}")
+
+
+def test_of_several_crds_the_nearest_counts_and_none_if_they_are_as_near_and_differ(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"a/crd.yaml": _CRD, "a/widget.yaml": _WIDGET, "b/crd.yaml": _OTHER_CRD, "b/widget.yaml": _WIDGET, "c/widget.yaml": _WIDGET},
+    )
     assert _said(tmp_path) == [("a/widget.yaml", _SAID)]
+    assert "partly checked: 1 Widget: CRDs among the files differ, such as b/crd.yaml" in run_here("validate", ".", cwd=tmp_path).stdout
+
+
+def test_crds_below_one_folder_with_an_object_are_as_near(tmp_path: Path) -> None:
+    """As in a repository of an operator: what it installs is of an older release than its CRDs and samples."""
+    write(tmp_path, {"config/all.yaml": _CRD, "config/crd/bases/widgets.yaml": _OTHER_CRD, "config/samples/widget.yaml": _WIDGET})
+    assert _said(tmp_path) == []
+    write(tmp_path, {"config/samples/widget.yaml": _WIDGET.replace("size: large", "size: [large]")})
+    assert [path for path, _ in _said(tmp_path)] == ["config/samples/widget.yaml"]
 
 
 def test_a_crd_that_does_not_serve_the_version_or_is_refused_is_not_used(tmp_path: Path) -> None:
