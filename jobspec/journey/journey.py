@@ -72,10 +72,8 @@ def travel(journey: Journey) -> list[Checked]:
 
     If objects of other files decide on the documents of a file, the file is checked once more in a world that has these objects.
     """
-    files, world = journey.files, journey.world
-    checked, for_all, concerned = (
-        _check_behind_policies(journey) if len(files) > 1 else (_check_in(journey, files, [world] * len(files)), world, ())
-    )
+    files = journey.files
+    checked, for_all, concerned = _check_behind_policies(journey)
     folders = [each.folder for each in files]
     worlds = Worlds(checked, folders, for_all)
     met = [worlds.of(at) if journey.outcome and worlds.change(at) else for_all for at in range(len(files))]
@@ -103,14 +101,15 @@ def _is_quota(document: Document) -> bool:
 
 
 def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Collection[int]]:
-    """Check several files behind the admission policies that are among them.
+    """Check the files behind the admission policies that are among them.
 
     Return the results, the world with the policies, and the numbers of the files that are to be checked once more, since other policies
     were expected.
     """
-    from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
-
     files, world = journey.files, journey.world
+    if len(files) < 2:
+        return _check_in(journey, files, [world] * len(files)), world, ()
+    from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
 
     def read_again(those: Sequence[GivenFile], *wanted: Wanted) -> list[Document]:
         """Read some files, or parts of them, once more for their wanted documents alone."""

@@ -55,8 +55,6 @@ def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
 
 def expected_policies(files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster) -> list[Document]:
     """Find the policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later."""
-    if len(files) < 2:
-        return []
 
     def of_kinds(wanted: Collection[GroupKind]) -> Wanted:
         return lambda each: each.parts_with(wanted, ()), lambda each: each.group_kind in wanted
