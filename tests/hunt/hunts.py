@@ -133,6 +133,12 @@ def _kueue(ground: Ground, random: Random) -> Iterator[Find]:
         yield from kueue.update_finds(objects, random, ground.tally)
 
 
+def _queued_kinds(ground: Ground) -> list[str]:
+    """The kinds of jobs of which the server's Kueue makes Workloads: LeaderWorkerSets are not among the frameworks of every server."""
+    groups = "LeaderWorkerSet"
+    return [each for each in queues.ALL_KINDS if each != groups or job_kinds.queues(ground.kueue, each)]
+
+
 def _mpijobs_of_v1(ground: Ground, random: Random) -> Iterator[Find]:
     kinds = job_kinds.WITHOUT_MPI_OPERATOR
     yield from job_kinds.finds(ground.mpijobs, random, ground.tally, ground.folder, count=300, kinds=kinds)
@@ -209,12 +215,12 @@ HUNTS = (
     ),
     Hunt(
         "job-queues",
-        lambda ground, random: queues.finds(ground.kueue, random, ground.tally, kinds=queues.ALL_KINDS),
+        lambda ground, random: queues.finds(ground.kueue, random, ground.tally, kinds=_queued_kinds(ground)),
         lambda ground: ground.kueue.needs(*queues.OF_OPERATORS),
     ),
     Hunt(
         "running-job-queues",
-        lambda ground, random: queues.running_finds(ground.kueue, random, ground.tally, kinds=queues.ALL_KINDS),
+        lambda ground, random: queues.running_finds(ground.kueue, random, ground.tally, kinds=_queued_kinds(ground)),
         lambda ground: ground.kueue.needs(*queues.OF_OPERATORS),
     ),
     Hunt("substitutions", lambda ground, random: substitutions.finds(random, ground.tally), lambda _: substitutions.prepare()),
