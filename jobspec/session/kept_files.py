@@ -147,7 +147,7 @@ class KeptChecks:
             return None
         number = blake2b(file.found.path.encode(errors="surrogateescape"), digest_size=4).digest()[0] % _PARTS
         key = blake2b(of_file.encode(errors="surrogatepass") + of_world, digest_size=24).digest()
-        return _Place(number, key, b"" if _is_built(file) else _seal_of(content_of(file.found)))
+        return _Place(number, key, b"" if _is_built(file) else _seal_of(content_of(file.found), key))
 
     def _said_of_file(self, file: FoundFile) -> str:
         found, build = file.found, file.found.in_build and file.found.in_build.build
@@ -273,9 +273,12 @@ def _packed(new: tuple[_Answers, Checked, bytes]) -> _Entry:
     return answers, _sealed(pickle.dumps(checked, protocol=5), seal)
 
 
-def _seal_of(content: bytes) -> bytes:
-    """Return the key for the check of a file with a Secret, which is made of its content; empty if it has none."""
-    return blake2b(content, key=b"seal of a check", digest_size=32).digest() if _may_have_secret(content) else b""
+def _seal_of(content: bytes, place: bytes) -> bytes:
+    """Return the key for the check of a file with a Secret, which is made of its content; empty if it has none.
+
+    *place*: where the cache has the check. No two checks have one key, or who has both could tell in what they differ.
+    """
+    return blake2b(content, key=place, digest_size=32).digest() if _may_have_secret(content) else b""
 
 
 def _sealed(content: bytes, seal: bytes) -> bytes:
