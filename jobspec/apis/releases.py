@@ -177,9 +177,10 @@ def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
 
 
 def reported(target: Target, met: Container[str] = ()) -> dict[str, str]:
-    """Return the releases that a report names: of the training operators, of the operators that the files *met*, and others if chosen.
+    """Return the releases that a report names.
 
-    JobSet counts as chosen if it is not the trainer's own release, other components if it is not the newest.
+    Those are of the training operators, of the operators that the files have *met*, and others if chosen. JobSet counts as chosen if it is
+    not the trainer's own release, other components if it is not the newest.
     """
     of_training = ("training-operator", "trainer", QUEUES)
     usual = {**NEWEST, **RELEASES["trainer"][target["trainer"]], "kubernetes": NEWEST["kubernetes"]}

@@ -9,9 +9,10 @@ from jobspec.diagnostics.wording import counted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TextIO
+    from typing import Any, TextIO, TypeVar
 
-    from jobspec.session.processes import R, Run, T
+    T = TypeVar("T")
+    R = TypeVar("R")
 
 
 _PATIENCE = 1.0  # seconds before anything is shown
@@ -19,7 +20,9 @@ _PAUSE = 0.1
 _CLEAR = "\r\x1b[K"
 
 
-def shown(items: Sequence[T], work: Callable[[T], R], run: Run, stream: TextIO, *, done_to_each: tuple[str, str]) -> list[R]:
+def shown(
+    items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[Any]], stream: TextIO, *, done_to_each: tuple[str, str]
+) -> list[R]:
     """`run(items, work)`; meanwhile a line on *stream*, such as `checked 3 of 9 files`, shows the number of done ones, and is erased then.
 
     A timer's signal draws the line. Processes that *run* forks have no timer; they set a byte for each item in shared memory.

@@ -232,7 +232,10 @@ class Cluster:
 
 
 def releases_of(clusters: Collection[Cluster], met: Container[str] = ()) -> dict[str, str]:
-    """Return the releases of several clusters: for each component, those that differ. *met*: as in `Cluster.releases_met`."""
+    """Return the releases of several clusters: for each component, those that differ.
+
+    *met*: as in `Cluster.releases_met`.
+    """
     releases = [{**each.target, **each.later} for each in clusters]
     named = {component for each in clusters for component in each.releases_met(met)}
     return {one: " and ".join(dict.fromkeys(each[one] for each in releases if one in each)) for one in CHOSEN if one in named}
