@@ -139,6 +139,8 @@ def test_the_target_stands_in_every_report(tmp_path: Path) -> None:
     assert "training-operator 1.9.0" in done.stdout
     done = run_here("validate", "--target", "training-operator=1.9", "-o", "json", "job.yaml", cwd=tmp_path)
     assert json.loads(done.stdout)["target"]["training-operator"] == "1.9.4"
+    done = run_here("validate", "--target", "training-operator=1.8,kuberay=1.5", "job.yaml", cwd=tmp_path)
+    assert "training-operator 1.8.1" in done.stdout and "kuberay 1.5.1" in done.stdout
 
 
 RAY_CLUSTER = """\

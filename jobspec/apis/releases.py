@@ -84,12 +84,12 @@ CHOSEN = (*OPERATORS, "kubernetes")
 
 
 def choose(texts: Iterable[str]) -> Target:
-    """Return the target for `OPERATOR=RELEASE` texts. Other operators get their newest release.
+    """Return the target for `OPERATOR=RELEASE,...` texts. Other operators get their newest release.
 
     Without a text for Kueue, the target has no Kueue. A release may be shortened (`1.9` is the newest known patch of it); patches of
     Kubernetes are ignored. Raises JobspecError for an unknown operator or release.
     """
-    return complete(dict(map(parse_target, texts)), options=True)
+    return complete(parse_targets(texts), options=True)
 
 
 def complete(asked: Mapping[str, str], *, options: bool = False) -> Target:
@@ -115,12 +115,18 @@ def release_of(component: str, target: Target) -> str:
     return target.get(component) or list(RELEASES[component])[-1]
 
 
-def parse_target(text: str) -> tuple[str, str]:
-    """Split an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
-    operator, equals, release = text.partition("=")
-    if not equals or operator not in CHOSEN:
-        raise JobspecError(f"--target {text}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
-    return operator, release
+def parse_targets(texts: Iterable[str]) -> dict[str, str]:
+    """Return the releases in `OPERATOR=RELEASE` texts, of which one may have several behind commas.
+
+    Raises JobspecError for a text of another form.
+    """
+    found = {}
+    for text in (each for several in texts for each in several.split(",")):
+        operator, equals, release = text.strip().partition("=")
+        if not equals or operator not in CHOSEN:
+            raise JobspecError(f"--target {text}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
+        found[operator] = release
+    return found
 
 
 def _known(component: str, release: str, *, options: bool) -> str:

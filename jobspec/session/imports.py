@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec.apis.kinds import PROJECT_FILE
-from jobspec.apis.releases import parse_target
+from jobspec.apis.releases import parse_targets
 from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark, value_at
@@ -70,7 +70,7 @@ def plan_import(jobs: Sequence[Original], project: LoadedProject | None, cluster
     if again := _imported_before(jobs, project):
         return Planned({}, (), again)
     folder = base_folder(options.to, project.output if project else OUTPUT)
-    asked_releases = project.asked_releases if project else dict(map(parse_target, options.target))
+    asked_releases = project.asked_releases if project else parse_targets(options.target)
     read = ProjectFiles(PROJECT_FILE).read
     existing = existing_project(project)
     return plan(jobs, Destination(PROJECT_FILE, folder, read, cluster.target, asked_releases=asked_releases, existing=existing))

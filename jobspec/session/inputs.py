@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT, PROJECT_FILE, UNKNOWN
-from jobspec.apis.releases import complete, is_later, parse_target, reported
+from jobspec.apis.releases import complete, is_later, parse_targets, reported
 from jobspec.diagnostics.coverage import is_job_of_others
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
@@ -62,7 +62,7 @@ def load_run_context(options: Options, *, for_server: bool = False) -> RunContex
     and for unknown releases.
     """
     pinned = pinned_cluster(options)
-    asked = {**(pinned.releases if pinned else {}), **dict(map(parse_target, options.target))}
+    asked = {**(pinned.releases if pinned else {}), **parse_targets(options.target)}
     known = {each: release for each, release in asked.items() if not (options.crd and is_later(each, release))}
     target = complete(known, options=True)
     crds, wrong = _crds(options, target, pinned.crds if pinned else (), for_server=for_server)

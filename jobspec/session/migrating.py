@@ -56,7 +56,7 @@ def source_cluster(options: Options, found: Sequence[Found], cluster: Cluster) -
 
     The release of the trainer is that of --target, or else the newest that takes the files.
     """
-    if any(each.partition("=")[0] == TRAINER for each in options.target):
+    if TRAINER in targets.parse_targets(options.target):
         return cluster
     for release in reversed(targets.RELEASES[TRAINER]):
         candidate = cluster.with_releases({TRAINER: release})
