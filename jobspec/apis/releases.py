@@ -84,10 +84,11 @@ CHOSEN = (*OPERATORS, "kubernetes")
 
 
 def choose(texts: Iterable[str]) -> Target:
-    """Return the target for `OPERATOR=RELEASE,...` texts. Other operators get their newest release.
+    """Return the target for `OPERATOR=RELEASE` texts. Other operators get their newest release.
 
-    Without a text for Kueue, the target has no Kueue. A release may be shortened (`1.9` is the newest known patch of it); patches of
-    Kubernetes are ignored. Raises JobspecError for an unknown operator or release.
+    A text may have several releases, with commas between them. Without a text for Kueue, the target has no Kueue. A release may be
+    shortened (`1.9` is the newest known patch of it); patches of Kubernetes are ignored. Raises JobspecError for an unknown operator or
+    release.
     """
     return complete(parse_targets(texts), options=True)
 
@@ -116,9 +117,9 @@ def release_of(component: str, target: Target) -> str:
 
 
 def parse_targets(texts: Iterable[str]) -> dict[str, str]:
-    """Return the releases in `OPERATOR=RELEASE` texts, of which one may have several behind commas.
+    """Return the releases in `OPERATOR=RELEASE` texts.
 
-    Raises JobspecError for a text of another form.
+    A text may have several, with commas between them. Raises JobspecError for a text of another form.
     """
     found = {}
     for text in (each for several in texts for each in several.split(",")):
