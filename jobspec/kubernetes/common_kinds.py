@@ -237,10 +237,8 @@ class _RowTable:
             whole = {**pod, "fields": {**pod["fields"], "containers": self._add(bare)}, "unset": "zero"}
             row = {**row, "fields": {**fields, "spec": self._add(whole)}}
         nil = [name for name in row.get("required", ()) if name in fields and _is_nil(self.rows[row["fields"][name]])]
-        nil += [name for together, name in _WRITTEN_AS_NULL if fields.keys() == together and name not in row.get("required", ())]
-        made = {name: self._add({**(self.rows[row["fields"][name]] or {}), "unset": "null"}) for name in nil}
-        if fields.keys() == _NOT_READ:
-            made = {name: self._add({**(self.rows[row["fields"][name]] or {}), "unset": "nothing"}) for name in fields}
+        unset = dict.fromkeys(nil, "null") | _UNSET.get(frozenset(fields), {})
+        made = {name: self._add({**(self.rows[row["fields"][name]] or {}), "unset": what}) for name, what in unset.items()}
         row = {**row, "fields": {**row["fields"], **made}} if made else row
         return row | ({"parsed": True} if self._is_parsed(row) else {})
 
@@ -265,17 +263,21 @@ def _is_template(fields: Mapping[str, Any]) -> bool:
     return fields.keys() == {"metadata", "spec"}
 
 
-#: The fields of types of Kubernetes, and that of them which Go writes as null, although no schema requires it: it has no `omitempty`.
-#: From TypedLocalObjectReference, TypedObjectReference and ProjectedVolumeSource of k8s.io/api core/v1.
-_WRITTEN_AS_NULL = (
-    ({"apiGroup", "kind", "name"}, "apiGroup"),
-    ({"apiGroup", "kind", "name", "namespace"}, "apiGroup"),
-    ({"defaultMode", "sources"}, "sources"),
-)
-
-
-#: The fields of `workloadRef` of a pod, which Kubernetes 1.35 alone has: webhooks of a later one leave it as it is written.
-_NOT_READ = {"name", "podGroup", "podGroupReplicaKey"}
+_OF_CERTIFICATE = ("certificateChainPath", "credentialBundlePath", "keyPath", "keyType", "maxExpirationSeconds", "signerName")
+#: The fields of types of Kubernetes, and what Go makes of some of them where the schema does not tell: optional ones without `omitempty`
+#: are null, and required ones with `omitempty` are left out. From TypedLocalObjectReference, TypedObjectReference, ProjectedVolumeSource,
+#: ContainerRestartRule, ContainerRestartRuleOnExitCodes and PodCertificateProjection of k8s.io/api core/v1. The `workloadRef` of a pod is
+#: of Kubernetes 1.35 alone: webhooks of a later one leave it as it is written.
+_UNSET: dict[frozenset[str], dict[str, str]] = {
+    frozenset(("apiGroup", "kind", "name")): {"apiGroup": "null"},
+    frozenset(("apiGroup", "kind", "name", "namespace")): {"apiGroup": "null"},
+    frozenset(("defaultMode", "sources")): {"sources": "null"},
+    frozenset(("action", "exitCodes")): {"action": "nothing"},
+    frozenset(("operator", "values")): {"operator": "nothing"},
+    frozenset(_OF_CERTIFICATE): {"keyType": "nothing", "signerName": "nothing"},
+    frozenset((*_OF_CERTIFICATE, "userAnnotations")): {"keyType": "nothing", "signerName": "nothing"},
+    frozenset(("name", "podGroup", "podGroupReplicaKey")): {"name": "nothing", "podGroup": "nothing"},
+}
 
 
 def _is_nil(row: Mapping[str, Any] | None) -> bool:

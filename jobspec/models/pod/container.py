@@ -64,14 +64,14 @@ class VolumeDevice(Model):
 class ContainerRestartRuleOnExitCodes(Model):
     """Exit codes that a rule is about."""
 
-    operator: str = Field(description="`In` or `NotIn` the values")
+    operator: Annotated[str, Unset("nothing")] = Field(description="`In` or `NotIn` the values")
     values: SetList[Int32] | None = optional_field("the exit codes, at most 255 of them")
 
 
 class ContainerRestartRule(Model):
     """What an end of the container leads to."""
 
-    action: str = Field(description="`Restart`, or `RestartAllContainers` for the whole pod in place")
+    action: Annotated[str, Unset("nothing")] = Field(description="`Restart`, or `RestartAllContainers` for the whole pod in place")
     exit_codes: ContainerRestartRuleOnExitCodes | None = optional_field("the exit codes for which the rule holds; needed")
 
 

@@ -375,8 +375,10 @@ class ClusterTrustBundleProjection(Model):
 class PodCertificateProjection(Model):
     """A private key and a certificate for this pod, renewed by the kubelet."""
 
-    signer_name: str = Field(description="the signer that is asked for the certificate")
-    key_type: str = Field(description="`RSA3072`, `RSA4096`, `ECDSAP256`, `ECDSAP384`, `ECDSAP521` or `ED25519`")
+    signer_name: Annotated[str, Unset("nothing")] = Field(description="the signer that is asked for the certificate")
+    key_type: Annotated[str, Unset("nothing")] = Field(
+        description="`RSA3072`, `RSA4096`, `ECDSAP256`, `ECDSAP384`, `ECDSAP521` or `ED25519`"
+    )
     credential_bundle_path: str | None = optional_field("one PEM file with the key and the certificates, exchanged at once")
     key_path: str | None = optional_field("PEM file with the key alone")
     certificate_chain_path: str | None = optional_field("PEM file with the certificates alone")
