@@ -175,7 +175,10 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
 def _judged(
     manifests: Manifests, cluster: Cluster, broken: Container[int | None], *, engines: bool
 ) -> tuple[list[Judged], list[Diagnostic]]:
-    """Judge the documents of a file, with what *engines* do in place of an update, and what they say of it."""
+    """Judge the documents of a file.
+
+    With *engines*, what an engine recreates is judged as a new object, and remarks say so.
+    """
     judged = judge(manifests.documents, cluster, broken=broken, skip_unknown=manifests.skip_unknown)
     if not (cluster.stored and engines):
         return judged, []

@@ -36,8 +36,8 @@ def within_counts(
     """The files with an error for each accepted object that a quota has no room for, beside the others of its folder.
 
     Objects are counted in the order of files and documents. *folders*: as in `check_files`. *quotas*: the ResourceQuotas, each with its
-    folder. *read* reads a file of a number once more, where a quota counts objects. *left_out*: the numbers of files that nobody applies
-    with the others.
+    folder. *read* reads a file of a number once more, where a quota counts objects. *left_out*: the numbers of files that are not
+    applied with the others.
     """
     quotas = [(folder, each) for folder, each in quotas if counts_objects(each.data)]
     if not quotas or cluster.stored is not None:

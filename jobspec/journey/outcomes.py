@@ -65,7 +65,7 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
 
 
 def _is_of_queued_kind(document: Document) -> bool:
-    """Whether Kueue queues objects of a kind, in versions that nobody knows, too."""
+    """True if Kueue queues objects of a kind, also in unknown versions."""
     from jobspec.operators.kueue.versions import KINDS
 
     return document.group_kind in KINDS

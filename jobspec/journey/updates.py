@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def by_engines(
     judged: list[Judged], manifests: Manifests, cluster: Cluster, *, broken: Container[int | None]
 ) -> tuple[list[Judged], list[Diagnostic]]:
-    """Judge the documents of a file that an engine recreates as new objects, and return a remark for each, and for what an apply loses.
+    """Judge the documents of a file that an engine recreates as new objects.
+
+    Return a remark for each, and for what an apply loses.
 
     Documents with a *broken* index are invalid.
     """

@@ -226,7 +226,10 @@ class _RowTable:
         return self._as_decoded(kept) if self._decoded else kept
 
     def _as_decoded(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row with what webhooks in Go make of it: missing `template` and `spec` get zeros, lists and maps are null."""
+        """Return a row with what webhooks in Go make of it.
+
+        Missing `template` and `spec` get zeros. Missing lists and maps are null if they are required.
+        """
         fields = row.get("fields", {})
         template = (self.rows[fields["template"]] if "template" in fields else None) or {}
         if _is_template(template.get("fields", {})):

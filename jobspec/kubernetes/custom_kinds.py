@@ -95,7 +95,10 @@ class CustomKinds:
         *,
         among_files: Sequence[UnreadFile] = (),
     ) -> None:
-        """*among_files*: CRDs in the files of the objects; of a kind, the nearest one is used, without an error."""
+        """Take the given CRDs, and those *among_files* of the objects.
+
+        Of the latter, the nearest one of a kind is used, and several are no error.
+        """
         self.given = (*crds, *among_files)
         """The CRDs, and the files that may have some."""
         self._crds: dict[tuple[str, str], Document] = {}
@@ -134,18 +137,18 @@ class CustomKinds:
         return self._compiled[key]
 
     def rivals(self, document: Document, target: Target) -> list[tuple[str, CustomKind]]:
-        """Return the other custom kinds that CRDs among the files make of a document's kind, each with the CRD's file.
+        """Return the other custom kinds that CRDs as near as that of `find` define.
 
-        They belong to the document as much as the one that `find` returns, and differ from it.
+        Each comes with the file of its CRD. Those that equal the one of `find` are left out.
         """
-        version, first = document.api_version.rpartition("/")[2], self._crd_of(document)
-        others = self._around(document) if first and document.group_kind not in self._crds else []
-        return [(each.file, self._version_of(each, version, target)) for each in others if first and each.data != first.data]
+        version = document.api_version.rpartition("/")[2]
+        around = [] if document.group_kind in self._crds else self._around(document)
+        return [(each.file, self._version_of(each, version, target)) for each in around[1:] if each.data != around[0].data]
 
     def crds_for(self, document: Document, judge: Judge) -> list[Document]:
-        """Return the CRDs that define a document's kind: the one that counts first, and others among the files that are as near.
+        """Return the CRDs that define a document's kind.
 
-        Those that the server refuses are left out.
+        The first one counts. The others are among the files, and as near to the document. Those that the server refuses are left out.
         """
         with self._reading:  # another thread waits until the CRDs are there
             self._read_files(document.group_kind, judge)
@@ -246,7 +249,8 @@ def _nearest(crds: Sequence[Document], file: str) -> list[Document]:
         return -common, len(there) - common
 
     in_order = sorted(crds, key=distance)
-    return [each for each in in_order if distance(each)[0] == distance(in_order[0])[0]]
+    least = distance(in_order[0])[0] if in_order else 0
+    return [each for each in in_order if distance(each)[0] == least]
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:

@@ -130,7 +130,10 @@ def _reported(document: Document, problem: Problem) -> Diagnostic:
 def _by_crds(
     document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], others: Sequence[tuple[str, CustomKind]], old: Document | None
 ) -> Verdict:
-    """Judge a document by a custom kind. If *others* that the files have for it, given with their files, differ about it, do not."""
+    """Judge a document by a custom kind.
+
+    If one of *others* says otherwise whether it is valid, check it only partly. *others*: custom kinds with the files of their CRDs.
+    """
     found = _by_custom_kind(document, custom, old)
     for file, other in others:
         if has_error(_by_custom_kind(document, other, old).diagnostics) != has_error(found.diagnostics):

@@ -6,7 +6,7 @@ A check is known by a digest of all that it reads: the file, or what is built of
 the options; and the world with its CRDs and policies. Of a check among the objects of all files, the questions that it asks of them are
 kept with digests of the answers.
 
-The check of a file with a Secret is sealed by a key that is made of the file, so that nobody without the file can read it in the cache.
+The check of a file with a Secret is sealed by a key that is made of the file, so that the cache alone does not give it.
 What is built of such files is kept as the output of kustomize is.
 """
 
@@ -274,9 +274,10 @@ def _packed(new: tuple[_Answers, Checked, bytes]) -> _Entry:
 
 
 def _seal_of(content: bytes, place: bytes) -> bytes:
-    """Return the key for the check of a file with a Secret, which is made of its content; empty if it has none.
+    """Return the key for the check of a file with a Secret.
 
-    *place*: where the cache has the check. No two checks have one key, or who has both could tell in what they differ.
+    The key is made of the file's content. If the file has no Secret, it is empty. *place*: where the cache has the check. No two checks
+    have one key, or who has both could tell in what they differ.
     """
     return blake2b(content, key=place, digest_size=32).digest() if _may_have_secret(content) else b""
 

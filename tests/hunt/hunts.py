@@ -136,7 +136,7 @@ def _kueue(ground: Ground, random: Random) -> Iterator[Find]:
 def _queued_kinds(ground: Ground) -> list[str]:
     """The kinds of jobs of which the server's Kueue makes Workloads: LeaderWorkerSets are not among the frameworks of every server."""
     groups = "LeaderWorkerSet"
-    return [each for each in queues.ALL_KINDS if each != groups or job_kinds.queues(ground.kueue, each)]
+    return [each for each in queues.ALL_KINDS if each != groups or job_kinds.is_queued(ground.kueue, each)]
 
 
 def _mpijobs_of_v1(ground: Ground, random: Random) -> Iterator[Find]:

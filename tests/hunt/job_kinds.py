@@ -100,14 +100,14 @@ def failure(text: str, folder: Path) -> str:
 def disagreements(live: Live, kind: str, cases: list[Case]) -> list[Find]:
     """The jobs of a kind on which the server and we disagree."""
     without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
-    if kind in (*_QUEUED, *_DECODED) or queues(live.server, kind):
+    if kind in (*_QUEUED, *_DECODED) or is_queued(live.server, kind):
         return live.disagreements(cases)
     judge = replace(live, cluster=Cluster(without, closed=True))
     return [each for each in judge.disagreements(cases) if not _OF_NO_QUEUE.search(each.theirs)]
 
 
 @cache
-def queues(server: Server, kind: str) -> bool:
+def is_queued(server: Server, kind: str) -> bool:
     """Whether a server's Kueue queues a kind: its webhook refuses a queue name that is none."""
     metadata = {"name": "a", "labels": {_LABEL: "Bad_name"}}
     text = json.dumps({"apiVersion": KINDS[kind][0], "kind": kind, "metadata": metadata, "spec": _SOMETIMES_QUEUED[kind]})
