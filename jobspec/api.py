@@ -109,15 +109,13 @@ def lint(
     """
     from jobspec.lint.catalogue import rules as known
     from jobspec.lint.ignores import ReportFilter, require_known
-    from jobspec.lint.linting import DEFAULT_RULES, RULES
     from jobspec.lint.linting import lint as linted
 
     cluster = cluster or Cluster()
     settings = ReportFilter(select=list(select) or None, ignore=list(ignore))
     require_known(settings, known(), "select and ignore")
     checked = _checked(manifest, cluster, overlays, parameters or {}, name, outcome=True)
-    rules = [each for each in (RULES if select else DEFAULT_RULES) if each.by_default or each.name in select]
-    (result,) = linted([checked], cluster, rules)
+    (result,) = linted([checked], cluster, lambda rule: rule.by_default or rule.name in select)
     return result.with_only(settings.selected(result.diagnostics))
 
 

@@ -36,4 +36,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 if an error was found."""
     settings = settings_of(options)
-    return check_and_report(options, settings, Depth(rules=chosen(settings)))
+    return check_and_report(options, settings, Depth(chosen=chosen(settings)))

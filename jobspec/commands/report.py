@@ -69,7 +69,7 @@ def run(options: Options) -> int:
         rows.extend(made)
         return [FileResult(planned.files.project.path, (), each.findings) for each in made]
 
-    context, depth = context_for(options, settings), Depth(rules=rules, judge_variants=judge_variants)
+    context, depth = context_for(options, settings), Depth(chosen=rules, judge_variants=judge_variants)
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     rows = [*rows_of_jobs(results.judged, results.linted, context.cluster), *rows]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.problems import Change
 
     #: What a rule of lint is called with: the `LintedJob` of a job of any kind or of one (`MPIJob` is mpi-operator's, `any MPIJob` that of
-    #: training-operator, too), of one of training-operator's, of one that is or makes a JobSet, of a runtime that is looked at alone, or of
-    #: jobs and runtimes alike (`pods`); of these and of other kinds with pod templates (`any pods`), or of all of them but runtimes, whose
-    #: pods are in no namespace (`any pods in a namespace`); of what Kueue queues (`queued`), the `LintedJob` of a job or the
-    #: `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
+    #: training-operator, too), of one of training-operator's, of one of KubeRay's, of one that is or makes a JobSet, of a runtime that is
+    #: looked at alone, or of jobs and runtimes alike (`pods`); of these and of other kinds with pod templates (`any pods`), or of all of
+    #: them but runtimes, whose pods are in no namespace (`any pods in a namespace`); of what Kueue queues (`queued`), the `LintedJob` of a
+    #: job or the `LintedDocument` of another kind; the `LintedDocument` of any document, or of a runtime.
     Sees = Literal[
         "pods",
         "any pods",
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         "TrainJob",
         "JobSet",
         "LeaderWorkerSet",
+        "Ray",
         "runtime's pods",
         "queued",
         "document",

@@ -22,7 +22,6 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.results import FileResult
-from jobspec.diagnostics.rules import Rule
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS
 from jobspec.documents.marked_tree import MarkedTree
@@ -54,6 +53,10 @@ from jobspec.session.queues import queue_documents, with_lookups
 from jobspec.session.reading import reader
 from jobspec.session.verdict import chosen_results, context_for
 from jobspec.world.world import Cluster
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.lint.topics import Chosen
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
 _FEW_FILES = 10  # of a folder, which are judged at once
@@ -153,7 +156,7 @@ class Workspace:
             known = _Known(self, found, is_cancelled, chosen(self._settings))
 
             depth = Depth(
-                rules=known.rules if advice else None,
+                chosen=known.chosen if advice else None,
                 kept=known.checked,
                 reads_ahead=known.is_first,
                 about=None if asked is None else lambda files: self._about(files, asked),
@@ -181,7 +184,7 @@ class Workspace:
                 context = with_lookups(context_for(options, self._settings), queue_documents(options))
             known = _Known(self, found, lambda: False, chosen(self._settings))
             kept = known.checked if is_own else None
-            depth = Depth(rules=known.rules, documents=True, kept=kept, reads_ahead=known.is_first, lint_run=known.one_by_one)
+            depth = Depth(chosen=known.chosen, documents=True, kept=kept, reads_ahead=known.is_first, lint_run=known.one_by_one)
             results = judge_files(found, options, context, depth)
             files, _ = chosen_results(results, self.options, self._settings, depth)
             if is_own:
@@ -191,7 +194,7 @@ class Workspace:
             fixes = ""
             if any(each.has_safe_fix for file in asked for each in file.diagnostics):
                 to_fix = [*(files_to_fix(self.options, context, self._settings) if self._found else ()), *self._unsaved(texts)]
-                fixes = safe_fixes(to_fix, CandidateChecker(to_fix, context, known.rules, self.options), self._settings, is_asked)
+                fixes = safe_fixes(to_fix, CandidateChecker(to_fix, context, known.chosen, self.options), self._settings, is_asked)
             return preflight(ReportedRun(results, asked, fails), options, prices=prices, fixes=fixes, is_asked=is_asked)
 
     def first_results(self) -> list[FileResult]:
@@ -207,7 +210,7 @@ class Workspace:
         near = {each for folder in {os.path.dirname(name) for name in names} for each in _neighbours(folder)}
         found = find_near(sorted(names | near if len(near) <= _FEW_FILES else names), settings, options.disk)
         found += self._unsaved(texts, names, options.disk)
-        depth = Depth(rules=chosen(settings), lint_run=one_by_one)
+        depth = Depth(chosen=chosen(settings), lint_run=one_by_one)
         results = judge_files(found, options, context_for(options, settings), depth)
         reported, _ = chosen_results(results, options, settings, depth)
         in_bases = {each.path for each in found if _is_beside_kustomization(each.path)}
@@ -253,7 +256,7 @@ class Workspace:
             assert self._context
             yield self._context, texts
 
-    def checks_of_earlier_runs(self, rules: Sequence[Rule]) -> KeptChecks | None:
+    def checks_of_earlier_runs(self, chosen: Chosen) -> KeptChecks | None:
         """Return what runs of the command line have kept, for the first look at the folder.
 
         For later looks and confined servers, return None.
@@ -262,7 +265,7 @@ class Workspace:
             return None
         from jobspec.session.kept_runs import checks_of_earlier_runs
 
-        return checks_of_earlier_runs(self.options, self._settings, Depth(rules=rules))
+        return checks_of_earlier_runs(self.options, self._settings, Depth(chosen=chosen))
 
     def _about(self, files: Sequence[Checked], asked: Collection[str]) -> set[str]:
         """The results that matter for some files: their own, those that may refer to them, and projects."""
@@ -274,10 +277,9 @@ class Workspace:
     def _run_context(self) -> RunContext:
         """What files are checked with, by the settings as they are now."""
         self._settings = settings_of(self.options)
-        rules = [each.name for each in chosen(self._settings)]
+        said = self._settings and [getattr(self._settings, each) for each in ("select", "ignore", "contracts", "pods")]
         fingerprint = (
-            rules,
-            repr(self._settings and (self._settings.contracts, self._settings.pods)),
+            repr(said),
             [(each, _stamps(each, self.options.disk)) for each in kept_schemas(self._confined_to)],
         )
         if self._context is None or fingerprint != self._fingerprint:
@@ -332,10 +334,10 @@ class _Earlier(NamedTuple):
 class _Known:
     """The results of one check of a workspace: reused from the last check where nothing changed, else made new."""
 
-    def __init__(self, workspace: Workspace, found: Sequence[Found], is_cancelled: Callable[[], bool], rules: Sequence[Rule]) -> None:
+    def __init__(self, workspace: Workspace, found: Sequence[Found], is_cancelled: Callable[[], bool], chosen: Chosen) -> None:
         self._workspace = workspace
         self._is_cancelled = is_cancelled
-        self.rules = rules
+        self.chosen = chosen
         self.plans: dict[str, Plan] = {}
         plans = workspace.snapshot.plans.values() if workspace.snapshot else ()
         paths = {each.path for each in (*found, *(each for plan in plans for each in plan.read))}
@@ -345,7 +347,7 @@ class _Known:
         self._files: dict[Any, _Earlier] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
         self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
-        self._of_earlier_runs = workspace.checks_of_earlier_runs(rules)
+        self._of_earlier_runs = workspace.checks_of_earlier_runs(chosen)
         self.is_first = not workspace._files
         """Whether there are no earlier results.
 
@@ -402,7 +404,7 @@ class _Known:
         known = self._workspace._variants.get(key)
         if known is None:
             self._stop()
-            known = self._workspace._variants[key] = (judged_variant(variant, cluster, self.rules).result, held)
+            known = self._workspace._variants[key] = (judged_variant(variant, cluster, self.chosen).result, held)
         self._variants[key] = known
         return known[0]
 

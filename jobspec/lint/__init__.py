@@ -15,4 +15,5 @@ DOORS: tuple[str, ...] = (
     "rule_pages",
     "security",
     "storage",
+    "topics",
 )

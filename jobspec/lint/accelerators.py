@@ -182,7 +182,7 @@ def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree
         yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
 
 
-ACCELERATOR_RULES = (
+RULES = (
     Rule(more_processes_than_gpus, "warning", sees="any pods", reads=["gpu"]),
     Rule(idle_gpus, "warning", sees="any pods", reads=["gpu"]),
     Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),

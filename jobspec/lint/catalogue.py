@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from jobspec.diagnostics.explanations import RULES, STAGES
-from jobspec.lint.linting import RULES as LINT
 from jobspec.lint.pages import summary
+from jobspec.lint.topics import every_rule
 from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
 from jobspec.operators.lws.webhook import UPDATE_RULES as LWS_RULES
@@ -87,15 +87,15 @@ NOTES = frozenset(
 def rules() -> Mapping[str, str]:
     """Name -> explanation of all rules, in the order in which a document meets them."""
     admission = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
-    return {**RULES, **admission, **{rule.name: summary(rule) for rule in LINT}}
+    return {**RULES, **admission, **{rule.name: summary(rule) for rule in every_rule()}}
 
 
 def severity_of(name: str) -> Severity:
     """How much the findings of a rule mostly weigh."""
-    advice = {rule.name: rule.severity for rule in LINT}
+    advice = {rule.name: rule.severity for rule in every_rule()}
     return advice.get(name, "info" if name in NOTES else "warning" if name in WARNINGS else "error")
 
 
 def stage_of(name: str) -> Stage:
     """The stage of a rule."""
-    return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")
+    return "lint" if any(rule.name == name for rule in every_rule()) else STAGES.get(name, "admission")

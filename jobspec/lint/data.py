@@ -196,7 +196,7 @@ def _made(job: LintedJob, kind: GroupKind) -> list[str]:
     return [text(each, "metadata", "name") for each in job.expanded.of_kind(kind[1])]
 
 
-DATA_RULES = (
+RULES = (
     Rule(dead_address, "warning", sees="any pods", reads=_DEAD_ADDRESSES),
     Rule(download_in_every_pod, "info", sees="job", reads=PROGRAMS),
     Rule(shared_output, "info", sees="job", reads=["claim"]),

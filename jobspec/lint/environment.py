@@ -246,7 +246,7 @@ def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
     return [] if is_taken else [(variable, remove())]
 
 
-ENVIRONMENT_RULES = (
+RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
     Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX, has_unsafe_fix=True),

@@ -238,7 +238,7 @@ def _tag(image: str) -> str:
     return image.rpartition("/")[2].partition("@")[0].partition(":")[2]
 
 
-IMAGE_RULES = (
+RULES = (
     Rule(unpinned_image, "warning", sees="any pods"),
     Rule(invalid_image, "warning", sees="any pods"),
     Rule(unfilled_placeholder, "info", sees="document"),

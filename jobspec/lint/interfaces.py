@@ -8,7 +8,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
-from jobspec.lint.mpi import only_launches
+from jobspec.lint.mpi_hosts import only_launches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ def _sidecar_key(role: ExpandedRole, value: str) -> MarkedTree | None:
     return next((each for each in _sidecar_keys(role) if text(each) == value), None)
 
 
-ISTIO_RULES = (
+RULES = (
     Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE], has_unsafe_fix=True),
     Rule(ineffective_istio_key, "warning", sees="job", reads=[_KEY]),
 )

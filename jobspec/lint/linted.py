@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from jobspec.apis import kinds
-from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, RAY_CLUSTER, RAY_CRON_JOB, RAY_JOB, RAY_SERVICE, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import marks_at, value_at
@@ -244,6 +244,7 @@ def _seen_as(given: Document, expanded: ExpandedJob) -> tuple[Sees, ...]:
             PYTORCHJOB: ("PyTorchJob",),
             TRAINJOB: ("TrainJob",),
             LEADER_WORKER_SET: ("LeaderWorkerSet",),
+            **dict.fromkeys((RAY_CLUSTER, RAY_CRON_JOB, RAY_JOB, RAY_SERVICE), ("Ray",)),
         }
         if given.group_kind == MPIJOB and given.api_version == mpi_operator.API_VERSION:
             own[MPIJOB] = ("MPIJob", "any MPIJob")

@@ -16,42 +16,11 @@ from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
-from jobspec.lint import (
-    applied_again,
-    communication,
-    exit_codes,
-    filesystems,
-    flavors,
-    interfaces,
-    jobset_claims,
-    jobset_failures,
-    jobset_placement,
-    leader_worker_sets,
-    mpi,
-    queued_children,
-    queues,
-    ray,
-    restarts,
-    runtimes,
-    scheduling,
-    storage,
-    sync_options,
-    synced_values,
-    taken_names,
-    training_jobs,
-)
-from jobspec.lint.accelerators import ACCELERATOR_RULES
 from jobspec.lint.alike import RuleResult, alike, placed
-from jobspec.lint.data import DATA_RULES
 from jobspec.lint.documents import Documents
-from jobspec.lint.environment import ENVIRONMENT_RULES
-from jobspec.lint.images import IMAGE_RULES
-from jobspec.lint.istio import ISTIO_RULES
 from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
-from jobspec.lint.metadata import NAME_RULES, RELEASE_RULES
-from jobspec.lint.security import SECURITY_RULES
 from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
-from jobspec.lint.topology import TOPOLOGY_RULES
+from jobspec.lint.topics import is_default, rules_for
 from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -62,57 +31,24 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.places import Span
     from jobspec.diagnostics.problems import Change
     from jobspec.diagnostics.rules import Edit, Finding, Place, Rule, Sees
+    from jobspec.lint.topics import Chosen
     from jobspec.world.world import Cluster
 
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
     Paths = dict[int, dict[Span, Path]]
 
-    #: The rules for what a document is to them, and its kind.
-    RulesFor = Callable[[tuple[Sees, ...], GroupKind], Sequence[Rule]]
+    #: The rules that look at a document, by what it is to them, and its kind.
+    Looking = Callable[[tuple[Sees, ...], GroupKind], Sequence[Rule]]
     #: By what jobs have in common that are alike: what rules found in the first of them.
     Kept = dict[tuple[object, ...], Sequence[RuleResult]]
     #: `run(files, work)` is `[work(file) for file in files]`.
     Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
 
 
-#: The rules by topic, in the order of `docs/rules.md`.
-TOPICS: dict[str, tuple[Rule, ...]] = {
-    "accelerators": ACCELERATOR_RULES,
-    "communication": communication.RULES,
-    "data": DATA_RULES,
-    "environment": ENVIRONMENT_RULES,
-    "filesystems": filesystems.RULES,
-    "images": IMAGE_RULES,
-    "interfaces": interfaces.RULES,
-    "istio": ISTIO_RULES,
-    "jobsets": (*jobset_failures.RULES, *jobset_placement.RULES, *jobset_claims.RULES),
-    "kueue": (*queues.RULES, *queued_children.RULES, *flavors.RULES),
-    "mpi": mpi.RULES,
-    "leader-worker-sets": leader_worker_sets.RULES,
-    "names": (*NAME_RULES, *taken_names.RULES),
-    "ray": ray.RULES,
-    "releases": RELEASE_RULES,
-    "restarts": (*restarts.RULES, *exit_codes.RULES),
-    "runtimes": runtimes.RULES,
-    "scheduling": scheduling.RULES,
-    "security": SECURITY_RULES,
-    "storage": storage.RULES,
-    "sync": (*synced_values.RULES, *sync_options.RULES, *applied_again.RULES),
-    "topology": TOPOLOGY_RULES,
-    "training-operator": training_jobs.RULES,
-}
-
-
-RULES = tuple(rule for rules in TOPICS.values() for rule in rules)
-
-
-DEFAULT_RULES = tuple(rule for rule in RULES if rule.by_default)
-
-
 def lint(
     files: Sequence[Checked],
     cluster: Cluster,
-    rules: Sequence[Rule] = DEFAULT_RULES,
+    chosen: Chosen = is_default,
     *,
     run: Run = one_by_one,
     only: Container[str] | None = None,
@@ -151,13 +87,13 @@ def lint(
     other_documents = around(with_others) if others else documents
     once = once if only is None else [each for each in once if each.result.path in only]
 
-    rules_for = cache(lambda seen_as, kind: [each for each in rules if _looks_at(each, seen_as, kind)])
+    looking = cache(lambda seen_as, kind: [each for each in rules_for(seen_as) if chosen(each) and _looks_at(each, seen_as, kind)])
 
     kept: Kept = {}
 
     def of_documents(file: Checked, documents: Documents) -> list[Diagnostic]:
         paths: Paths = {}
-        found = [each for document in seen(file) for each in _of_document(document, documents, rules_for, paths, kept)]
+        found = [each for document in seen(file) for each in _of_document(document, documents, looking, paths, kept)]
         for document in file.documents:
             document.forget_marks()
         return found
@@ -234,7 +170,7 @@ def _with_pods(document: Document, documents: Documents) -> LintedJob | None:
     return (linted_job(document, documents) if is_known else None) or linted_templates(document, documents)
 
 
-def _of_document(document: Document, documents: Documents, rules_for: RulesFor, paths: Paths, kept: Kept) -> list[Diagnostic]:
+def _of_document(document: Document, documents: Documents, looking: Looking, paths: Paths, kept: Kept) -> list[Diagnostic]:
     """What rules find in a document, each at the line that wrote its cause. Jobs that are alike are looked at once."""
     key = alike(document, documents) if is_workload(document) else None
     if key and (known := kept.get((id(documents), *key))) is not None:
@@ -242,7 +178,7 @@ def _of_document(document: Document, documents: Documents, rules_for: RulesFor, 
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
     for linted in linted_in(document, documents):
-        for rule in rules_for(linted.seen_as, document.group_kind):
+        for rule in looking(linted.seen_as, document.group_kind):
             if can_find(rule, linted):
                 diagnostics, findings = _found_by(rule, linted, paths)
                 found += diagnostics

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, QUEUED_TRAINING_JOBS, SERVICE
-from jobspec.diagnostics.places import Data
+from jobspec.apis.kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.lint.documents import whereabouts
 from jobspec.lint.linted import LintedDocument, LintedJob
-from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names
-from jobspec.operators.workloads import JOBS, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY
+from jobspec.operators.workloads import JOBS, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 
 _OF_PODS = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -65,47 +63,6 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
     if first is not given:
         message = f"duplicate object, already defined at {whereabouts(first, given)}"
         yield Finding(("metadata", "name"), message, "rename it")
-
-
-def legacy_operator(job: LintedJob) -> Iterator[Finding]:
-    """The job is one of training-operator, which is legacy: a TrainJob replaces PyTorchJobs.
-
-    Why: TrainJob, of Kubeflow Trainer, has replaced them, and distributions remove training-operator: then the server does not
-    know the kind. Kueue ships with its integrations switched off from 0.19 on: such a job bypasses Kueue.
-    It is a warning where the pinned cluster, or `--target kueue=0.19`, says that this is so; of kinds beside PyTorchJob nothing else is
-    said.
-    Instead: a TrainJob. `jobspec migrate` writes it, and reports what its pods lose.
-    Before: kind: PyTorchJob
-    After: kind: TrainJob
-    Evidence: https://www.kubeflow.org/docs/components/trainer/operator-guides/migration/, the release notes of Kueue 0.19
-    """
-    kueue = job.cluster.installed.get("kueue")
-    hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it" if job.is_pytorchjob else ""
-    bypasses, way = _bypasses_queue(job, kueue) if kueue and job.get("metadata", "labels", QUEUE) else ("", "")
-    if "training-operator" not in job.cluster.installed:
-        message = f"the cluster has no training-operator: its server knows no {job.given.kind}"
-        yield Finding(("kind",), message, hint, severity="warning")
-    elif bypasses:
-        yield Finding(("kind",), bypasses, hint or way, severity="warning")
-    elif job.is_pytorchjob:
-        yield Finding(("kind",), "PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it", hint)
-
-
-def _bypasses_queue(job: LintedJob, kueue: str) -> tuple[str, str]:
-    """Why a release of Kueue does not queue a job of training-operator, and the hint; both empty for one that it queues."""
-    if job.given.group_kind not in QUEUED_TRAINING_JOBS:
-        return f"bypasses Kueue: it does not queue {job.given.kind}s of {job.given.api_version}", ""
-    return not_queued(job.given.group_kind, kueue, _configuration(job))
-
-
-def _configuration(job: LintedJob) -> Data:
-    """Kueue's own configuration, where it is among the files."""
-    given = [each.data for kind in (CONFIG_MAP, QUEUE_CONFIGURATION) for each in job.documents.of_kind(kind)]
-    if not given:
-        return {}
-    from jobspec.operators.kueue.world import world_of
-
-    return world_of(given).configuration
 
 
 def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
@@ -162,13 +119,10 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
         yield Finding(("metadata", "generateName"), message, "write `name`")
 
 
-NAME_RULES = (
+RULES = (
     Rule(long_replicated_job_name, "warning", sees="runtime"),
     Rule(repeated_object, "warning", sees="document"),
     Rule(ineffective_annotation, "warning", sees="job", reads=_OF_PODS),
     Rule(ineffective_label, "warning", sees="job", reads=["labels"]),
     Rule(generated_name, "info", sees="document", of=JOBS),
 )
-
-
-RELEASE_RULES = (Rule(legacy_operator, "info", sees="training-operator"),)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import MPIJOB
 from jobspec.diagnostics.places import Key
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
-from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, text
-from jobspec.lint.container import LintedContainer, volumes_of
-from jobspec.operators.mpi_operator import KEYS_FOLDER, LAUNCHER, POLICY, REPLICAS, SSHD, WORKER
-from jobspec.operators.training_operator import HOSTS
+from jobspec.documents.marked_tree import MarkedTree, items, number, text
+from jobspec.lint.container import LintedContainer
+from jobspec.lint.mpi_hosts import launcher_works, workers
+from jobspec.lint.ssh_keys import user_of
+from jobspec.operators.mpi_operator import LAUNCHER, POLICY, REPLICAS, SSHD, WORKER
 from jobspec.programs.command_lines import NAMES, file_name
-from jobspec.programs.mpirun import OF_OWN_KEYS, MpirunCommand, mentions_mpirun, mpirun_in
+from jobspec.programs.mpirun import MpirunCommand, mentions_mpirun, mpirun_in
 from jobspec.programs.shells import read_script, script_at
 
 TYPE_CHECKING = False
@@ -46,28 +46,6 @@ def _first_containers(job: LintedJob) -> dict[str, LintedContainer]:
 def _others(job: LintedJob, first: LintedContainer) -> list[LintedContainer]:
     """The containers beside the first one of a role."""
     return [each for each in job.containers if each.role is first.role and each is not first and not each.is_init]
-
-
-def _workers(job: LintedJob) -> int:
-    """How many workers the job has."""
-    return next((each.count for each in job.roles if each.name.lower() == WORKER.lower()), 0)
-
-
-def _launcher_works(job: LintedJob) -> bool:
-    """Whether the launcher is a host of processes, too: to training-operator, one with a limit of GPUs is."""
-    if job.framework:
-        hosts = [text(each, "data", HOSTS) for each in job.expanded.of_kind("ConfigMap")]
-        return any(each.startswith(f"{job.given.name}-launcher ") for each in hosts)
-    return is_true(job.tree, "spec", "runLauncherAsWorker")
-
-
-def only_launches(job: LintedJob, container: LintedContainer) -> bool:
-    """True if a container is that of an MPIJob's launcher.
-
-    Its mpirun starts processes on the workers alone.
-    """
-    is_launcher = job.given.group_kind == MPIJOB and container.role.name.lower() == LAUNCHER.lower()
-    return is_launcher and _workers(job) > 0 and not _launcher_works(job)
 
 
 def _slots(job: LintedJob) -> int:
@@ -176,14 +154,14 @@ def gpus_of_launcher(job: LintedJob) -> Iterator[Finding]:
     Evidence: `newLauncherPodTemplate` of github.com/kubeflow/mpi-operator pkg/controller, 0.6 to 0.8
     """
     launcher = _first_containers(job).get(LAUNCHER.lower())
-    if launcher and launcher.gpus and _workers(job) and not _launcher_works(job):
+    if launcher and launcher.gpus and workers(job) and not launcher_works(job):
         message = f"{counted(launcher.gpus, 'GPU')} of the launcher idle: the operator hides them from its container"
         yield Finding(launcher.gpu_place, message, "set `runLauncherAsWorker: true`, or remove them")
 
 
 def _hosts(job: LintedJob) -> int:
     """How many hosts are in the list that mpirun reads."""
-    return _workers(job) + _launcher_works(job)
+    return workers(job) + launcher_works(job)
 
 
 def _in_words(hosts: int, slots: int) -> str:
@@ -267,99 +245,6 @@ def _is_no_server(words: Sequence[str]) -> bool:
     return program in _NO_SERVERS or program.rstrip("0123456789.") == "python"
 
 
-def unusable_ssh_key(job: LintedJob) -> Iterator[Finding]:
-    """The user of the launcher's container cannot use the key that the operator mounts.
-
-    Why: SSH refuses a key of its user's own that others may read. Root owns the mounted key, so that root can use it only where nobody
-    else may: below `/root/.ssh` of an MPIJob without `fsGroup`, in no TrainJob. Another user has to be able to read it, in the home folder
-    of that user: in an MPIJob outside of `/root`; in a TrainJob, from trainer 2.3 on, only as a member of its group, which `fsGroup` says.
-    Instead: run as a user of the image, and set `sshAuthMountPath` to the `.ssh` in its home folder; in a TrainJob with its group as
-    `fsGroup`. As root in an MPIJob, leave the path out.
-    Before: "securityContext: {runAsUser: 1000}"
-    After: "sshAuthMountPath: /home/mpiuser/.ssh, securityContext: {runAsUser: 1000}"
-    Evidence: kubeflow/mpi-operator#429, kubeflow/mpi-operator#301, kubeflow/mpi-operator#383, kubeflow/trainer#3262,
-        kubeflow/trainer#2716
-    """
-    for launcher in job.containers:
-        key = _mounted_key(launcher) if launcher.role.name.lower() == LAUNCHER.lower() else None
-        if key is None or _brings_keys(launcher) or (job.given.group_kind == MPIJOB and not _workers(job)):
-            continue
-        mount, mode, folder = key
-        user, is_root = _user(launcher)
-        group = launcher.role.pod_tree.get("spec", "securityContext", "fsGroup")
-        mode |= _OF_GROUP_VOLUME if group else 0
-        is_root_owned_only = not mode & _OF_OTHERS and not group and not _is_of_group_of_root(launcher)
-        what = f"user {text(user)}" if user and text(user).isdecimal() else "a user that is not root"
-        if user and is_root and mode & _BY_OTHERS:
-            readers = "all" if mode & _OF_OTHERS else "a group"
-            yield Finding(*_way_of_root(job, readers, folder, mount, group or user))
-        elif user and not is_root and folder.startswith("/root/"):
-            message = f"mpirun cannot connect: {what} cannot read the key in `{folder}`"
-            yield Finding(user, message, "set `sshAuthMountPath` to a home folder")
-        elif user and not is_root and is_root_owned_only:
-            message = f"mpirun cannot connect: {what} cannot read the key, which is of root's group, in `{folder}`"
-            yield Finding(user, message, "set `fsGroup` of the pods to the group of the user")
-        elif user is None and is_root_owned_only and mode & _BY_OTHERS:
-            message = f"mpirun cannot connect: SSH refuses the key in `{folder}` for root, and no other user can read it"
-            hint = "set `fsGroup` of the pods to the group of the image's user"
-            yield Finding(mount.get("mountPath") or mount, message, hint, severity="info")
-
-
-_PRIVATE_KEY = "id_rsa"
-_BY_DEFAULT = 0o644
-#: The bits of a mode by which users besides the owner may read or write, those of all others, and those that `fsGroup` adds.
-_BY_OTHERS, _OF_OTHERS, _OF_GROUP_VOLUME = 0o077, 0o004, 0o440
-
-
-def _mounted_key(container: LintedContainer) -> tuple[MarkedTree, int, str] | None:
-    """The mount of the operator's private key in a container, and the key's mode and folder.
-
-    If the key is not mounted, return None.
-    """
-    for volume in volumes_of(container.role):
-        files = items(volume.get("secret", "items"))
-        key = next((each for each in files if text(each, "path") == _PRIVATE_KEY and not each.mark.line), None)
-        mount = next((each for each in items(container.tree.get("volumeMounts")) if text(each, "name") == text(volume, "name")), None)
-        if key and mount:
-            said = key.get("mode") or volume.get("secret", "defaultMode")
-            return mount, _BY_DEFAULT if said is None else said.value, text(mount, "mountPath")
-    return None
-
-
-def _is_of_group_of_root(container: LintedContainer) -> bool:
-    """Whether the user of a container is in the group of root, to which a mounted Secret belongs."""
-    pod = container.role.pod_tree.get("spec", "securityContext")
-    own = container.tree.get("securityContext", "runAsGroup") or (pod.get("runAsGroup") if pod else None)
-    further = [each.value for each in items(pod.get("supplementalGroups"))] if pod else []
-    return 0 in further or (own is not None and own.value == 0)
-
-
-def _way_of_root(job: LintedJob, readers: str, folder: str, mount: MarkedTree, place: MarkedTree) -> tuple[MarkedTree, str, str]:
-    """The place, message and hint about root's own key that others may read."""
-    message = f"mpirun cannot connect: SSH refuses a key of root that {readers} may read, in `{folder}`"
-    if job.given.group_kind != MPIJOB:
-        return place, message, "run as another user, with its group as `fsGroup` and its `.ssh` as `sshAuthMountPath`"
-    if folder != KEYS_FOLDER:
-        return job.tree.get("spec", "sshAuthMountPath") or mount, message, "leave out the path"
-    return place, message.removesuffix(f", in `{folder}`"), "remove `fsGroup` of the launcher"
-
-
-def _brings_keys(launcher: LintedContainer) -> bool:
-    """Whether the command line or a variable of the launcher has SSH use keys of its own, or copies of the mounted ones."""
-    given = any(name.startswith("OMPI_MCA_plm_rsh") and each.mark.line for name, each in launcher.variables)
-    return given or launcher.program.mentions("chmod", *OF_OWN_KEYS)
-
-
-def _user(container: LintedContainer) -> tuple[MarkedTree | None, bool]:
-    """What says the user of a container, and whether that is root; None where the image decides."""
-    contexts = [container.tree.get("securityContext"), container.role.pod_tree.get("spec", "securityContext")]
-    for field in ("runAsUser", "runAsNonRoot"):
-        for said in (each.get(field) for each in contexts if each):
-            if said and said.value is not None and (field == "runAsUser" or said.value is True):
-                return said, field == "runAsUser" and said.value == 0
-    return None, False
-
-
 def ssh_server_of_another_user(job: LintedJob) -> Iterator[Finding]:
     """The SSH server that the operator starts in workers cannot run as the user, or with the capabilities, of their container.
 
@@ -373,7 +258,7 @@ def ssh_server_of_another_user(job: LintedJob) -> Iterator[Finding]:
     worker = _first_containers(job).get(WORKER.lower())
     if worker is None:
         return
-    user, is_root = _user(worker)
+    user, is_root = user_of(worker)
     if user and not is_root and not _written_words(worker):
         message = "mpirun cannot connect: `sshd -De` cannot read its keys unless it is root"
         yield Finding(user, message, "write `command: [/usr/sbin/sshd, -De, -f, FILE]` with a configuration of this user")
@@ -402,7 +287,7 @@ def launcher_before_workers(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/mpi-operator#288; `launcherCreationPolicy` of github.com/kubeflow/mpi-operator, 0.5 on
     """
     limit = job.tree.get(*POLICY, "backoffLimit")
-    if limit and limit.value == 0 and _workers(job) and text(job.tree, "spec", "launcherCreationPolicy") in ("", _STARTS[0]):
+    if limit and limit.value == 0 and workers(job) and text(job.tree, "spec", "launcherCreationPolicy") in ("", _STARTS[0]):
         message = "fails if a worker starts later than the launcher: no retries, and the launcher does not wait"
         yield Finding(limit, message, f"set `launcherCreationPolicy: {_STARTS[1]}`")
 
@@ -456,7 +341,7 @@ def workers_run_on(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/mpi-operator#134, kubeflow/trainer#1241; `cleanUpWorkerPods` of github.com/kubeflow/mpi-operator pkg/controller
     """
     said = job.tree.get(*POLICY, "cleanPodPolicy")
-    if not _workers(job) or text(said) not in ("", "None"):
+    if not workers(job) or text(said) not in ("", "None"):
         return
     held = sum(each.gpus * each.role.count for each in job.containers if each.role.name.lower() == WORKER.lower())
     what = f" and hold {counted(held, 'GPU')}" if held else ""
@@ -490,7 +375,6 @@ RULES = (
     Rule(gpus_of_launcher, "warning", sees="MPIJob", reads=["gpu"]),
     Rule(mpi_container_not_first, "warning", sees="MPIJob"),
     Rule(worker_without_ssh_server, "warning", sees="MPIJob"),
-    Rule(unusable_ssh_key, "warning", reads=["mpi"]),
     Rule(ssh_server_of_another_user, "warning", sees="MPIJob", reads=["runas"]),
     Rule(launcher_before_workers, "info", sees="MPIJob", reads=["backofflimit"]),
     Rule(ignored_replica_type, "warning", sees="MPIJob"),

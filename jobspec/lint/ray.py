@@ -175,9 +175,9 @@ def _groups(job: LintedJob) -> list[MarkedTree]:
 
 _OF_CLUSTERS = ["headGroupSpec"]
 RULES = (
-    Rule(cluster_outlives_job, "warning", sees="job", reads=_OF_CLUSTERS),
-    Rule(ray_gpus_differ, "warning", sees="job", reads=["num-gpus", "gpu"]),
-    Rule(ray_version_differs, "warning", sees="job", reads=_OF_CLUSTERS),
-    Rule(replicas_below_minimum, "warning", sees="job", reads=["minReplicas"]),
-    Rule(gated_cron_job, "info", sees="job", reads=["jobTemplate"]),
+    Rule(cluster_outlives_job, "warning", sees="Ray", reads=_OF_CLUSTERS),
+    Rule(ray_gpus_differ, "warning", sees="Ray", reads=["num-gpus", "gpu"]),
+    Rule(ray_version_differs, "warning", sees="Ray", reads=_OF_CLUSTERS),
+    Rule(replicas_below_minimum, "warning", sees="Ray", reads=["minReplicas"]),
+    Rule(gated_cron_job, "info", sees="Ray", reads=["jobTemplate"]),
 )

@@ -29,7 +29,7 @@ from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
-from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
+from jobspec.operators.life import cleans_up_at_limits_too, has_deadline, runs_until_deleted
 from jobspec.operators.workloads import CONTAINERS, REPLICATED_JOB
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs.torchrun import STATIC
@@ -399,6 +399,32 @@ def _policies_written(job: LintedJob) -> list[str]:
     return sorted({text(spec, "restartPolicy") or default for _, spec in job.replica_specs})
 
 
+#: Containers by whose names a pod says the images of the sidecars that GKE's webhook puts into it. Its drivers end them.
+_ENDED_BY_DRIVER = frozenset(("gke-gcsfuse-sidecar", "gke-gcsfuse-metadata-prefetch", "gke-parallelstore-sidecar"))
+
+
+def sidecar_container(job: LintedJob) -> Iterator[Finding]:
+    """A pod has a sidecar container: it completes only when both containers exit.
+
+    Why: a container that runs until it is stopped, such as one that ships logs, keeps the pod, its GPUs and the job from ending. The
+    sidecars of GKE's drivers of volumes, such as `gke-gcsfuse-sidecar`, end with the other containers.
+    Instead: make it an init container with `restartPolicy: Always`: the kubelet stops it when the others are done.
+    Before: containers: [{name: pytorch}, {name: logs}]
+    After:
+        initContainers: [{name: logs, restartPolicy: Always}]
+        containers: [{name: pytorch}]
+    Evidence: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
+    """
+    trained = [each.role for each in job.training_containers if not runs_until_deleted(job.given, each.role.name)]
+    for container in job.containers:
+        works = (
+            container.trains or container.is_init or container.gpus or container.other_accelerators or container.name in _ENDED_BY_DRIVER
+        )
+        if not works and container.role in trained and text(container.image) and container.tree.mark.line:
+            message = f"the pod completes only when the sidecar `{container.name}` exits, too"
+            yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
+
+
 RULES = (
     Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"], has_unsafe_fix=True),
     Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
@@ -413,4 +439,5 @@ RULES = (
     Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
     Rule(ttl_in_git, "info", sees="document", of=_TTL, has_unsafe_fix=True),
+    Rule(sidecar_container, "info"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.apis.shipped import package_text
 from jobspec.lint import pages
 from jobspec.lint.catalogue import ADMISSION, rules, severity_of, stage_of
-from jobspec.lint.linting import TOPICS
+from jobspec.lint.topics import by_topic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def _examples() -> Mapping[str, Mapping[str, str]]:
 
 def page() -> str:
     """All rules as one page of Markdown, which is `docs/rules.md`."""
-    advice = {rule.name for found in TOPICS.values() for rule in found}
+    advice = {rule.name for found in by_topic().values() for rule in found}
     others = "\n".join(as_markdown(name) for name in rules() if name not in advice)
-    topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(pages.as_markdown, found)) for topic, found in TOPICS.items())
+    topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(pages.as_markdown, found)) for topic, found in by_topic().items())
     return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{others}"
 
 

@@ -7,10 +7,8 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
-from jobspec.operators.life import runs_until_deleted
 from jobspec.operators.trainer.pod_sets import LAUNCHER
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, group_counts_runtime_only, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
@@ -424,51 +422,6 @@ def gang_with_initializers(job: LintedJob) -> Iterator[Finding]:
             return
 
 
-def partial_gang(job: LintedJob) -> Iterator[Finding]:
-    """`minAvailable` is not the number of the job's pods.
-
-    Why: with fewer, a gang scheduler starts a part of the pods, which wait for the others and hold their GPUs; two such jobs can lock
-    each other out forever. With more, no pod starts.
-    Instead: the number of all pods, which is also what it is by itself.
-    Before:
-        minAvailable: 1
-        Worker: {replicas: 3}
-    After: Worker: {replicas: 3}
-    Evidence: kubernetes-sigs/kueue#2796, kubeflow/trainer#1825, kubeflow/pytorch-operator#186
-    """
-    said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-    number = job.training_pods
-    if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
-        message = f"`minAvailable` differs from the job's {counted(number, 'pod')}"
-        yield Finding(said, message, "remove it: all pods together are the group")
-
-
-#: Containers by whose names a pod says the images of the sidecars that GKE's webhook puts into it. Its drivers end them.
-_ENDED_BY_DRIVER = frozenset(("gke-gcsfuse-sidecar", "gke-gcsfuse-metadata-prefetch", "gke-parallelstore-sidecar"))
-
-
-def sidecar_container(job: LintedJob) -> Iterator[Finding]:
-    """A pod has a sidecar container: it completes only when both containers exit.
-
-    Why: a container that runs until it is stopped, such as one that ships logs, keeps the pod, its GPUs and the job from ending. The
-    sidecars of GKE's drivers of volumes, such as `gke-gcsfuse-sidecar`, end with the other containers.
-    Instead: make it an init container with `restartPolicy: Always`: the kubelet stops it when the others are done.
-    Before: containers: [{name: pytorch}, {name: logs}]
-    After:
-        initContainers: [{name: logs, restartPolicy: Always}]
-        containers: [{name: pytorch}]
-    Evidence: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
-    """
-    trained = [each.role for each in job.training_containers if not runs_until_deleted(job.given, each.role.name)]
-    for container in job.containers:
-        works = (
-            container.trains or container.is_init or container.gpus or container.other_accelerators or container.name in _ENDED_BY_DRIVER
-        )
-        if not works and container.role in trained and text(container.image) and container.tree.mark.line:
-            message = f"the pod completes only when the sidecar `{container.name}` exits, too"
-            yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
-
-
 RULES = (
     Rule(no_trainer_step, "warning", sees="runtime"),
     Rule(no_framework_label, "info", sees="runtime"),
@@ -487,6 +440,4 @@ RULES = (
     Rule(both_gang_policies, "warning", sees="runtime"),
     Rule(uncounted_group_resources, "warning", sees="TrainJob", reads=["podGroupPolicy"]),
     Rule(gang_with_initializers, "warning", sees="runtime's pods", reads=["podGroupPolicy"]),
-    Rule(partial_gang, "warning", sees="training-operator", reads=["minAvailable"]),
-    Rule(sidecar_container, "info"),
 )

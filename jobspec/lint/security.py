@@ -229,7 +229,7 @@ def _is_real(value: str) -> bool:
     return len(value) >= SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
 
 
-SECURITY_RULES = (
+RULES = (
     Rule(homeless_user, "info", sees="any pods", reads=["runAsUser"]),
     Rule(gated_model, "warning", sees="any pods", reads=["meta-llama", "gemma"]),
     Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS]),

@@ -55,7 +55,7 @@ def unknown_topology_level(job: LintedJob) -> Iterator[Finding]:
             yield Finding(level, f"no Topology in the files has the level `{text(level)}`", f"the levels are {', '.join(known)}")
 
 
-TOPOLOGY_RULES = (
+RULES = (
     Rule(topology_too_narrow, "info", reads=[REQUIRED_TOPOLOGY]),
     Rule(unknown_topology_level, "warning", reads=_LEVELS),
 )

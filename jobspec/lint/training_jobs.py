@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import MPIJOB, QUEUED_TRAINING_JOBS, TFJOB
+from jobspec.apis.kinds import CONFIG_MAP, MPIJOB, QUEUE_CONFIGURATION, QUEUED_TRAINING_JOBS, TFJOB
 from jobspec.diagnostics.places import Key
 from jobspec.diagnostics.problems import rename, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -11,6 +11,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.training_operator import SCRIPTS, SCRIPTS_PATH
 from jobspec.operators.training_operator.frameworks import LAUNCHER, WORKER
 from jobspec.operators.workloads import QUEUE
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.places import Data
     from jobspec.diagnostics.rules import Place
 
 _TF_CONFIG = "TF_CONFIG"
@@ -251,7 +253,68 @@ def launcher_reaches_all_pods(job: LintedJob) -> Iterator[Finding]:
         yield Finding(spec or ("metadata", "name"), message, "add a `Worker`, or use another kind of job")
 
 
+def legacy_operator(job: LintedJob) -> Iterator[Finding]:
+    """The job is one of training-operator, which is legacy: a TrainJob replaces PyTorchJobs.
+
+    Why: TrainJob, of Kubeflow Trainer, has replaced them, and distributions remove training-operator: then the server does not
+    know the kind. Kueue ships with its integrations switched off from 0.19 on: such a job bypasses Kueue.
+    It is a warning where the pinned cluster, or `--target kueue=0.19`, says that this is so; of kinds beside PyTorchJob nothing else is
+    said.
+    Instead: a TrainJob. `jobspec migrate` writes it, and reports what its pods lose.
+    Before: kind: PyTorchJob
+    After: kind: TrainJob
+    Evidence: https://www.kubeflow.org/docs/components/trainer/operator-guides/migration/, the release notes of Kueue 0.19
+    """
+    kueue = job.cluster.installed.get("kueue")
+    hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it" if job.is_pytorchjob else ""
+    bypasses, way = _bypasses_queue(job, kueue) if kueue and job.get("metadata", "labels", QUEUE) else ("", "")
+    if "training-operator" not in job.cluster.installed:
+        message = f"the cluster has no training-operator: its server knows no {job.given.kind}"
+        yield Finding(("kind",), message, hint, severity="warning")
+    elif bypasses:
+        yield Finding(("kind",), bypasses, hint or way, severity="warning")
+    elif job.is_pytorchjob:
+        yield Finding(("kind",), "PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it", hint)
+
+
+def _bypasses_queue(job: LintedJob, kueue: str) -> tuple[str, str]:
+    """Why a release of Kueue does not queue a job of training-operator, and the hint; both empty for one that it queues."""
+    if job.given.group_kind not in QUEUED_TRAINING_JOBS:
+        return f"bypasses Kueue: it does not queue {job.given.kind}s of {job.given.api_version}", ""
+    return not_queued(job.given.group_kind, kueue, _configuration(job))
+
+
+def _configuration(job: LintedJob) -> Data:
+    """Kueue's own configuration, where it is among the files."""
+    given = [each.data for kind in (CONFIG_MAP, QUEUE_CONFIGURATION) for each in job.documents.of_kind(kind)]
+    if not given:
+        return {}
+    from jobspec.operators.kueue.world import world_of
+
+    return world_of(given).configuration
+
+
+def partial_gang(job: LintedJob) -> Iterator[Finding]:
+    """`minAvailable` is not the number of the job's pods.
+
+    Why: with fewer, a gang scheduler starts a part of the pods, which wait for the others and hold their GPUs; two such jobs can lock
+    each other out forever. With more, no pod starts.
+    Instead: the number of all pods, which is also what it is by itself.
+    Before:
+        minAvailable: 1
+        Worker: {replicas: 3}
+    After: Worker: {replicas: 3}
+    Evidence: kubernetes-sigs/kueue#2796, kubeflow/trainer#1825, kubeflow/pytorch-operator#186
+    """
+    said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    number = job.training_pods
+    if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
+        message = f"`minAvailable` differs from the job's {counted(number, 'pod')}"
+        yield Finding(said, message, "remove it: all pods together are the group")
+
+
 RULES = (
+    Rule(legacy_operator, "info", sees="training-operator"),
     Rule(missing_tf_config, "warning", sees="training-operator", reads=["tfreplicaspecs"]),
     Rule(unknown_replica_type, "warning", sees="training-operator", reads=["tfreplicaspecs"]),
     Rule(uncounted_replica_type, "warning", sees="training-operator", reads=[QUEUE]),
@@ -261,4 +324,5 @@ RULES = (
     Rule(mpi_scripts_elsewhere, "warning", sees="training-operator", reads=["mpireplicaspecs"]),
     Rule(sleeping_workers, "warning", sees="training-operator", reads=["mpireplicaspecs"], has_unsafe_fix=True),
     Rule(launcher_reaches_all_pods, "warning", sees="training-operator", reads=["mpireplicaspecs"]),
+    Rule(partial_gang, "warning", sees="training-operator", reads=["minAvailable"]),
 )

@@ -24,9 +24,9 @@ from jobspec.migrate.writing import (
     words,
 )
 from jobspec.operators.life import has_deadline, makes_again
+from jobspec.operators.mpi_operator import OF_OWN_KEYS
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, hides_keys
 from jobspec.operators.workloads import NODE
-from jobspec.programs.mpirun import OF_OWN_KEYS
 
 V1, V2 = "kubeflow.org/v1", "kubeflow.org/v2beta1"
 LAUNCHER, WORKER = "Launcher", "Worker"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jobspec.apis import kinds
 from jobspec.diagnostics.record import Record
 from jobspec.lint.catalogue import rules
-from jobspec.lint.linting import RULES
 from jobspec.lint.pages import sections
+from jobspec.lint.topics import every_rule
 from jobspec.policies.cel import literal, pods
 from jobspec.policies.templates import OBJECT, templates_of
 
@@ -142,7 +142,7 @@ def _in_lines(parameter: Parameter) -> str:
 
 def _message(rule: str) -> str:
     """What a policy says: the first sentence of the rule, the way out, and where more is said."""
-    advice = next((each for each in RULES if each.name == rule), None)
+    advice = next((each for each in every_rule() if each.name == rule), None)
     first, _, rest = rules()[rule].partition(". ")
     parts = [first.rstrip(".")]
     instead = sections(advice.check).get("Instead", "") if advice else rest

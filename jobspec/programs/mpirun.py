@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 PROGRAMS = frozenset(("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra", "orterun", "prterun"))
 """The names of mpirun."""
-OF_OWN_KEYS = ("id_rsa", ".ssh", "plm_rsh")
-"""Words of command lines that have SSH use keys of their own, or copies of the mounted ones."""
 _COUNTS = frozenset(("np", "n", "c"))
 _PAIRS = frozenset(("mca", "gmca", "omca", "prtemca", "pmixmca", "genv", "env"))
 _HOSTS = frozenset(

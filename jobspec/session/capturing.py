@@ -17,7 +17,7 @@ from jobspec.documents.writer import write
 from jobspec.journey.journey import Journey, travel
 from jobspec.journey.reading import read
 from jobspec.journey.steps import LoadedFile, Source
-from jobspec.lint.linting import DEFAULT_RULES, lint
+from jobspec.lint.linting import lint
 from jobspec.operators.expansion import expand
 from jobspec.operators.trainer.runtimes import shipped
 from jobspec.operators.workloads import KINDS, is_workload
@@ -70,7 +70,7 @@ def results_of_captured(captured: Sequence[CapturedObject], cluster: Cluster) ->
     results = []
     for path, objects in grouped(captured, lambda each: each.place.file).items():
         checked = travel(Journey([_loaded(objects, cluster)], cluster, outcome=True))
-        (result,) = lint(checked, cluster, [each for each in DEFAULT_RULES if each.by_default])
+        (result,) = lint(checked, cluster)
         remarks = [remark for index, made in enumerate(objects) for remark in made.remarks(index)]
         results.append(FileResult(path, result.documents, [*(_at_call(each, objects) for each in result.diagnostics), *remarks]))
     return results

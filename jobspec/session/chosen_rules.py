@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics.rules import Rule
-from jobspec.lint.linting import DEFAULT_RULES, RULES
+from jobspec.lint.topics import is_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from jobspec.diagnostics.rules import Rule
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.lint.topics import Chosen
 
 
-def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
-    """Return the rules to run, without the ignored ones.
+def chosen(settings: ReportFilter | None) -> Chosen:
+    """Return which rules are looked at.
 
-    Rules run if they are on by default, or if the user selects them by name.
+    These are rules that are not ignored, and are on by default or selected by name.
     """
     if not settings:
-        return DEFAULT_RULES
+        return is_default
     selected = settings.select or ()
-    return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.reports(rule.name, "lint")]
+
+    def is_chosen(rule: Rule) -> bool:
+        return (rule.by_default or rule.name in selected) and settings.reports(rule.name, "lint")
+
+    return is_chosen

@@ -34,10 +34,10 @@ def _explained_rule(name: str) -> str:
 
     from jobspec.lint import pages, rule_pages
     from jobspec.lint.catalogue import rules
-    from jobspec.lint.linting import RULES as LINT
+    from jobspec.lint.topics import every_rule
 
     width = shutil.get_terminal_size().columns
-    advice = next((rule for rule in LINT if rule.name == name), None)
+    advice = next((rule for rule in every_rule() if rule.name == name), None)
     if advice:
         return pages.as_text(advice, width) + _as_policy(name)
     return rule_pages.as_text(name, width) + _as_policy(name) if name in rules() else ""

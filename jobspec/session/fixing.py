@@ -10,7 +10,6 @@ from typing import Any
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.diagnostics.rules import Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.atomic_writes import Replacement, replace_files
 from jobspec.documents.decoding import decode
@@ -32,6 +31,10 @@ from jobspec.session.processes import with_progress
 from jobspec.session.project import plans_in
 from jobspec.session.reading import content_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.lint.topics import Chosen
+
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
@@ -42,11 +45,11 @@ class FixedFile:
     after: FixedText
 
 
-def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, rules: Sequence[Rule] | None) -> bool:
+def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, chosen: Chosen | None) -> bool:
     """Write the fixes of manifests, or show them (*diff*); whether any are shown, which are all that is printed then.
 
-    What *settings* and comments ignore is not fixed. Candidates are linted by *rules* if there are any, and judged with what becomes of
-    accepted jobs if the command reports that.
+    What *settings* and comments ignore is not fixed. Candidates are linted by the *chosen* rules if there are any, and judged with what
+    becomes of accepted jobs if the command reports that.
     """
     if options.helm:
         raise JobspecError("--fix and --diff cannot be combined with --helm")
@@ -55,7 +58,7 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
     found = files_to_fix(options, run_context, settings)
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
-    checker = CandidateChecker(found, run_context, rules, options)
+    checker = CandidateChecker(found, run_context, chosen, options)
     fixed = fixed_files(found, checker, settings, lambda _, each: options.unsafe_fixes or each.has_safe_fix)
     changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
@@ -150,10 +153,10 @@ def _in_diff(path: str) -> str:
 class CandidateChecker:
     """Judges files with the texts that they would have."""
 
-    def __init__(self, found: Sequence[Found], run_context: RunContext, rules: Sequence[Rule] | None, options: Options) -> None:
+    def __init__(self, found: Sequence[Found], run_context: RunContext, chosen: Chosen | None, options: Options) -> None:
         self._found = {each.path: each for each in found}
         self._run_context = run_context
-        self._rules = rules
+        self._chosen = chosen
         self._options = options
         self._checked: dict[tuple[str, str | bytes], Checked] = {}
 
@@ -172,7 +175,7 @@ class CandidateChecker:
             return [self._checked[key] for key in keys]
 
         resolved = travel(Journey(files, world, outcome=self._options.outcome, spread=run))
-        results = with_advice(resolved, world, self._rules, about=about)
+        results = with_advice(resolved, world, self._chosen, about=about)
         return {each.path: each.diagnostics for each in results if each.path in about}
 
     def _file(self, path: str, text: str) -> TextFile:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any
 
-    from jobspec.diagnostics.rules import Rule
     from jobspec.journey.journey import Earlier, Kept
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.lint.topics import Chosen
     from jobspec.session.applied import AppliedFile
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
@@ -45,8 +45,8 @@ class Depth(Record):
 
     outcome: bool = True
     """Whether it is foreseen what becomes of accepted jobs."""
-    rules: Sequence[Rule] | None = None
-    """The rules of lint; None if lint is not asked."""
+    chosen: Chosen | None = None
+    """Which rules of lint are looked at; None if lint is not asked."""
     _: KW_ONLY
     documents: bool = False
     """Whether the documents that a cluster gets come back, for views that show more than findings."""
@@ -102,7 +102,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     """
     skip_unknown = options.skip_unknown
     found, plans, bases = plans_among(found, options, context)
-    documents = depth.documents or depth.rules is not None
+    documents = depth.documents or depth.chosen is not None
     checked = check_files(
         found,
         context,
@@ -118,7 +118,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     left_out = set(map(id, unjudged))
     judged = [each for each in checked if id(each) not in left_out]
     about = depth.about(judged) if depth.about else None
-    linted = with_advice(judged, context.cluster, depth.rules, about=about, run=depth.lint_run)
+    linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run)
     if about is not None:
         linted = [each for each in linted if each.path in about]
     files = context.wrong or reported(linted, found, skip_unknown=skip_unknown, values=context.values)
@@ -133,16 +133,16 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
 def with_advice(
     files: Sequence[Checked],
     world: Cluster,
-    rules: Sequence[Rule] | None,
+    chosen: Chosen | None,
     *,
     about: Collection[str] | None = None,
     run: Run | None = None,
 ) -> list[FileResult]:
-    """Return the results of files with the findings of *rules*, or without any if *rules* is None.
+    """Return the results of files with the findings of the *chosen* rules, or without any if that is None.
 
     *about*: the paths of the files that are linted among the others; None lints all. *run*: how the files are gone through.
     """
-    if rules is None:
+    if chosen is None:
         return [each.result for each in files]
     from jobspec.lint.linting import lint
 
@@ -151,7 +151,7 @@ def with_advice(
     def shown(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         return with_progress(items, work, run=how_to_run(asked), done_to_each=("linted", "file"))
 
-    return lint(files, world, rules, run=run or shown, only=about)
+    return lint(files, world, chosen, run=run or shown, only=about)
 
 
 def _applied(files: Sequence[Checked], context: RunContext) -> list[AppliedFile]:
@@ -240,7 +240,7 @@ def _judge_variants(planned: Plan, depth: Depth, applied: list[AppliedFile]) -> 
         return depth.judge_variants(planned)
     from jobspec.session.project import judged_variants
 
-    judged = judged_variants(planned, depth.rules or (), outcome=depth.outcome, documents=depth.documents)
+    judged = judged_variants(planned, depth.chosen, outcome=depth.outcome, documents=depth.documents)
     applied += [each.applied for each in judged if each.applied]
     return [each.result for each in judged]
 

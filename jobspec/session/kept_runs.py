@@ -148,7 +148,8 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
     """Digest all that a run can read. Raises _Unkept if it may read anything else, or if that takes too long."""
     root = _repository(options, settings)
     content, changes = blake2b(), blake2b()
-    rules = None if depth.rules is None else [each.name for each in depth.rules]
+    lints = depth.chosen is not None
+    choice = (settings.select, settings.ignore) if settings else ()
     given = {name: value for name, value in sorted(vars(options).items()) if name not in _OF_REPORTS}
     environment = sorted((name, value) for name, value in os.environ.items() if _VARIABLES.match(name))
     around = (depth.outcome, os.getcwd(), root, environment, list(_programs()), *_of_python())
@@ -161,8 +162,8 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
             content.update(repr((os.fsencode(path), _digest(path, about, is_known=True))).encode())
     scope = content.copy()
     of_checks = {name: value for name, value in given.items() if name not in _OF_CHOICE}
-    scope.update(repr((of_checks, rules is None, settings.pods if settings else {})).encode("utf-8", "replace"))
-    content.update(repr((given, rules)).encode("utf-8", "replace"))
+    scope.update(repr((of_checks, lints, settings.pods if settings else {})).encode("utf-8", "replace"))
+    content.update(repr((given, lints, choice)).encode("utf-8", "replace"))
     files: list[str] = []
     digests: dict[str, bytes] = {}
     kept = os.path.realpath(cache_folder())

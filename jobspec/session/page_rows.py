@@ -8,7 +8,6 @@ from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.results import FileResult
-from jobspec.diagnostics.rules import Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.text_edits import origins
@@ -33,8 +32,12 @@ from jobspec.session.processes import with_progress
 from jobspec.session.project import Plan, judged_variant, tree_before
 from jobspec.world.world import Cluster
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.lint.topics import Chosen
 
-def rows_of_variants(planned: Plan, rules: Sequence[Rule]) -> list[PageRow]:
+
+def rows_of_variants(planned: Plan, chosen: Chosen) -> list[PageRow]:
     """Return a row for each variant of a project."""
     folders = tree_before(planned.combinations, planned.output)
     planned_variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
@@ -42,15 +45,15 @@ def rows_of_variants(planned: Plan, rules: Sequence[Rule]) -> list[PageRow]:
     known: dict[int, Sequence[Stage]] = {}
 
     def row_of(variant: PlannedVariant) -> PageRow:
-        return _of_variant(variant, planned, rules, known)
+        return _of_variant(variant, planned, chosen, known)
 
     return with_progress(planned_variants, row_of, done_to_each=("drawn", "variant"))
 
 
-def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> PageRow:
+def _of_variant(variant: PlannedVariant, planned: Plan, chosen: Chosen, known: dict[int, Sequence[Stage]]) -> PageRow:
     assert planned.project
     cluster = planned.met_by(variant)
-    judged = judged_variant(variant, cluster, rules)
+    judged = judged_variant(variant, cluster, chosen)
     objects, findings = judged.objects, judged.result.diagnostics
     target = cluster.target
     stages = stages_of(variant, planned.project, cluster, known) if objects else ()

@@ -22,12 +22,12 @@ def answer_to(options: Options, prices: PriceList | None = None) -> PreflightAns
     """Answer what is asked of the jobs in files, with all findings of `lint`."""
     options = options.changed(write_baseline=None, fix=False, diff=False)
     settings = settings_of(options)
-    depth = Depth(rules=chosen(settings), documents=True)
+    depth = Depth(chosen=chosen(settings), documents=True)
     context = with_lookups(context_for(options, settings), queue_documents(options))
     results = results_of(in_working_folder(options), context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     fixes = ""
     if not (context.wrong or options.helm or options.overlay) and any(each.has_safe_fix for file in files for each in file.diagnostics):
         given = files_to_fix(options, context, settings)
-        fixes = safe_fixes(given, CandidateChecker(given, context, depth.rules, options), settings)
+        fixes = safe_fixes(given, CandidateChecker(given, context, depth.chosen, options), settings)
     return preflight(ReportedRun(results, [*context.remarks, *files], fails), options, prices=prices, fixes=fixes)

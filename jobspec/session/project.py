@@ -14,7 +14,6 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
-from jobspec.diagnostics.rules import Rule
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
@@ -43,6 +42,10 @@ from jobspec.session.processes import spread_if_many, with_progress
 from jobspec.session.reading import content_of, reader
 from jobspec.session.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.world.world import Cluster, releases_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.lint.topics import Chosen
 
 FilesAround = ProjectFiles | FilesAtRef
 _NO_CLUSTER = {"": Cluster()}
@@ -431,12 +434,12 @@ class JudgedVariant(Record):
     """What a cluster gets of it; None if nobody asks for documents."""
 
 
-def judged_variants(planned: Plan, rules: Sequence[Rule], *, outcome: bool, documents: bool = False) -> list[JudgedVariant]:
-    """Judge each variant of a valid project: what is wrong with its objects, what becomes of them, and what *rules* of lint find."""
+def judged_variants(planned: Plan, chosen: Chosen | None, *, outcome: bool, documents: bool = False) -> list[JudgedVariant]:
+    """Judge each variant of a valid project: what is wrong with its objects, what becomes of them, and what *chosen* rules find."""
     variants = planned.variants if planned.valid else ()
 
     def of_variant(variant: PlannedVariant) -> JudgedVariant:
-        judged = judged_variant(variant, planned.met_by(variant), rules, outcome=outcome)
+        judged = judged_variant(variant, planned.met_by(variant), chosen, outcome=outcome)
         return judged if documents else JudgedVariant(judged.result, {}, None)
 
     return with_progress(variants, of_variant, run=one_by_one if documents else None, done_to_each=("checked", "variant"))
@@ -453,14 +456,14 @@ def _place_of_diagnostic(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def judged_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule], *, outcome: bool = True) -> JudgedVariant:
+def judged_variant(variant: PlannedVariant, cluster: Cluster, chosen: Chosen | None, *, outcome: bool = True) -> JudgedVariant:
     """Judge a variant's objects by themselves, foresee what becomes of them, and lint them."""
     checked, objects = documents_of(variant, cluster)
     accepted = Checked(checked.result, list(objects.values()), checked.objects)
     if not checked.result.valid:
         return JudgedVariant(checked.result, {}, AppliedFile(accepted, cluster, variant=variant.name))
     accepted = foresee(accepted, cluster) if outcome else accepted
-    (result,) = lint([accepted], cluster, rules)
+    (result,) = lint([accepted], cluster, chosen) if chosen else [accepted.result]
     found = result.with_only([each for each in result.diagnostics if each.stage in ("outcome", "lint")], ignored=0)
     return JudgedVariant(found, objects, AppliedFile(accepted, cluster, variant=variant.name))
 

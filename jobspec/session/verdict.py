@@ -43,7 +43,7 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
     if (options.fix or options.fix_only or options.diff) and not context.wrong:
         from jobspec.session.fixing import fix_files
 
-        shown = fix_files(options, context, settings, depth.rules)
+        shown = fix_files(options, context, settings, depth.chosen)
         if options.build:
             shown |= _fix_builds(options, context, settings, depth)
         if shown:
@@ -185,7 +185,7 @@ def chosen_results(results: RunResults, options: Options, settings: ReportFilter
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.session.choosing import verdict_of
 
-        files, fails = verdict_of(files, settings, results.found, options, marked=marked, read=read, lint=depth.rules is not None)
+        files, fails = verdict_of(files, settings, results.found, options, marked=marked, read=read, lint=depth.chosen is not None)
     return files, fails
 
 

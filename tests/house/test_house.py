@@ -14,7 +14,7 @@ import pytest
 
 from jobspec.diagnostics.explanations import RULES
 from jobspec.lint.catalogue import ADMISSION, rules
-from jobspec.lint.linting import RULES as LINT
+from jobspec.lint.topics import every_rule
 from tests.support.processes import python
 from tests.support.reference import ROOT
 
@@ -312,7 +312,7 @@ def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -
     assert len(checks) == len(named)
     assert named == defined
     assert not named & RULES.keys()
-    assert rules().keys() == named | RULES.keys() | {rule.name for rule in LINT}
+    assert rules().keys() == named | RULES.keys() | {rule.name for rule in every_rule()}
     assert [name for name, text in rules().items() if not text.endswith(".")] == []
 
 
@@ -325,8 +325,8 @@ def test_every_rule_of_lint_stands_in_its_list_under_a_name_of_its_own() -> None
         if isinstance(node, ast.FunctionDef) and node.returns and ast.unparse(node.returns) == "Iterator[Finding]"
         if not node.name.startswith("_")
     ]
-    assert sorted(rule.name for rule in LINT) == sorted(defined)
-    assert not {rule.name for rule in LINT} & RULES.keys()
+    assert sorted(rule.name for rule in every_rule()) == sorted(defined)
+    assert not {rule.name for rule in every_rule()} & RULES.keys()
 
 
 def _python(code: str, *arguments: str) -> set[str]:

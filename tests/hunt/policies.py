@@ -29,7 +29,8 @@ from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.index import Index
 from jobspec.lint.documents import Documents
 from jobspec.lint.linted import LintedDocument, LintedJob
-from jobspec.lint.linting import RULES, can_find, linted_in, looks_at, seen
+from jobspec.lint.linting import can_find, linted_in, looks_at, seen
+from jobspec.lint.topics import every_rule
 from jobspec.operators.api_defaults import as_admitted
 from jobspec.operators.made import with_generated_names
 from jobspec.policies.catalogue import POLICIES
@@ -52,7 +53,7 @@ _OBJECTS = {**SIBLINGS, **PLURALS, **WORKLOADS, "Pod": PODS, "RayCronJob": "/api
 _NAMESPACE = "said-policies"
 _QUEUE = "team-a"
 _SETTLED = 6.0  # seconds after which the policies are compiled and in force
-_RULES = {rule.name: rule for rule in RULES}
+_RULES = {rule.name: rule for rule in every_rule()}
 #: The rules of lint that policies say.
 COMPARED = tuple(name for name in POLICIES if name in _RULES)
 #: The rules of outcome that policies say: a name is too long. Only jobs at random are compared by them.

@@ -14,8 +14,9 @@ from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.checking import checked
 from jobspec.journey.references import resolve
 from jobspec.journey.steps import Source
-from jobspec.lint.linting import RULES, lint, seen
+from jobspec.lint.linting import lint, seen
 from jobspec.lint.pages import sections
+from jobspec.lint.topics import every_rule
 from jobspec.operators.expansion import expand
 from jobspec.operators.workloads import takes_overlays
 from jobspec.session.fixes import FixedText, fix_texts
@@ -94,7 +95,7 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
 
     def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         files = [checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
-        return {each.path: each.diagnostics for each in lint(resolve(files, cluster), cluster, RULES) if each.path in about}
+        return {each.path: each.diagnostics for each in lint(resolve(files, cluster), cluster, lambda _: True) if each.path in about}
 
     first = [each for found in judge(texts, texts).values() for each in found]
     changed = {}
@@ -105,7 +106,7 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
     return changed
 
 
-_DECLARED = {rule.name: sections(rule.check).get("Fix") for rule in RULES}
+_DECLARED = {rule.name: sections(rule.check).get("Fix") for rule in every_rule()}
 
 
 def _undeclared(changed: Mapping[str, set[tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:

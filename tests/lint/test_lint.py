@@ -6,7 +6,8 @@ import pytest
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.journey.references import resolve
-from jobspec.lint.linting import RULES, lint
+from jobspec.lint.linting import lint
+from jobspec.lint.topics import every_rule
 from jobspec.world.world import Cluster
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
@@ -28,9 +29,7 @@ def linted(case: Path) -> dict[Path, list[Diagnostic]]:
     files = files_of(case)
     cluster = Cluster(target_of(files[0].read_text()))
     read = resolve([checked(each, cluster) for each in files], cluster)
-    found = lint(
-        read, cluster, [rule for rule in RULES if rule.name == case.stem or (rule.by_default and rule.name != OF_EVERY_PYTORCHJOB)]
-    )
+    found = lint(read, cluster, lambda rule: rule.name == case.stem or (rule.by_default and rule.name != OF_EVERY_PYTORCHJOB))
     return {Path(each.path): [said for said in each.diagnostics if said.stage == "lint"] for each in found}
 
 
@@ -42,4 +41,4 @@ def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(case: Path)
 
 def test_every_rule_has_a_case_that_trips_it() -> None:
     tripped = {each.rule for case in CASES for path in files_of(case) for each in expectations(path.read_text())}
-    assert {rule.name for rule in RULES} - tripped == set()
+    assert {rule.name for rule in every_rule()} - tripped == set()

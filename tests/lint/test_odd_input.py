@@ -11,7 +11,7 @@ import pytest
 from jobspec.journey import checking
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.steps import Source
-from jobspec.lint.linting import RULES, lint
+from jobspec.lint.linting import lint
 from jobspec.world.world import Cluster
 from tests.hunt import folders
 from tests.hunt.finds import report
@@ -78,7 +78,7 @@ def test_odd_values_are_reported_or_passed_by() -> None:
         cluster = random.choice(clusters)
         text = "---\n".join(json.dumps(each) + "\n" for each in documents)
         file = foresee(checking.checked(Source("odd.yaml", text), (), cluster), cluster)
-        found += sum(each.stage == "lint" for each in lint([file], cluster, RULES)[0].diagnostics)
+        found += sum(each.stage == "lint" for each in lint([file], cluster, lambda _: True)[0].diagnostics)
     assert found > _TIMES // 4
 
 

@@ -7,12 +7,12 @@ import pytest
 from jobspec.apis.releases import REMOVED_VERSIONS
 from jobspec.diagnostics.rules import Rule
 from jobspec.lint.catalogue import rules, stage_of
-from jobspec.lint.linting import RULES
 from jobspec.lint.metadata import long_replicated_job_name
 from jobspec.lint.pages import SECTIONS, sections
 from jobspec.lint.queues import deprecated_kueue_api
 from jobspec.lint.rule_pages import page
 from jobspec.lint.rule_pages import sections as facts_of
+from jobspec.lint.topics import every_rule
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE
 from tests.support import quick_yaml
 from tests.support.processes import run_here
@@ -26,7 +26,7 @@ def test_the_page_of_all_rules_is_fresh() -> None:
     assert run_here("explain", "--markdown").stdout == committed
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: rule.name)
 def test_each_page_is_whole(rule: Rule) -> None:
     parts = sections(rule.check)
     assert list(parts) == ["", *(name for name in SECTIONS if name in parts)]

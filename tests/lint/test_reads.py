@@ -8,7 +8,8 @@ from jobspec.journey.checking import checked
 from jobspec.journey.references import resolve
 from jobspec.journey.steps import Source
 from jobspec.lint.documents import Documents
-from jobspec.lint.linting import RULES, can_find, linted_in, looks_at, seen
+from jobspec.lint.linting import can_find, linted_in, looks_at, seen
+from jobspec.lint.topics import every_rule
 from jobspec.world.world import Cluster
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder
@@ -23,7 +24,7 @@ def _not_called(files: list[Path]) -> tuple[int, list[str]]:
     read = resolve([checked(each, (), cluster) for each in sources], cluster)
     documents = Documents([each for file in read for each in seen(file)], cluster)
     contexts = [each for file in read for document in seen(file) for each in linted_in(document, documents)]
-    left_out = [(each, rule) for each in contexts for rule in RULES if looks_at(rule, each) and not can_find(rule, each)]
+    left_out = [(each, rule) for each in contexts for rule in every_rule() if looks_at(rule, each) and not can_find(rule, each)]
     return len(left_out), [f"{rule.name}: {found.message}" for context, rule in left_out for found in rule.check(context)]
 
 

@@ -11,7 +11,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import Document
 from jobspec.editor.mcp import Tools
 from jobspec.editor.workspace import Workspace
-from jobspec.lint.linting import DEFAULT_RULES
+from jobspec.lint.topics import is_default
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.workloads import is_workload
 from jobspec.reports.preflight import as_data
@@ -44,7 +44,7 @@ def assert_commands_agree(path: Path) -> None:
     """Assert that `lint`, `queue`, `expand`, `run`, `preflight`, the editor and the agents' tools agree on a file or a folder."""
     with chdir(path.parent):
         try:
-            lint = _judge(path, Depth(rules=DEFAULT_RULES, documents=True))
+            lint = _judge(path, Depth(chosen=is_default, documents=True))
             validate = _judge(path, Depth())
             alone = _judge(path, Depth(False, documents=True))
         except JobspecError:
@@ -108,7 +108,7 @@ def _agrees_with_preflight(path: Path) -> None:
     """Hold the one answer of `preflight` against `lint` and `queue`: findings, verdict, status, queues."""
     options = Options(paths=[path.name])
     settings = settings_of(options)
-    depth = Depth(rules=chosen(settings), documents=True)
+    depth = Depth(chosen=chosen(settings), documents=True)
     lint = results_of(options, context_for(options, settings), settings, depth)
     files, fails = chosen_results(lint, options, settings, depth)
     answer = answer_to(options)
@@ -150,7 +150,7 @@ def _agrees_with_editor(path: Path) -> None:
         return
     with chdir(path):
         there = Options(paths=["."])
-        results = results_of(there, load_run_context(there), None, Depth(rules=DEFAULT_RULES))
+        results = results_of(there, load_run_context(there), None, Depth(chosen=is_default))
         expected = {each[:3] for each in _found(results, *_SERVER, "outcome", "lint")}
         said = {
             (each.rule, str(each.mark), each.severity)

@@ -17,7 +17,7 @@ from typing import Any
 from jobspec import api
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.lint.catalogue import ADMISSION, rules
-from jobspec.lint.linting import RULES as LINT
+from jobspec.lint.topics import every_rule
 from jobspec.session.fixes import with_remedies
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -36,7 +36,7 @@ _LINES_BEFORE, _LINES_BELOW = 2, 2
 
 def examples() -> dict[str, dict[str, str]]:
     """The example of each rule that has one, by the rule's name."""
-    advice = {rule.name for rule in LINT}
+    advice = {rule.name for rule in every_rule()}
     best: dict[str, tuple[tuple[int, str], dict[str, str]]] = {}
     for rule, example in seen():
         if rule in advice or rule not in rules():

@@ -19,3 +19,5 @@ HOSTS_FOLDER = "/etc/mpi"
 """Where the launcher finds the list of the hosts."""
 KEYS_FOLDER = "/root/.ssh"
 """Where an MPIJob that does not say it has its keys."""
+OF_OWN_KEYS = ("id_rsa", ".ssh", "plm_rsh")
+"""Words of command lines that have SSH use keys of their own, or copies of the mounted ones."""
