@@ -146,9 +146,9 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
-    document = workload.document
+    document, (sent, stored) = workload.document, workload.given
     shape = shapes.load(document.api_version, document.kind, target)
-    if shape and is_rewritten(workload.sent, target, old=workload.old):
+    if shape and is_rewritten(sent, target, old=stored):
         yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
 
 
@@ -281,14 +281,25 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
         spec = mapping(document.data, "spec")
         return not is_at_least(target["jobset"], "0.12.0") or with_jobset_defaults(spec) != spec
     if document.group_kind == LEADER_WORKER_SET:
-        from jobspec.operators.lws_defaults import with_lws_defaults
-
-        spec = filled(mapping(document.data, "spec"), shapes.part(document.api_version, document.kind, target, ("spec",)))
-        return not is_at_least(target["lws"], "0.9.0") or with_lws_defaults(spec) != spec
+        return not is_at_least(target["lws"], "0.9.0") or _lacks_lws_defaults(document, target, old)
     shape = shapes.load(document.api_version, document.kind, target)
     patches = _patches(document, shape)
     before = {each.get("manager"): each for each in _patches(old, shape)} if old else {}
     return any(before[each.get("manager")] != each if each.get("manager") in before else each.get("time") is None for each in patches)
+
+
+def _lacks_lws_defaults(document: Document, target: Target, old: Document | None) -> bool:
+    """Whether a LeaderWorkerSet lacks defaults of its webhook; an update keeps those that the *old* one got."""
+    from jobspec.kubernetes.applying import applied
+    from jobspec.operators.lws_defaults import with_lws_defaults
+
+    shape = shapes.part(document.api_version, document.kind, target, ("spec",))
+    spec = mapping(document.data, "spec")
+    if old is not None:
+        before = mapping(old.data, "spec")
+        spec = applied(with_lws_defaults(filled(before, shape)), before, spec, shape, "client", is_builtin=False)
+    spec = filled(spec, shape)
+    return bool(with_lws_defaults(spec) != spec)
 
 
 def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:

@@ -70,14 +70,19 @@ class TrainingRole(Record):
 class Workload:
     """A job or runtime; with the runtime of a TrainJob, and on an update with the stored object."""
 
-    __slots__ = ("document", "old", "roles", "runtime", "sent", "spec")
+    __slots__ = ("document", "given", "old", "roles", "runtime", "spec")
 
     def __init__(
-        self, document: Document, *, runtime: Document | None = None, old: Document | None = None, sent: Document | None = None
+        self,
+        document: Document,
+        *,
+        runtime: Document | None = None,
+        old: Document | None = None,
+        given: tuple[Document, Document | None] | None = None,
     ) -> None:
         self.document = document
-        self.sent = sent or document
-        """The document before a mutating webhook has written it."""
+        self.given = given or (document, old)
+        """The document and the stored object before webhooks have decoded and written them."""
         self.runtime = runtime
         """Of a TrainJob: its runtime; None where that was not found."""
         self.old = old

@@ -38,21 +38,27 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     sound = cluster.once("sound for webhooks", SoundResults)
     if meets_none and sound.of(seen):
         return judged.reviewed((), seen=seen)
-    answer = review(seen, cluster.target, objects, old=old, sent=judged.document)
+    answer = review(seen, cluster.target, objects, old=old, given=(judged.document, judged.old))
     if meets_none and not answer.diagnostics:
         sound.keep(seen, result=True)
     return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
 
 
 def review(
-    document: Document, target: Target, objects: Objects, *, old: Document | None = None, sent: Document | None = None
+    document: Document,
+    target: Target,
+    objects: Objects,
+    *,
+    old: Document | None = None,
+    given: tuple[Document, Document | None] | None = None,
 ) -> AdmissionAnswer:
     """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook.
 
-    *sent*: the document before a mutating webhook has written it.
+    *given*: the document and the stored object before webhooks have decoded and written them.
     """
     document, old = _with_spec(document), old and _with_spec(old)
-    answer = _of_own_operator(document, target, objects, old=old, sent=sent and _with_spec(sent))
+    whole = given and (_with_spec(given[0]), given[1] and _with_spec(given[1]))
+    answer = _of_own_operator(document, target, objects, old=old, given=whole)
     if QUEUES not in target and document.group_kind[0] != kinds.QUEUE_GROUP:
         return answer
     from jobspec.operators.kueue.webhook import objections
@@ -61,7 +67,7 @@ def review(
 
 
 def _of_own_operator(
-    document: Document, target: Target, objects: Objects, *, old: Document | None, sent: Document | None
+    document: Document, target: Target, objects: Objects, *, old: Document | None, given: tuple[Document, Document | None] | None
 ) -> AdmissionAnswer:
     """The answer of the webhook of the kind's own operator; empty for kinds without one."""
     if document.group_kind == kinds.TRAINJOB:
@@ -87,7 +93,7 @@ def _of_own_operator(
         RULES = SIBLING_RULES.get(document.kind, ())  # noqa: N806
     else:
         return AdmissionAnswer([])
-    return AdmissionAnswer(diagnostics(RULES, Workload(document, old=old, sent=sent), target))
+    return AdmissionAnswer(diagnostics(RULES, Workload(document, old=old, given=given), target))
 
 
 def _with_spec(document: Document) -> Document:

@@ -99,11 +99,20 @@ def failure(text: str, folder: Path) -> str:
 
 def disagreements(live: Live, kind: str, cases: list[Case]) -> list[Find]:
     """The jobs of a kind on which the server and we disagree."""
-    without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
+    return [each for each in judge_of(live, kind).disagreements(cases) if not is_of_no_queue(live, kind, each.theirs)]
+
+
+def judge_of(live: Live, kind: str) -> Live:
+    """The server for a kind: one without Kueue for those kinds that we take to be in queues, and its Kueue does not queue."""
     if kind in (*_QUEUED, *_DECODED) or is_queued(live.server, kind):
-        return live.disagreements(cases)
-    judge = replace(live, cluster=Cluster(without, closed=True))
-    return [each for each in judge.disagreements(cases) if not _OF_NO_QUEUE.search(each.theirs)]
+        return live
+    without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
+    return replace(live, cluster=Cluster(without, closed=True))
+
+
+def is_of_no_queue(live: Live, kind: str, answer: str) -> bool:
+    """Whether an answer comes of a webhook of Kueue for a kind that its Kueue does not queue."""
+    return judge_of(live, kind) is not live and bool(_OF_NO_QUEUE.search(answer))
 
 
 @cache
@@ -120,13 +129,18 @@ def changed(live: Live, kind: str, random: Random, count: int, kinds: Kinds = KI
     shape = shapes.part(version, kind, live.cluster.target)
     for number in range(count):
         change = random.choice(CHANGES)
-        is_grown = (kind in _MADE or version == _OF_SIBLINGS) and random.random() < 0.5
-        base = _grown(kind, random) if is_grown else random.choice(_of_cases()[version, kind])
-        if "kueue" in live.cluster.target and kind in (*_QUEUED, *_SOMETIMES_QUEUED) and random.random() < 0.3:
-            base = _in_queue(base)
-        text = change(base, shape, random)
+        text = change(manifest(live, kind, random, kinds), shape, random)
         if not ENDLESS.search(text) and {f"kind: {kind}", f"apiVersion: {version}"} <= set(text.splitlines()):  # a server adds them
             yield Case(f"{kind} changed {change.__name__}, number {number}", called, text)
+
+
+def manifest(live: Live, kind: str, random: Random, kinds: Kinds = KINDS) -> str:
+    """A job of a kind, of a case of ours or grown, some of them in a queue."""
+    version, _ = kinds[kind]
+    is_grown = (kind in _MADE or version == _OF_SIBLINGS) and random.random() < 0.5
+    text = _grown(kind, random) if is_grown else random.choice(_of_cases()[version, kind])
+    is_in_queue = "kueue" in live.cluster.target and kind in (*_QUEUED, *_SOMETIMES_QUEUED) and random.random() < 0.3
+    return _in_queue(text) if is_in_queue else text
 
 
 def _in_queue(text: str) -> str:

@@ -86,18 +86,23 @@ def changed(base: dict[str, Any], random: Random) -> str:
         for _ in range(random.choice((1, 1, 2))):
             _tinker(data, random)
         return quick_yaml.dump(data)
+    change_names(data, random)
+    if random.random() < 0.2 and data["kind"] != "Workload":
+        policy = data["spec"].setdefault("runPolicy", {}) if data["kind"] == "PyTorchJob" else data["spec"]
+        policy["suspend"] = random.random() < 0.5
+    return quick_yaml.dump(data)
+
+
+def change_names(data: dict[str, Any], random: Random) -> None:
+    """Change or remove some of the labels and annotations that Kueue reads of a job."""
     for _ in range(random.choice((1, 1, 2, 3))):
         place, names = random.choice(list(_places(data)))
-        names = [each for each in names if base["kind"] != "PyTorchJob" or each not in _NOT_IN_0_18]
+        names = tuple(each for each in names if data["kind"] != "PyTorchJob" or each not in _NOT_IN_0_18)
         key = f"kueue.x-k8s.io/{random.choice(names)}"
         if random.random() < 0.25:
             place.pop(key, None)
         else:
             place[key] = random.choice(_TEXTS)
-    if random.random() < 0.2 and data["kind"] != "Workload":
-        policy = data["spec"].setdefault("runPolicy", {}) if data["kind"] == "PyTorchJob" else data["spec"]
-        policy["suspend"] = random.random() < 0.5
-    return quick_yaml.dump(data)
 
 
 def _tinker(data: dict[str, Any], random: Random) -> None:
@@ -338,7 +343,7 @@ def _updated(each: Stored, data: dict[str, Any], tally: Counter[str]) -> Find | 
     before, answer = each.update(data)
     data = {**data, "metadata": {**data["metadata"], "resourceVersion": before["metadata"]["resourceVersion"]}}
     text = json.dumps(data, ensure_ascii=False)
-    if answer.code == 409 or ENDLESS.search(text) or (data["kind"] == "Job" and _lacks_generated(data["spec"], before["spec"])):
+    if answer.code == 409 or ENDLESS.search(text) or (data["kind"] == "Job" and lacks_generated(data["spec"], before["spec"])):
         return None
     (old,) = _documents(json.dumps(before, ensure_ascii=False))
     cluster = cluster_of(data["kind"]).updating(StoredObjects([old]))
@@ -346,7 +351,7 @@ def _updated(each: Stored, data: dict[str, Any], tally: Counter[str]) -> Find | 
     return _find(data, text, errors_of(checked), answer, tally, json.dumps(before))
 
 
-def _lacks_generated(new: Any, old: dict[str, Any]) -> bool:
+def lacks_generated(new: Any, old: dict[str, Any]) -> bool:
     """Whether a Job lacks the selector and the labels that the server gave it, which an applied manifest leaves out."""
     template = new.get("template") if isinstance(new, dict) else None
     metadata = template.get("metadata") if isinstance(template, dict) else None

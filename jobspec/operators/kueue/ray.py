@@ -7,6 +7,7 @@ Follows `BuildPodSets`, `ValidateCreate` and `UpdateRayClusterSpecToRunWithPodSe
 from __future__ import annotations
 
 from jobspec.apis.kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE
+from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, marked, set_by, with_missing
@@ -126,6 +127,17 @@ def is_left_alone(workload: Workload) -> bool:
     """True if Kueue leaves a RayJob in a queue alone, since it runs in another object's cluster."""
     is_alone = workload.document.group_kind == RAY_JOB and workload.spec.get("rayClusterSpec") is None
     return is_alone and _in_queue(workload) and _selects(workload.spec)
+
+
+def is_in_no_queue(workload: Workload, release: str) -> bool:
+    """True if the object of an update is in no queue, so that Kueue does not validate the update.
+
+    From Kueue 0.19.2 on it validates that of an object that leaves its queue.
+    """
+    if workload.old is None or workload.document.group_kind not in KINDS:
+        return False
+    states = [workload.document, *([workload.old] if is_at_least(release, "0.19.2") else [])]
+    return not any(string_map(mapping(each.data, "metadata"), "labels").get(QUEUE) for each in states)
 
 
 def ray_cluster_needed(workload: Workload, target: Target) -> Iterator[Finding]:

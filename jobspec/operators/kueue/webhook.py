@@ -809,7 +809,9 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
     rules = RULES.get(document.group_kind, (_DECODED, _DECODED))[old is not None]
     decoded = [rule for rule in rules if rule.check in _DECODING]
     left = [rule for rule in rules if rule not in decoded]
-    if ray.is_left_alone(workload):
+    if ray.is_in_no_queue(workload, release):
+        left = []
+    elif ray.is_left_alone(workload):
         left = [rule for rule in left if old and rule.check in _ON_UPDATES]
     found = list(findings(decoded, workload, target, release))
     found = found or list(findings(left, workload, target, release))

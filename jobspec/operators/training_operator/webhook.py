@@ -141,6 +141,15 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(MANAGED_BY, f"unknown controller `{manager}`", f"write {known}, or remove it")
 
 
+def manager_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """An update cannot change, add or remove the manager of a job. Create a new job."""
+    if workload.old is None:
+        return
+    now, before = (value_at(each.data, MANAGED_BY) for each in (workload.document, workload.old))
+    if now != before:
+        yield Finding(MANAGED_BY, "the manager of a job cannot be changed", "create a new job")
+
+
 def chief_and_master(workload: Workload, target: Target) -> Iterator[Finding]:
     """A TFJob can have a Chief or a Master, not both: they are two names of one role."""
     leading = [role for role in workload.roles if role.name in ("Chief", "Master")]
@@ -159,6 +168,7 @@ WEBHOOK_RULES = [
     Rule(undecodable_value, since="1.8.1"),
     Rule(job_name, since="1.8.1"),
     Rule(managed_by, since="1.9.0"),
+    Rule(manager_frozen, since="1.9.0"),
     Rule(replica_specs, since="1.8.1"),
     Rule(replica_type, since="1.8.1"),
     Rule(training_container, since="1.8.1"),
@@ -178,12 +188,13 @@ _OF_ANY_KIND = [
     Rule(training_container, since="1.8.1"),
     Rule(container_image, since="1.8.1"),
 ]
-_MANAGED, _TYPES = Rule(managed_by, since="1.9.0"), Rule(replica_type, since="1.8.1")
+_MANAGED = [Rule(managed_by, since="1.9.0"), Rule(manager_frozen, since="1.9.0")]
+_TYPES = Rule(replica_type, since="1.8.1")
 #: Sibling kind -> the rules of its webhook.
 SIBLING_RULES: Mapping[str, Sequence[Rule]] = {
     "JAXJob": [*_OF_ANY_KIND, _TYPES],
     "MXJob": [_DECODED],
-    "PaddleJob": [*_OF_ANY_KIND, _MANAGED, _TYPES],
-    "TFJob": [*_OF_ANY_KIND, _MANAGED, Rule(chief_and_master, since="1.8.1")],
-    "XGBoostJob": [*_OF_ANY_KIND, _MANAGED, _TYPES, Rule(master_replicas, since="1.8.1"), Rule(missing_master, since="1.8.1")],
+    "PaddleJob": [*_OF_ANY_KIND, *_MANAGED, _TYPES],
+    "TFJob": [*_OF_ANY_KIND, *_MANAGED, Rule(chief_and_master, since="1.8.1")],
+    "XGBoostJob": [*_OF_ANY_KIND, *_MANAGED, _TYPES, Rule(master_replicas, since="1.8.1"), Rule(missing_master, since="1.8.1")],
 }
