@@ -20,6 +20,7 @@ from jobspec.schemas import shapes
 from jobspec.world.world import Cluster
 from tests.agreement.corpus import ENDLESS, Case
 from tests.agreement.live import Live
+from tests.hunt import kueue
 from tests.hunt.finds import Find
 from tests.hunt.manifests import CHANGES
 from tests.support import quick_yaml
@@ -127,11 +128,24 @@ def changed(live: Live, kind: str, random: Random, count: int, kinds: Kinds = KI
     """Jobs of a kind after changes, some of them of cases of ours, some grown."""
     version, called = kinds[kind]
     shape = shapes.part(version, kind, live.cluster.target)
+    is_read_by_kueue = "kueue" in live.cluster.target and kind in (*_QUEUED, *_SOMETIMES_QUEUED)
     for number in range(count):
         change = random.choice(CHANGES)
         text = change(manifest(live, kind, random, kinds), shape, random)
+        if is_read_by_kueue and random.random() < 0.2:
+            text = _with_names(text, random)
         if not ENDLESS.search(text) and {f"kind: {kind}", f"apiVersion: {version}"} <= set(text.splitlines()):  # a server adds them
             yield Case(f"{kind} changed {change.__name__}, number {number}", called, text)
+
+
+def _with_names(text: str, random: Random) -> str:
+    """A job with other labels and annotations of those that Kueue reads; the same text if it is not one job."""
+    try:
+        data = json.loads(json.dumps(yaml.load(text, yaml.CSafeLoader), allow_nan=False))
+        kueue.change_names(data, random)
+    except (yaml.YAMLError, TypeError, ValueError, KeyError, AttributeError):
+        return text
+    return quick_yaml.dump(data)
 
 
 def manifest(live: Live, kind: str, random: Random, kinds: Kinds = KINDS) -> str:

@@ -17,6 +17,7 @@ from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Data, Key, Path, items_at, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.diagnostics.wording import counted
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs, without_nulls
 from jobspec.kubernetes.metadata import (
@@ -389,8 +390,10 @@ def admission_gates(workload: Workload, target: Target) -> Iterator[Finding]:
         elif any(gate not in _gates(before) for gate in gates):
             yield Finding(_annotation(_GATED), "gates of an existing job can only be removed")
     for number, gate in enumerate(gates):
-        if gate in gates[:number]:
-            yield Finding(_annotation(_GATED), f"duplicate gate `{gate}`" if gate else "a gate has no name")
+        if not gate:
+            yield Finding(_annotation(_GATED), "a gate has no name")
+        elif gate in gates[:number]:
+            yield Finding(_annotation(_GATED), f"duplicate gate `{gate}`")
         elif why := bad_manager(gate) or ("it has more than 63 characters" if len(gate) > _LONGEST_GATE else ""):
             yield Finding(_annotation(_GATED), f"`{gate}` is not a gate: {why}")
 
@@ -638,21 +641,25 @@ def layers_in(text: str) -> list[tuple[str, int]] | None:
     return found
 
 
+#: What the pods of a kind belong to, where that is not called a pod template.
+_ROLES = {JOBSET: "replicated job", MPIJOB: "replica type"}
+
+
 def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A `podset-group-name` joins two replicated jobs or replica types, one of them with a single pod, that ask for the same topology."""
-    roles = "replica types" if workload.document.group_kind == MPIJOB else "replicated jobs"
+    """A `podset-group-name` joins two replicated jobs, or roles, one of them with a single pod, that ask for the same topology."""
+    role = _ROLES.get(workload.document.group_kind, "pod template")
     together = [each for each in _annotated_pods(workload) if PLACED_TOGETHER in each.annotations]
     asking = [each for each in together if REQUIRED_TOPOLOGY in each.annotations or PREFERRED_TOPOLOGY in each.annotations]
     for name, members in grouped(asking, lambda each: each.annotations[PLACED_TOGETHER]).items():
         if len(members) != 2:
             for pods in members:
-                yield pods.finding(PLACED_TOGETHER, f"the group `{name}` has {len(members)} {roles}, and needs two")
+                yield pods.finding(PLACED_TOGETHER, f"the group `{name}` has {counted(len(members), role)}, and needs two")
             continue
         if all(pods.count != 1 for pods in members):
-            yield members[0].finding(PLACED_TOGETHER, f"none of the {roles} of the group `{name}` has a single pod")
+            yield members[0].finding(PLACED_TOGETHER, f"none of the {role}s of the group `{name}` has a single pod")
         one, other = (_level(pods) for pods in members)
         if one != other:
-            yield members[1].finding(PLACED_TOGETHER, f"the {roles} of the group `{name}` ask for different topologies")
+            yield members[1].finding(PLACED_TOGETHER, f"the {role}s of the group `{name}` ask for different topologies")
 
 
 def _level(pods: _Pods) -> tuple[str, str]:
@@ -754,7 +761,7 @@ _TOPOLOGY = [Rule(topology_request), Rule(topology_slices), Rule(topology_layers
 _GATES = Rule(admission_gates, since="0.19.0")
 _NAMES = [Rule(queue_label), Rule(prebuilt_workload), Rule(execution_time), Rule(elastic_job), _GATES]
 _FROZEN = [Rule(queued_job_frozen)]
-_ON_UPDATES = (prebuilt_workload, execution_time, queued_job_frozen)
+_ON_UPDATES = (prebuilt_workload, execution_time, elastic_job, admission_gates, queued_job_frozen)
 """What the webhook looks at in updates even of RayJobs that Kueue leaves alone."""
 _OF_QUOTAS = [*_DECODED, Rule(quota_resources), Rule(quota_limits), Rule(fair_weight)]
 _OF_QUEUES = [*_OF_QUOTAS, Rule(quota_number), Rule(queue_namespaces), Rule(check_flavors)]
@@ -769,7 +776,7 @@ _OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0
 _OF_RAY = [
     *(*_DECODED, Rule(ray.ray_head)),
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
-    *(*_NAMES, *_TOPOLOGY),
+    *(*_NAMES, *_TOPOLOGY, Rule(topology_groups)),
 ]
 _OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
