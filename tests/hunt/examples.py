@@ -328,14 +328,15 @@ def _asked(container: Data) -> set[str]:
 def prepare_namespace(server: Server, namespace: str, data: Data) -> None:
     """Create the claims, accounts and priority classes that the pods of an example name."""
     place, pods = f"/api/v1/namespaces/{namespace}", list(_pods(data))
+    has_own_claims = "volumeClaimPolicies" in (data.get("spec") or {})
     for account in {str(pod["serviceAccountName"]) for pod in pods if pod.get("serviceAccountName")}:
         server.call("POST", f"{place}/serviceaccounts", json.dumps({"metadata": {"name": account}}))
     for each in _classes(data):
         server.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", json.dumps(each))
-    for number in range(_SPARE if "volumeClaimPolicies" in data["spec"] else 0):
+    for number in range(_SPARE if has_own_claims else 0):
         volume = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Ti"}, "hostPath": {"path": "/a"}}
         server.call("POST", "/api/v1/persistentvolumes", json.dumps({"metadata": {"name": f"{namespace}-{number}"}, "spec": volume}))
-    for claim in {claim for pod in pods for claim in _claims(pod)} if "volumeClaimPolicies" not in data["spec"] else ():
+    for claim in {claim for pod in pods for claim in _claims(pod)} if not has_own_claims else ():
         spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": ""}
         name = f"{namespace}-{claim}"
         volume = {"accessModes": ["ReadWriteMany"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/a"}}
