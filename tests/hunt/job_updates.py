@@ -139,7 +139,7 @@ def _merge_patch(old: Data, now: Data, new: Data) -> Data:
             before = old.get(field)
             if inside := _merge_patch(before if isinstance(before, dict) else {}, now[field], value):
                 made[field] = inside
-        elif field not in now or now[field] != value:
+        elif field not in now or _json(now[field]) != _json(value):
             made[field] = value
     return made
 
@@ -242,5 +242,5 @@ def _documents(text: str) -> list[Document]:
     return documents(text, "job.yaml")
 
 
-def _json(data: Data) -> str:
+def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False)

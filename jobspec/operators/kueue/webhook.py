@@ -31,6 +31,7 @@ from jobspec.kubernetes.metadata import (
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.kueue import ray
+from jobspec.operators.mpi_operator import LAUNCHER, WORKER
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
@@ -503,7 +504,8 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
         found = list(_pods_of_ray(workload))
     else:
         found = []
-        for role in workload.roles:
+        counted_roles = [each for each in workload.roles if kind != MPIJOB or each.name in (LAUNCHER, WORKER)]
+        for role in counted_roles:
             at = (*role.path, *role.template, "metadata", "annotations")
             alone = 1 if kind in (MPIJOB, *QUEUED_TRAINING_JOBS) else pods_at_once(mapping(role.data, "template", "spec"))
             annotations = without_nulls(mapping(value_at(data, at)))  # as a server stores a custom resource
