@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -131,20 +132,19 @@ def changed(live: Live, kind: str, random: Random, count: int, kinds: Kinds = KI
     is_read_by_kueue = "kueue" in live.cluster.target and kind in (*_QUEUED, *_SOMETIMES_QUEUED)
     for number in range(count):
         change = random.choice(CHANGES)
-        text = change(manifest(live, kind, random, kinds), shape, random)
-        if is_read_by_kueue and random.random() < 0.2:
-            text = _with_names(text, random)
+        base = manifest(live, kind, random, kinds)
+        text = change(_with_names(base, random) if is_read_by_kueue and random.random() < 0.2 else base, shape, random)
         if not ENDLESS.search(text) and {f"kind: {kind}", f"apiVersion: {version}"} <= set(text.splitlines()):  # a server adds them
             yield Case(f"{kind} changed {change.__name__}, number {number}", called, text)
 
 
 def _with_names(text: str, random: Random) -> str:
-    """A job with other labels and annotations of those that Kueue reads; the same text if it is not one job."""
-    try:
-        data = json.loads(json.dumps(yaml.load(text, yaml.CSafeLoader), allow_nan=False))
+    """A job with other labels and annotations of those that Kueue reads."""
+    data = json.loads(json.dumps(yaml.load(text, yaml.CSafeLoader), default=str))
+    metadata = data["metadata"] = {**data["metadata"]}
+    metadata.update({field: metadata.get(field) or {} for field in ("labels", "annotations")})
+    with suppress(TypeError, AttributeError):  # of a manifest whose fields have other types
         kueue.change_names(data, random)
-    except (yaml.YAMLError, TypeError, ValueError, KeyError, AttributeError):
-        return text
     return quick_yaml.dump(data)
 
 
