@@ -87,7 +87,7 @@ def lint(
     other_documents = around(with_others) if others else documents
     once = once if only is None else [each for each in once if each.result.path in only]
 
-    looking = cache(lambda seen_as, kind: [each for each in rules_for(seen_as) if chosen(each) and _looks_at(each, seen_as, kind)])
+    looking = cache(lambda seen_as, kind: [each for each in rules_for(seen_as) if (not each.of or kind in each.of) and chosen(each)])
 
     kept: Kept = {}
 
@@ -220,13 +220,9 @@ def _found_by(rule: Rule, linted: LintedDocument, paths: Paths) -> tuple[list[Di
     return [each for each, _ in found.values()], with_routes if may_be_kept else None
 
 
-def _looks_at(rule: Rule, seen_as: tuple[Sees, ...], kind: GroupKind) -> bool:
-    return rule.sees in seen_as and (not rule.of or kind in rule.of)
-
-
 def looks_at(rule: Rule, linted: LintedDocument) -> bool:
     """Whether a rule is for what a document is, and for its kind."""
-    return _looks_at(rule, linted.seen_as, linted.given.group_kind)
+    return rule.sees in linted.seen_as and (not rule.of or linted.given.group_kind in rule.of)
 
 
 def can_find(rule: Rule, linted: LintedDocument) -> bool:

@@ -33,7 +33,7 @@ from jobspec.lint import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from jobspec.diagnostics.rules import Rule, Sees
@@ -131,14 +131,11 @@ def is_default(rule: Rule) -> bool:
     return rule.by_default
 
 
-def rules_for(seen_as: tuple[Sees, ...]) -> Iterator[Rule]:
-    """Yield the rules that may see a document, by what it is to rules."""
-    for several in TOPICS.values():
-        for each in several:
-            if not isinstance(each, KindRules):
-                yield from each
-            elif not each.sees.isdisjoint(seen_as):
-                yield from each.load()
+def rules_for(seen_as: tuple[Sees, ...]) -> list[Rule]:
+    """Return the rules that see a document, by what it is to rules."""
+    parts = [part for several in TOPICS.values() for part in several]
+    seeing = [part for part in parts if not isinstance(part, KindRules) or not part.sees.isdisjoint(seen_as)]
+    return [rule for part in seeing for rule in _rules_in(part) if rule.sees in seen_as]
 
 
 @cache

@@ -16,13 +16,13 @@ def test_no_rule_sees_what_does_not_load_it(topic: str, rules: KindRules) -> Non
 
 
 def test_every_rule_is_found_by_what_it_sees() -> None:
-    assert [rule.name for rule in every_rule() if rule not in list(rules_for((rule.sees,)))] == []
+    assert [rule.name for rule in every_rule() if rule not in rules_for((rule.sees,))] == []
     assert len(every_rule()) == len({rule.name for rule in every_rule()}) == sum(map(len, by_topic().values()))
 
 
 def test_rules_of_other_kinds_are_not_loaded() -> None:
     code = (
-        "import sys; from jobspec.lint.topics import rules_for; found = list(rules_for(('document', 'pods', 'job', 'training-operator')));"
+        "import sys; from jobspec.lint.topics import rules_for; found = rules_for(('document', 'pods', 'job', 'training-operator'));"
         "print(sorted(each for each in sys.modules if each in ('jobspec.lint.ray', 'jobspec.lint.mpi', 'jobspec.lint.jobset_failures')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
