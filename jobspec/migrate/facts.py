@@ -51,6 +51,8 @@ NAMED = {
     "ports": "containerPort",
     "hostAliases": "ip",
 }
+#: The same for lists that are compared item by item, and merged as a whole.
+_LABELLED = {**NAMED, "items": "key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,18 @@ class Difference:
 
 
 def differences(before: Mapping[Key, Fact], after: Mapping[Key, Fact]) -> list[Difference]:
-    """Return what differs, in the order of the first job, then what only the second job has."""
+    """Return what differs, in the order of the first job, then what only the second job has.
+
+    Of an empty mapping that has fields in the other job, the fields alone differ.
+    """
     found = [Difference(key, fact, after.get(key)) for key, fact in before.items() if key not in after or after[key].value != fact.value]
-    return [*found, *(Difference(key, None, fact) for key, fact in after.items() if key not in before)]
+    found += [Difference(key, None, fact) for key, fact in after.items() if key not in before]
+    filled = {each.key[:end] for each in found for end in range(len(each.key))}
+    return [each for each in found if each.key not in filled or not _is_empty(each)]
+
+
+def _is_empty(difference: Difference) -> bool:
+    return all(each is None or each.value == {} for each in (difference.before, difference.after))
 
 
 def with_whole_items(found: Sequence[Difference], before: JobFacts, after: JobFacts) -> list[Difference]:
@@ -121,7 +132,7 @@ def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
 
 def flat_field(name: str, tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
     """Yield the same for one field, whose value may be a list."""
-    named = NAMED.get(name)
+    named = _LABELLED.get(name)
     if named is None or not all(each.get(named) for each in items(tree)):
         yield from flat(tree, (*key, name))
         return

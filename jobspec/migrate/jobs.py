@@ -301,7 +301,8 @@ def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document, gon
 
 
 def _sentence(key: Key, difference: Difference, gone: str) -> str:
-    before, after = (_text_of_fact(each) for each in (difference.before, difference.after))
+    text = _mode_of_file if key[-1] in _MODES else _text_of_fact
+    before, after = (text(each) for each in (difference.before, difference.after))
     if key[-2] == "life" and difference.after is None:
         return f"`{key[-1]}` {gone}; before: {difference.before.value if difference.before else 'not set'}"
     if key[-2] == "life":
@@ -323,13 +324,21 @@ def _what(key: Key) -> str:
     return f"`{'.'.join((area, *parts))}`{_WHOSE.get(key[0], '')}"
 
 
+#: The fields of volumes that are modes of files, which people write in octal.
+_MODES = ("mode", "defaultMode")
+
+
+def _mode_of_file(fact: Fact | None) -> str:
+    return f"`{fact.value:04o}`" if fact and isinstance(fact.value, int) else _text_of_fact(fact)
+
+
 def _text_of_fact(fact: Fact | None) -> str:
     if fact is None:
         return "not set"
     text = " ".join(fact.value) if isinstance(fact.value, list) and all(isinstance(each, str) for each in fact.value) else str(fact.value)
     if isinstance(fact.value, dict) and fact.value:
         text = ", ".join(f"{name}: {value}" for name, value in fact.value.items())
-    text = text.replace("\n", " ")
+    text = text.replace("\n", " ").strip()
     if not text:
         return "empty"
     short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
