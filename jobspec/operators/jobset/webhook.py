@@ -11,7 +11,7 @@ from jobspec.diagnostics.places import Mark, Path, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, items, set_by, text, with_data, with_fields
-from jobspec.go.values import MAX_INT32, encode_as_go, mapping
+from jobspec.go.values import MAX_INT32, encode_as_go, mapping, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
@@ -139,7 +139,10 @@ def frozen_changes(now: Data, before: Data, target: Target) -> list[str]:
 
 
 def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
-    """A replicated job without the fields that may change while the JobSet is suspended; its metadata may be empty or absent."""
+    """A replicated job without the fields that may change while the JobSet is suspended.
+
+    Its metadata, and the resources of its containers, may be empty or absent: Go holds both alike.
+    """
     template = {"metadata": {}, **mapping(job, "template")}
     pod = {"metadata": {}, **mapping(template, "spec", "template")}
     if suspended:
@@ -147,6 +150,9 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
 
         pod["metadata"] = {key: value for key, value in mapping(pod, "metadata").items() if key not in ("labels", "annotations")}
         pod["spec"] = {key: value for key, value in mapping(pod, "spec").items() if key not in CHANGEABLE_OF_PODS}
+    containers = {field: structs(pod, "spec", field) for field in ("initContainers", "containers")}
+    with_resources = {field: [{"resources": {}, **each} for each in several] for field, several in containers.items() if several}
+    pod["spec"] = {**mapping(pod, "spec"), **with_resources}
     return {**job, "template": {**template, "spec": {**mapping(template, "spec"), "template": pod}}}
 
 
