@@ -460,7 +460,7 @@ def _of_server(data: Data, old: Data, release: str) -> dict[str, str]:
 
 def _template(new: Data, old: Data, job: Data, written: dict[str, str], release: str) -> Problems:
     new_pod, old_pod = mapping(new, "spec"), mapping(old, "spec")
-    is_relabeled = not same(_metadata_without_generated(new, written), _metadata_without_generated(old, written))
+    is_relabeled = not same(_metadata_without_generated(new, written), _metadata_without_generated(old, written)) or _regenerates(new, old)
     if not mapping(job, "spec").get("suspend"):
         if is_relabeled or not same_pods(new_pod, old_pod, release):
             message = "the pod template of a Job cannot change, unless the Job is suspended"
@@ -499,6 +499,12 @@ def _metadata_without_generated(template: Data, written: dict[str, str]) -> Data
     own = mapping(template, "metadata")
     labels = {key: value for key, value in string_map(own, "labels").items() if key not in GENERATED or written.get(key, value) != value}
     return {name: each for name, each in {**own, "labels": labels}.items() if name != "creationTimestamp"}
+
+
+def _regenerates(new: Data, old: Data) -> bool:
+    """Whether a template says another value for a label that the server added to the old one."""
+    labels, labels_before = (string_map(mapping(each, "metadata"), "labels") for each in (new, old))
+    return any(labels.get(name, before) != before for name, before in labels_before.items() if name in GENERATED)
 
 
 def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:

@@ -763,7 +763,7 @@ _TOPOLOGY = [Rule(topology_request), Rule(topology_slices), Rule(topology_layers
 _GATES = Rule(admission_gates, since="0.19.0")
 _NAMES = [Rule(queue_label), Rule(prebuilt_workload), Rule(execution_time), Rule(elastic_job), _GATES]
 _FROZEN = [Rule(queued_job_frozen)]
-_ON_UPDATES = (prebuilt_workload, execution_time, elastic_job, admission_gates, queued_job_frozen)
+_ON_UPDATES = (prebuilt_workload, elastic_job, admission_gates, queued_job_frozen)
 """What the webhook looks at in updates even of RayJobs that Kueue leaves alone."""
 _OF_QUOTAS = [*_DECODED, Rule(quota_resources), Rule(quota_limits), Rule(fair_weight)]
 _OF_QUEUES = [*_OF_QUOTAS, Rule(quota_number), Rule(queue_namespaces), Rule(check_flavors)]
