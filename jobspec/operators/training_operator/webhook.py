@@ -142,7 +142,10 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def manager_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
-    """An update cannot change, add or remove the manager of a job. Create a new job."""
+    """An update cannot change, add or remove the manager of a job. Create a new job.
+
+    The webhook of PyTorchJob compares the new job with itself, and that of JAXJob compares nothing: both accept it.
+    """
     if workload.old is None:
         return
     now, before = (value_at(each.data, MANAGED_BY) for each in (workload.document, workload.old))
@@ -168,7 +171,6 @@ WEBHOOK_RULES = [
     Rule(undecodable_value, since="1.8.1"),
     Rule(job_name, since="1.8.1"),
     Rule(managed_by, since="1.9.0"),
-    Rule(manager_frozen, since="1.9.0"),
     Rule(replica_specs, since="1.8.1"),
     Rule(replica_type, since="1.8.1"),
     Rule(training_container, since="1.8.1"),
