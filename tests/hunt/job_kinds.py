@@ -45,15 +45,15 @@ KINDS: Kinds = {
 }
 #: The same of kinds that a server has if it has no mpi-operator, whose MPIJobs take the place of training-operator's.
 WITHOUT_MPI_OPERATOR: Kinds = {"MPIJob": ("kubeflow.org/v1", "MPIJob of v1")}
-_ALL = (KINDS, WITHOUT_MPI_OPERATOR)
-#: The kinds that the Kueue of the test server queues, those that some test servers queue, and those of which it only decodes objects, as
-#: we say it does.
+#: Kinds that other hunts make new objects of.
+OF_OTHER_HUNTS: Kinds = {"PyTorchJob": ("kubeflow.org/v1", "PyTorchJob"), "TrainJob": ("trainer.kubeflow.org/v1alpha1", "TrainJob")}
+_ALL = (KINDS, WITHOUT_MPI_OPERATOR, OF_OTHER_HUNTS)
+#: The kinds that the Kueue of the test server queues, and those that some test servers queue.
 _QUEUED = ("Job", "JobSet", "MPIJob", "RayCluster", "RayJob")
 _SOMETIMES_QUEUED = {
     "LeaderWorkerSet": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}},
     "RayService": {"rayClusterConfig": {"headGroupSpec": {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "a"}]}}}}},
 }
-_DECODED = ("CronJob", "RayCronJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
 #: What a webhook of Kueue says of a kind that we take to be in queues where there is Kueue, and that the test server does not queue.
 _OF_NO_QUEUE = re.compile('webhook "mrayservice.kb.io"')
 _LABEL = "kueue.x-k8s.io/queue-name"
@@ -105,8 +105,10 @@ def disagreements(live: Live, kind: str, cases: list[Case]) -> list[Find]:
 
 
 def judge_of(live: Live, kind: str) -> Live:
-    """The server for a kind: one without Kueue for those kinds that we take to be in queues, and its Kueue does not queue."""
-    if kind in (*_QUEUED, *_DECODED) or is_queued(live.server, kind):
+    """The server for a kind: one without Kueue if we take the kind to be in queues, and its Kueue does not queue it."""
+    if "kueue" in live.cluster.target and kind == "PyTorchJob":  # the test server queues it, as earlier releases do
+        return replace(live, cluster=kueue.cluster_of(kind))
+    if kind not in _SOMETIMES_QUEUED or is_queued(live.server, kind):
         return live
     without = {name: release for name, release in live.cluster.target.items() if name != "kueue"}
     return replace(live, cluster=Cluster(without, closed=True))
@@ -151,7 +153,7 @@ def _with_names(text: str, random: Random) -> str:
 def manifest(live: Live, kind: str, random: Random, kinds: Kinds = KINDS) -> str:
     """A job of a kind, of a case of ours or grown, some of them in a queue."""
     version, _ = kinds[kind]
-    is_grown = (kind in _MADE or version == _OF_SIBLINGS) and random.random() < 0.5
+    is_grown = (kind in _MADE or (version == _OF_SIBLINGS and kind not in OF_OTHER_HUNTS)) and random.random() < 0.5
     text = _grown(kind, random) if is_grown else random.choice(_of_cases()[version, kind])
     is_in_queue = "kueue" in live.cluster.target and kind in (*_QUEUED, *_SOMETIMES_QUEUED) and random.random() < 0.3
     return _in_queue(text) if is_in_queue else text
@@ -180,7 +182,7 @@ def _of_cases() -> dict[tuple[str, str], list[str]]:
         for text in _START.split(path.read_text()):
             kind, version = (re.search(rf"^{field}: *(\S+)", text, re.MULTILINE) for field in ("kind", "apiVersion"))
             known = found.get((version[1], kind[1])) if kind and version else None
-            if known is not None and len(text) < _LONGEST and can_be_read(text) and _is_plain(text):
+            if known is not None and len(text) < _LONGEST and _is_plain(text) and can_be_read(text):
                 known.append(text)
     return found
 

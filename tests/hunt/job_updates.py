@@ -22,7 +22,7 @@ from tests.agreement.corpus import ENDLESS
 from tests.agreement.live import Live
 from tests.hunt import job_kinds, kueue
 from tests.hunt.finds import Find, errors_of
-from tests.hunt.job_kinds import KINDS, Kinds
+from tests.hunt.job_kinds import KINDS, OF_OTHER_HUNTS, Kinds
 from tests.hunt.updates import documents, namespace
 from tests.support import quick_yaml
 from tests.support.mutants import mutant
@@ -35,6 +35,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 _TRIES = 4  # where a controller writes the object between our reading and the server's answer
 _PATHS = {**PLURALS, **OF_V1, **WORKLOADS}
 _IDENTITY = ("uid", "resourceVersion", "managedFields", "generation", "creationTimestamp", "deletionTimestamp")
+_KINDS: Kinds = {**KINDS, **OF_OTHER_HUNTS}
 Data = dict[str, Any]
 
 
@@ -45,7 +46,7 @@ class Stored:
         self.kind = kind
         self.manifest = manifest
         self._live = live
-        self.needs_server = kind in ("Job", "JobSet") or bool((manifest["metadata"].get("labels") or {}).get(_QUEUE))
+        self.needs_server = kind in ("Job", "JobSet", "TrainJob") or bool((manifest["metadata"].get("labels") or {}).get(_QUEUE))
         """Whether the server alone knows what an update meets: what it wrote into a Job or JobSet, and what Kueue has suspended."""
         self._path = f"{collection}/{manifest['metadata']['name']}"
 
@@ -79,7 +80,7 @@ class Stored:
         self._live.server.call("DELETE", f"{self._path}?propagationPolicy=Background")
 
 
-def finds(live: Live, random: Random, tally: Counter[str], *, count: int = 8, each: int = 30, kinds: Kinds = KINDS) -> Iterator[Find]:
+def finds(live: Live, random: Random, tally: Counter[str], *, count: int = 8, each: int = 30, kinds: Kinds = _KINDS) -> Iterator[Find]:
     """Yield the updates on which the server and we disagree: some of each of as many stored jobs of each kind."""
     with namespace(live.server) as place, ThreadPoolExecutor(4) as pool:
         for kind in kinds:
