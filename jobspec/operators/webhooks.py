@@ -369,6 +369,19 @@ def _is_left_out(name: str, value: Any, shape: Shape) -> bool:
     return value == "" and child is not None and child.type == "string" and not child.pointer and name not in shape.required
 
 
+def with_kept_defaults(document: Document, old: Document | None) -> Document:
+    """Return an update with the defaults that a webhook wrote into the *old* object.
+
+    If there are none, return the same document.
+    """
+    spec = document.data.get("spec")
+    if old is None or document.group_kind != LEADER_WORKER_SET or not isinstance(spec, dict):
+        return document
+    from jobspec.operators.lws_defaults import with_lws_defaults
+
+    return document.changed({**document.data, "spec": with_lws_defaults(spec)})
+
+
 def rewritten(document: Document, target: Target) -> Document:
     """The document as the webhook writes it; the same object where nothing changes."""
     shape = shapes.load(document.api_version, document.kind, target)
