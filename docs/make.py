@@ -21,8 +21,8 @@ import yaml
 from jobspec.commands import COMMANDS
 from jobspec.lint import rule_pages
 from jobspec.lint.catalogue import rules, severity_of, stage_of
-from jobspec.lint.linting import TOPICS
 from jobspec.lint.pages import as_markdown
+from jobspec.lint.topics import by_topic
 from jobspec.reports.text import SITE
 
 DOCS = Path(__file__).parent
@@ -113,7 +113,7 @@ def _linked(rule: str, to_root: str) -> str:
 
 def _pages_of_rules() -> dict[str, str]:
     """The page of each rule by its path, and one that lists them."""
-    advice = {rule.name: rule for found in TOPICS.values() for rule in found}
+    advice = {rule.name: rule for found in by_topic().values() for rule in found}
     pages = {}
     for name in rules():
         body = re.sub(r"^### .*\n", "", as_markdown(advice[name]) if name in advice else rule_pages.as_markdown(name))

@@ -30,7 +30,7 @@ _NAME_SIGNS = re.compile(r"[${}]")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 _HINT = "check the rendered manifests, or give values by --substitute or --set-env"
 _SHOWN = 3  # names in a hint
-_ABOUT_PLACEHOLDERS = ("unfilled-placeholder", "unexpanded-variable")
+_ABOUT_PLACEHOLDERS = ("unfilled-placeholder", "unexpanded-variable", "variable-before-definition")
 """The rules whose findings are about placeholders."""
 _ENCRYPTED = "ENC[AES256_GCM"
 
@@ -98,7 +98,7 @@ def without_placeholders(
     if within.by_engine.undecrypted and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
         notes.append(_not_decrypted(encrypted, within.by_engine.undecrypted))
     broken = {each.document for each in kept if each.severity == "error"}
-    in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
+    in_part = {each.document for each in (*unjudged, *dropped, *unset) if each.stage != "lint"} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
     why = "required fields that a template may set"
     if first:
