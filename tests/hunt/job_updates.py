@@ -32,6 +32,8 @@ _APPLY = "fieldManager=jobspec&force=true&fieldValidation=Strict"
 #: What a manifest says that has an engine delete the object first, so that nothing is an update of it.
 _OF_ENGINES = ("argocd.argoproj.io/", "helm.sh/", "kustomize.toolkit.fluxcd.io/")
 _QUEUE = "kueue.x-k8s.io/queue-name"
+#: What the trainer's webhook says of a TrainJob whose JobSet has pods, which its manifest does not tell.
+_ONLY_THE_CLUSTER_KNOWS = "is still active"
 _TRIES = 4  # where a controller writes the object between our reading and the server's answer
 _PATHS = {**PLURALS, **OF_V1, **WORKLOADS}
 _IDENTITY = ("uid", "resourceVersion", "managedFields", "generation", "creationTimestamp", "deletionTimestamp")
@@ -119,7 +121,7 @@ def _without_identity(data: Data) -> Data:
 def _find(live: Live, old: Stored, is_of_server: bool, new: Data, tally: Counter[str]) -> list[Find]:
     """What is found in an update: nothing where both say the same, or the object is gone."""
     before, new, answer = old.put(new) if is_of_server else (old.manifest, new, old.apply(new))
-    if answer.code in (404, 409, 500) or (old.kind == "Job" and _lacks_generated(new, before)):
+    if answer.code in (404, 409, 500) or _ONLY_THE_CLUSTER_KNOWS in answer.message or (old.kind == "Job" and _lacks_generated(new, before)):
         return []
     judge = job_kinds.judge_of(live, old.kind)
     text = _json(new)
