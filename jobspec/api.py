@@ -110,12 +110,13 @@ def lint(
     from jobspec.lint.catalogue import rules as known
     from jobspec.lint.ignores import ReportFilter, require_known
     from jobspec.lint.linting import lint as linted
+    from jobspec.session.chosen_rules import chosen
 
     cluster = cluster or Cluster()
     settings = ReportFilter(select=list(select) or None, ignore=list(ignore))
     require_known(settings, known(), "select and ignore")
     checked = _checked(manifest, cluster, overlays, parameters or {}, name, outcome=True)
-    (result,) = linted([checked], cluster, lambda rule: rule.by_default or rule.name in select)
+    (result,) = linted([checked], cluster, chosen(settings))
     return result.with_only(settings.selected(result.diagnostics))
 
 

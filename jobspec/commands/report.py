@@ -60,16 +60,16 @@ def run(options: Options) -> int:
     project = project_among(paths) if paths or os.path.isfile(PROJECT_FILE) else None
     view, obstacle = _change(options, ref, project, listed) if ref is not None else (None, "")
     settings = settings_of(options)
-    rules = chosen(settings)
+    is_chosen = chosen(settings)
     rows: list[PageRow] = []
 
     def judge_variants(planned: Plan) -> list[FileResult]:
         """Return the results of the variants of a planned project, which become rows."""
-        made = rows_of_variants(planned, rules) if planned.valid else []
+        made = rows_of_variants(planned, is_chosen) if planned.valid else []
         rows.extend(made)
         return [FileResult(planned.files.project.path, (), each.findings) for each in made]
 
-    context, depth = context_for(options, settings), Depth(chosen=rules, judge_variants=judge_variants)
+    context, depth = context_for(options, settings), Depth(chosen=is_chosen, judge_variants=judge_variants)
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     rows = [*rows_of_jobs(results.judged, results.linted, context.cluster), *rows]

@@ -19,7 +19,10 @@ def workers(job: LintedJob) -> int:
 
 
 def launcher_works(job: LintedJob) -> bool:
-    """Whether the launcher is a host of processes, too: to training-operator, one with a limit of GPUs is."""
+    """True if mpirun starts processes on the launcher, too.
+
+    To training-operator, that is so if the launcher has a limit of GPUs.
+    """
     if job.framework:
         hosts = [text(each, "data", HOSTS) for each in job.expanded.of_kind("ConfigMap")]
         return any(each.startswith(f"{job.given.name}-launcher ") for each in hosts)

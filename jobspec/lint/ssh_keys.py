@@ -1,4 +1,4 @@
-"""The key by which mpirun connects: whether the user of the launcher can use the one that an operator mounts."""
+"""The SSH key of mpirun: whether the user of the launcher can use the one that an operator mounts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ def _mounted_key(container: LintedContainer) -> tuple[MarkedTree, int, str] | No
 
 
 def _is_of_group_of_root(container: LintedContainer) -> bool:
-    """Whether the user of a container is in the group of root, to which a mounted Secret belongs."""
+    """True if the user of a container is in the group of root.
+
+    A mounted Secret belongs to that group.
+    """
     pod = container.role.pod_tree.get("spec", "securityContext")
     own = container.tree.get("securityContext", "runAsGroup") or (pod.get("runAsGroup") if pod else None)
     further = [each.value for each in items(pod.get("supplementalGroups"))] if pod else []
@@ -94,13 +97,19 @@ def _way_of_root(job: LintedJob, readers: str, folder: str, mount: MarkedTree, p
 
 
 def _brings_keys(launcher: LintedContainer) -> bool:
-    """Whether the command line or a variable of the launcher has SSH use keys of its own, or copies of the mounted ones."""
+    """True if the launcher has SSH use keys of its own, or copies of the mounted ones.
+
+    The command line says so, or a variable.
+    """
     given = any(name.startswith("OMPI_MCA_plm_rsh") and each.mark.line for name, each in launcher.variables)
     return given or launcher.program.mentions("chmod", *OF_OWN_KEYS)
 
 
 def user_of(container: LintedContainer) -> tuple[MarkedTree | None, bool]:
-    """What says the user of a container, and whether that is root; None where the image decides."""
+    """Return what says the user of a container, and whether that is root.
+
+    If the image decides, it is None.
+    """
     contexts = [container.tree.get("securityContext"), container.role.pod_tree.get("spec", "securityContext")]
     for field in ("runAsUser", "runAsNonRoot"):
         for said in (each.get(field) for each in contexts if each):

@@ -127,7 +127,7 @@ TOPICS: Mapping[str, tuple[Sequence[Rule] | KindRules, ...]] = {
 
 
 def is_default(rule: Rule) -> bool:
-    """Whether a rule is looked at if nobody chooses it by name."""
+    """True if a rule runs by default."""
     return rule.by_default
 
 
