@@ -160,11 +160,11 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
         checked = checked.changed(result=with_hints(checked.result, checked.documents))
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
+    if not (journey.documents and journey.definitions):
+        checked = checked.changed(documents=_without_definitions(checked.documents) if journey.documents else ())
     for each in (*checked.documents, *checked.objects):
         each.forget_marks()  # the nodes of all files together are most of the memory, and few are asked for again
-    if journey.documents and journey.definitions:
-        return checked
-    return checked.changed(documents=_without_definitions(checked.documents) if journey.documents else ())
+    return checked
 
 
 def _without_definitions(documents: Sequence[Document]) -> list[Document]:

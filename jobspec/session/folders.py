@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+
+def real_paths() -> Callable[[str], str]:
+    """Return a function that gives the real path of a file, and resolves each folder once."""
+    real_folder = cache(os.path.realpath)
+
+    def real_path(path: str) -> str:
+        folder, name = os.path.split(path)
+        place = os.path.join(real_folder(folder), name)
+        return os.path.realpath(place) if os.path.islink(place) or name in ("", os.curdir, os.pardir) else place
+
+    return real_path
 
 
 def holds_repository(folder: str) -> bool:

@@ -23,11 +23,13 @@ from jobspec.diagnostics.record import Record
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import JOBS
+from jobspec.session.folders import real_paths
 from jobspec.session.reading import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pickle import Unpickler
     from typing import Any
 
     from jobspec.diagnostics.places import Data
@@ -79,6 +81,7 @@ class KeptChecks:
         *digests*: those of the content of each file in the repository, by real path.
         """
         self._cache, self._scope, self._digests = cache, scope, digests
+        self._real_path = real_paths()
         self._parts: dict[int, dict[bytes, _Entry | None]] = {}
         """The checks of the earlier run; None for those that were taken.
 
@@ -160,7 +163,7 @@ class KeptChecks:
             read = [(name, shown, self._digest(name)) for name, shown in build.names]
             of_content: object = (build.path, read, blake2b(build.content).digest())
         else:
-            of_content = self._digest(os.path.realpath(found.path))
+            of_content = self._digest(self._real_path(found.path))
         about = (found.path, found.named, found.part, found.first_line, found.span, file.skip_unknown, file.folder, file.has_placeholders)
         return repr((about, role, of_content))
 
@@ -197,7 +200,7 @@ class KeptChecks:
         if not isinstance(given, Document):
             return _canonical((given.path, given.text))
         is_built = os.path.basename(given.file) in KUSTOMIZATIONS
-        places = given.marks.paths() if is_built else self._digest(os.path.realpath(given.file))
+        places = given.marks.paths() if is_built else self._digest(self._real_path(given.file))
         return repr((given.file, places, given.index, given.data, given.is_held))
 
     def _once(self, value: object, say: Callable[[], str]) -> str:
@@ -310,6 +313,16 @@ def _unpickled(content: bytes) -> Any:
     If it holds anything but plain values and values of jobspec's own classes, return None.
     """
     import io
+
+    try:
+        return _unpickler()(io.BytesIO(content)).load()
+    except Exception:
+        return None
+
+
+@cache
+def _unpickler() -> type[Unpickler]:
+    """Return the class that unpickles plain values, and values of jobspec's own classes."""
     import pickle
 
     class OwnValues(pickle.Unpickler):
@@ -320,10 +333,7 @@ def _unpickled(content: bytes) -> Any:
                     return found
             raise pickle.UnpicklingError(name)
 
-    try:
-        return OwnValues(io.BytesIO(content)).load()
-    except Exception:
-        return None
+    return OwnValues
 
 
 _CLASSES = frozenset((("builtins", "set"), ("builtins", "frozenset")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from base64 import b64decode
 from contextlib import suppress
 from hashlib import blake2b
@@ -26,7 +27,7 @@ from jobspec.journey.reading import items_of
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
 from jobspec.session.disk import DISK
-from jobspec.session.folders import repository_root
+from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
 from jobspec.session.reading import reader
@@ -42,6 +43,7 @@ _OWN = (package_path(), shipped_path("schemas"), shipped_path("overlays"))
 """The places of jobspec's own files."""
 _WORTH_KEEPING = 48  # manifests; to judge fewer takes about as long as to look at the cache
 _OTHERS = 4  # files for each manifest; to read more of them takes longer than is gained
+_TICK = 2_000_000_000  # nanoseconds; file systems keep the time of a change at least as exactly as this
 _LARGE = 1 << 20  # bytes of a file that is no manifest, from which on it is known by when it was changed
 _ENDINGS = (*MANIFEST_ENDINGS, *PAGES)
 #: The options with which runs are kept, since what they name is in the repository or in the command line.
@@ -74,6 +76,8 @@ class _State(Record):
     """A digest of the options by which files are checked, and of the program."""
     digests: Mapping[str, bytes]
     """A digest of the content of each file, by its real path."""
+    settled: Mapping[str, tuple[object, bytes]]
+    """What is known of each file that was last changed well before it was read: its state on the disk, and the digest of its content."""
 
 
 class Recall(Record):
@@ -125,7 +129,8 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
     assert before
     try:
         _require_inside(results)
-        if _state(options, settings, depth) != before:
+        after = _state(options, settings, depth, before)
+        if (after.content, after.changes, after.scope) != (before.content, before.changes, before.scope):
             raise _Unkept("a file has changed meanwhile")
         if known.checks:
             known.checks.write()
@@ -144,8 +149,11 @@ def _cache(name: str = "runs") -> Cache:
     return Cache(os.path.join(cache_folder(), name))
 
 
-def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _State:
-    """Digest all that a run can read. Raises _Unkept if it may read anything else, or if that takes too long."""
+def _state(options: Options, settings: ReportFilter | None, depth: Depth, before: _State | None = None) -> _State:
+    """Digest all that a run can read. Raises _Unkept if it may read anything else, or if that takes too long.
+
+    *before*: the state at the beginning of the run. Its files that are as they were are not read again.
+    """
     root = _repository(options, settings)
     content, changes = blake2b(), blake2b()
     lints = depth.chosen is not None
@@ -157,9 +165,10 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
     number = sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each))
     if number < _WORTH_KEEPING:
         raise _Unkept("there are few files")
+    read = _Digests(before.settled if before else {})
     for path, kind, about in chain(*(_below(each, {"__pycache__"}, "") for each in _OWN)):
         if kind == b"file":
-            content.update(repr((os.fsencode(path), _digest(path, about, is_known=True))).encode())
+            content.update(repr((os.fsencode(path), read.digest(path, about, is_known=True))).encode())
     scope = content.copy()
     of_checks = {name: value for name, value in given.items() if name not in _OF_CHOICE}
     scope.update(repr((of_checks, lints, settings.pods if settings else {})).encode("utf-8", "replace"))
@@ -171,7 +180,7 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
         files.append(path)
         if len(files) > _OTHERS * number:
             raise _Unkept("the repository has many other files")
-        said = _digest(path, about, is_known=path.lower().endswith(_ENDINGS)) if kind == b"file" else kind
+        said = read.digest(path, about, is_known=path.lower().endswith(_ENDINGS)) if kind == b"file" else kind
         content.update(repr((os.fsencode(path), said)).encode())
         if kind == b"file":
             digests[path] = said
@@ -179,7 +188,7 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth) -> _St
             changes.update(repr((path, about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode("utf-8", "replace"))
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
-    return _State(content.hexdigest(), changes.hexdigest(), scope.hexdigest()[:32], digests)
+    return _State(content.hexdigest(), changes.hexdigest(), scope.hexdigest()[:32], digests, read.settled)
 
 
 def _repository(options: Options, settings: ReportFilter | None) -> str:
@@ -222,7 +231,7 @@ def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, by
             with os.scandir(here) as found:
                 inside = sorted(found, key=lambda each: each.name)
             for each in inside:
-                if kept and each.is_dir(follow_symlinks=False) and os.path.realpath(each.path) == kept:
+                if each.path == kept:
                     continue
                 about = each.stat(follow_symlinks=False)
                 if each.is_symlink():
@@ -240,15 +249,29 @@ def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, by
             raise _Unkept(f"{here}: {error.strerror}") from None
 
 
-def _digest(path: str, about: os.stat_result, *, is_known: bool) -> bytes:
-    """Return a digest of a file's content, or of a large file when it was changed unless its content *is_known* to matter."""
-    if about.st_size > _LARGE and not is_known:
-        return repr((about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode()
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return blake2b(file.readall()).digest()
-    except OSError as error:
-        return f"unreadable: {error.errno}".encode()
+class _Digests:
+    """Reads files for digests of their content, but for those that are as an earlier reading found them."""
+
+    def __init__(self, settled: Mapping[str, tuple[object, bytes]]) -> None:
+        self.settled = dict(settled)
+        """As in `_State`."""
+        self._begin = time.time_ns()
+
+    def digest(self, path: str, about: os.stat_result, *, is_known: bool) -> bytes:
+        """Return a digest of a file's content, or of a large file when it was changed unless its content *is_known* to matter."""
+        on_disk = (about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)
+        if about.st_size > _LARGE and not is_known:
+            return repr(on_disk).encode()
+        if path in self.settled and self.settled[path][0] == on_disk:
+            return self.settled[path][1]
+        try:
+            with open(path, "rb", buffering=0) as file:
+                found = blake2b(file.readall()).digest()
+        except OSError as error:
+            return f"unreadable: {error.errno}".encode()
+        if max(about.st_mtime_ns, about.st_ctime_ns) < self._begin - _TICK:
+            self.settled[path] = on_disk, found
+        return found
 
 
 def _programs() -> Iterator[tuple[str, str | None, object]]:
@@ -302,9 +325,9 @@ def _require_inside(results: RunResults) -> None:
     """Raise _Unkept if a run has read anything outside of the repository, or what no file holds."""
     root = repository_root(os.getcwd())
     built = (path for each in results.found if each.in_build and each.in_build.build for path in each.in_build.build.reads)
-    for path in (*(each.path for each in results.read), *built):
-        real = os.path.realpath(path_of_file(path))
-        if not any(os.path.commonpath((real, each)) == each for each in (root, *_OWN)):
+    real_path, inside = real_paths(), tuple(os.path.join(each, "") for each in (root, *_OWN))
+    for path in dict.fromkeys((*(each.path for each in results.read), *built)):
+        if not real_path(path_of_file(path)).startswith(inside):
             raise _Unkept(f"{path} is outside of this repository")
     if any(each.content is not None for each in results.read):
         raise _Unkept("not all files are on disk")
