@@ -15,7 +15,16 @@ from jobspec.session.comparing import of_queues, prices_in, queues_in, sides, tr
 from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
-from jobspec.session.options import Option, Options, cluster_option, declare, kind_options, target_option, with_output_file
+from jobspec.session.options import (
+    Option,
+    Options,
+    cluster_option,
+    declare,
+    kind_options,
+    target_option,
+    values_of_charts,
+    with_output_file,
+)
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
 from jobspec.session.writing import write_whole
@@ -34,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there"),
         Option("--helm", metavar="CHART", repeatable=True, what="a Helm chart to render on both sides"),
         Option("--values", metavar="FILE", repeatable=True, what="a values file for the charts of --helm"),
+        *values_of_charts(),
         target_option("releases that a repository without a project is judged by; a project names its own"),
         *kind_options(),
         cluster_option(),

@@ -5,6 +5,7 @@ DOORS: tuple[str, ...] = (
     "at_sources",
     "build_failures",
     "builds",
+    "chart_values",
     "engines",
     "helm",
     "helm_numbers",

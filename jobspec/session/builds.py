@@ -48,6 +48,8 @@ from jobspec.session.source_files import DiskFiles
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.repository.chart_values import ChartValues
+    from jobspec.session.options import Options
     from jobspec.session.reach import Reach
 
 _FILES = DiskFiles()
@@ -450,8 +452,18 @@ def _run(command: Sequence[str], work: str, folder: str) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: str) -> dict[str, InBuild]:
-    """What helm renders of charts with files of values, for a release of Kubernetes.
+def chart_values(options: Options) -> ChartValues:
+    """Return the values that the options of a command line say for charts.
+
+    Raises JobspecError if a file has no name of a value.
+    """
+    from jobspec.repository.chart_values import values_of
+
+    return values_of(options.values, options.helm_set, options.helm_set_file)
+
+
+def rendered_charts(charts: Iterable[str], values: ChartValues, kubernetes: str) -> dict[str, InBuild]:
+    """What helm renders of charts with values, for a release of Kubernetes.
 
     Raises JobspecError where there is no helm, and for a chart that it cannot render.
     """
@@ -472,27 +484,26 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
                 text = _run(command(os.path.join(os.curdir, chart), values), work, chart)
             except BuildFailure as failure:
                 raise JobspecError(f"--helm {chart}: {failure}") from None
-            read = (*values, os.path.join(chart, CHART_VALUES), os.path.join(chart, CHART))
+            read = (*values.files, os.path.join(chart, CHART_VALUES), os.path.join(chart, CHART))
             texts = {path: _FILES.text(path) for path in read if os.path.isfile(path)}
             numbers = numbers_in_text(text, texts.items(), functools.partial(_rendered_with, command, chart, values, work))
-            made = RenderedChart(chart, text, values, tuple(numbers), _read_by_helm(chart, values))
+            made = RenderedChart(chart, text, values.files, tuple(numbers), _read_by_helm(chart, values))
         found[made.path] = InBuild(build=made)
     return found
 
 
-def _read_by_helm(chart: str, values: Sequence[str]) -> list[str]:
-    """The real paths of what helm reads of a chart: all of its files, and the files of values."""
+def _read_by_helm(chart: str, values: ChartValues) -> list[str]:
+    """The real paths of what helm reads of a chart: all of its files, and those of the values."""
     inside = (os.path.join(here, name) for here, _, names in os.walk(chart) for name in names)
-    return list(map(os.path.realpath, (*inside, *values)))
+    return list(map(os.path.realpath, (*inside, *values.reads)))
 
 
-def _helm_command(helm: str, kubernetes: str, chart: str, values: Sequence[str]) -> list[str]:
-    files = [word for each in values for word in ("--values", each)]
-    return [helm, "template", "release", chart, "--include-crds", "--kube-version", kubernetes, *files]
+def _helm_command(helm: str, kubernetes: str, chart: str, values: ChartValues) -> list[str]:
+    return [helm, "template", "release", chart, "--include-crds", "--kube-version", kubernetes, *values.words]
 
 
 def _rendered_with(
-    command: Callable[[str, Sequence[str]], list[str]], chart: str, values: Sequence[str], work: str, path: str, text: str
+    command: Callable[[str, ChartValues], list[str]], chart: str, values: ChartValues, work: str, path: str, text: str
 ) -> str | None:
     """What helm renders of a chart where a values file or a file of the chart has another text. If helm fails, return None."""
     import tempfile
@@ -501,13 +512,13 @@ def _rendered_with(
         changed = os.path.join(folder, os.path.basename(path))
         with open(changed, "w", encoding="utf-8") as file:
             file.write(text)
-        if path not in values:  # the chart's own
+        if path not in values.files:  # the chart's own
             for name in os.listdir(chart):
                 if name != os.path.basename(path):
                     os.symlink(os.path.realpath(os.path.join(chart, name)), os.path.join(folder, name))
-        around = os.path.join(os.curdir, chart) if path in values else folder
+        around = os.path.join(os.curdir, chart) if path in values.files else folder
         try:
-            return _run(command(around, [changed if each == path else each for each in values]), work, chart)
+            return _run(command(around, values.changed(files=[changed if each == path else each for each in values.files])), work, chart)
         except BuildFailure:
             return None
 

@@ -19,6 +19,7 @@ from jobspec.project.comparison import Comparison, compare, joined, of_objects
 from jobspec.project.object_changes import compare_objects
 from jobspec.project.rendering import identity_of
 from jobspec.reports.diff import ComparisonView
+from jobspec.session.builds import chart_values
 from jobspec.session.comparing import queues_in, sides, tree_at
 from jobspec.session.git import git
 from jobspec.session.inputs import load_run_context
@@ -40,7 +41,7 @@ def compared_objects(options: Options, prices: PriceList | None) -> ComparisonVi
     queues = queues_in(options) if options.queues else None
     projects = list(compared_projects(options, change))
     own = [path for each in projects for path in each.own]
-    with states_of(change, context.cluster, options.helm, options.values, of_projects=own) as states:
+    with states_of(change, context.cluster, options.helm, chart_values(options), of_projects=own) as states:
         found = compare_objects(states.before, states.after, states.edits, queues)
     found = joined([found, *(each.comparison for each in projects)])
     if charts := list(unrendered_charts(change, options.helm)):

@@ -155,9 +155,9 @@ def find_for(
         found += left_out(walked, disk)
     if not options.helm:
         return found
-    from jobspec.session.builds import rendered_charts
+    from jobspec.session.builds import chart_values, rendered_charts
 
-    charts = rendered_charts(options.helm, options.values, kubernetes)
+    charts = rendered_charts(options.helm, chart_values(options), kubernetes)
     return [*found, *(Found(path, named=False, in_build=each, disk=disk) for path, each in charts.items())]
 
 

@@ -83,6 +83,8 @@ class InputOptions:
     """Whether results of earlier runs are taken from the user's cache, and results are kept there."""
     helm: Sequence[str] = ()
     values: Sequence[str] = ()
+    helm_set: Sequence[str] = ()
+    helm_set_file: Sequence[str] = ()
     substitute: Sequence[str] = ()
     set_env: Sequence[str] = ()
     markdown: bool = False
@@ -350,7 +352,7 @@ _FEW = 4  # choices
 
 #: The headings of a help text of many options, and the names of those below each; others have none.
 _HEADINGS = {
-    "which files": "changed-since helm markdown no-build no-cache set-env skip-unknown substitute values within",
+    "which files": "changed-since helm helm-set helm-set-file markdown no-build no-cache set-env skip-unknown substitute values within",
     "the cluster that they are checked for": (
         "closed-world cluster contract crd from from-ref no-admission no-outcome schema-location target"
     ),
@@ -590,6 +592,14 @@ def journey_options() -> list[Option]:
     ]
 
 
+def values_of_charts() -> list[Option]:
+    """The options that give values to charts in the command line."""
+    return [
+        Option("--helm-set", metavar="NAME=VALUE", repeatable=True, what="a value for the charts of --helm, as helm's --set has it"),
+        Option("--helm-set-file", metavar="NAME=FILE", repeatable=True, what="a value for the charts of --helm: the text of a file"),
+    ]
+
+
 def repository_options() -> list[Option]:
     """The options that say what becomes of files before they are applied."""
     return [
@@ -597,6 +607,7 @@ def repository_options() -> list[Option]:
         Option("--no-cache", dest="cache", what="take nothing from the cache of earlier runs, and keep nothing there"),
         Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline"),
         Option("--values", "-f", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm"),
+        *values_of_charts(),
         Option(
             "--substitute",
             metavar="NAME=VALUE",

@@ -83,17 +83,17 @@ _LARGEST = 3 << 20
 
 
 @contextmanager
-def exported(change: RepositoryChange, charts: Sequence[str], values: Sequence[str]) -> Iterator[ReachedFiles]:
+def exported(change: RepositoryChange, further: Sequence[str]) -> Iterator[ReachedFiles]:
     """Write the files at the ref that a change can reach to a temporary folder, while they are needed.
 
-    *charts* and *values*: Helm charts, whose files are all written, and files of values.
+    *further*: folders and files that are written, too, such as Helm charts and files of values.
     """
     import tempfile
 
     from jobspec.session.builds import WORK_PREFIX
 
     files = _Files(change)
-    given = [os.path.relpath(os.path.realpath(each), change.top) for each in (*charts, *values)]
+    given = [os.path.relpath(os.path.realpath(each), change.top) for each in further]
     asked = {name for name in files.before.names if any(name == each or name.startswith(f"{each}/") for each in given)}
     texts = (files.edited_before, files.edited_after)
     decided = {folder for each in texts for folder in _decided_folders(each)}

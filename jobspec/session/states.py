@@ -28,6 +28,7 @@ from jobspec.world.world import Cluster
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics.places import Children
+    from jobspec.repository.chart_values import ChartValues
 
 
 class States(Record):
@@ -41,14 +42,14 @@ class States(Record):
 
 @contextmanager
 def states_of(
-    change: RepositoryChange, cluster: Cluster, charts: Sequence[str] = (), values: Sequence[str] = (), of_projects: Collection[str] = ()
+    change: RepositoryChange, cluster: Cluster, charts: Sequence[str], values: ChartValues, of_projects: Collection[str] = ()
 ) -> Iterator[States]:
     """Build both sides of a change. The states are to be compared inside of the context, since files are read when a place is asked for.
 
-    *charts* and *values*: Helm charts to render, with files of values. *of_projects*: files and folders, from the top of the
+    *charts* and *values*: Helm charts to render, with their values. *of_projects*: files and folders, from the top of the
     repository, whose objects are left out, since the projects that have them are compared.
     """
-    with exported(change, charts, values) as files:
+    with exported(change, [*charts, *values.reads]) as files:
         edits = dict(_edits(change, files))
         sides = (_Side(change, cluster, files.root, files.before), _Side(change, cluster, change.top, files.after))
         before, after = (side.state(charts, values, of_projects) for side in sides)
@@ -82,7 +83,7 @@ class _Side(Record):
         """Whether it is the side at the ref."""
         return self.root != self.change.top
 
-    def state(self, charts: Sequence[str], values: Sequence[str], of_projects: Collection[str]) -> State:
+    def state(self, charts: Sequence[str], values: ChartValues, of_projects: Collection[str]) -> State:
         """Build and read the objects that an edited file can reach."""
         reached = self.reach
         edited = {os.path.join(self.root, each) for each in self.change.edited}
@@ -114,15 +115,13 @@ class _Side(Record):
         files = [os.path.realpath(found.path), *(each for each in build.reads if each in edited)] if build else [found.path]
         return any(f"{each}/".startswith(places) for each in files)
 
-    def _charts(self, charts: Sequence[str], values: Sequence[str], edited: Collection[str]) -> list[Found]:
+    def _charts(self, charts: Sequence[str], values: ChartValues, edited: Collection[str]) -> list[Found]:
         from jobspec.session.builds import rendered_charts
 
-        given = [self._place(each) for each in values]
+        given = values.at(self._place)
         there = [each for each in map(self._place, charts) if os.path.isfile(os.path.join(each, CHART))]
-        reached = [each for each in there if any(os.path.realpath(one) in edited for one in given) or any(map(_inside(each), edited))]
-        made = (
-            rendered_charts(reached, [each for each in given if os.path.isfile(each)], self.cluster.target["kubernetes"]) if reached else {}
-        )
+        reached = [each for each in there if any(os.path.realpath(one) in edited for one in given.reads) or any(map(_inside(each), edited))]
+        made = rendered_charts(reached, given.among(os.path.isfile), self.cluster.target["kubernetes"]) if reached else {}
         return [Found(path, named=False, in_build=each) for path, each in made.items()]
 
     def _place(self, path: str) -> str:

@@ -489,6 +489,18 @@ def test_a_chart_is_rendered_on_both_sides(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+def test_a_chart_is_rendered_on_both_sides_with_values_of_the_command_line(tmp_path: Path) -> None:
+    """A file that is a value is read as it was at the ref."""
+    chart = {**CHART, "chart/values.yaml": "workers: 1\n", "image.txt": "example.com/train:v1"}
+    committed(tmp_path, chart)
+    given = ("--helm", "chart", "--helm-set", "workers=1", "--helm-set-file", "image=image.txt", "HEAD")
+    assert not _report(tmp_path, *given)["differs"]
+    write(tmp_path, {"image.txt": "example.com/train:v2"})
+    (found,) = _report(tmp_path, *given)["objects"]
+    assert [(each["before"], each["after"]) for each in found["fields"]] == [("example.com/train:v1", "example.com/train:v2")]
+
+
+@pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
 def test_a_chart_that_is_not_given_is_told_of(tmp_path: Path) -> None:
     chart = {
         "Chart.yaml": "apiVersion: v2\nname: a\nversion: 0.1.0\n",
@@ -501,6 +513,7 @@ def test_a_chart_that_is_not_given_is_told_of(tmp_path: Path) -> None:
     assert _report(tmp_path, "HEAD", "b")["notes"] == []
 
 
+@pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
 def test_a_chart_that_cannot_be_rendered_is_said_to_be_at_fault(tmp_path: Path) -> None:
     committed(tmp_path, CHART)
     write(tmp_path, {"chart/templates/job.yaml": "{{ .Values.image\n"})

@@ -908,6 +908,60 @@ def test_a_number_that_helm_writes_in_other_characters_is_reported_in_the_values
     assert "job/values.yaml:1:59: warning: the number 1.10 becomes `1.1` in `spec.template.spec.containers[0].image`" in text
 
 
+#: A chart that renders nothing without the values of a command line.
+ASKING = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 0.1.0\n",
+    "chart/values.yaml": "nodes: 1\n",
+    "chart/templates/all.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: launcher}
+data:
+  run.sh: |-
+{{ required "launcher" .Values.launcher | indent 4 }}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: {{ .Values.nodes }}
+    image: {{ required "image" .Values.image.name }}
+""",
+    "prod.yaml": "nodes: 2\n",
+    "run,2.sh": "torchrun train.py\n",
+}
+
+
+@helm
+def test_a_chart_gets_values_of_the_command_line(tmp_path: Path) -> None:
+    """Those behind files override them. A value that no file has is reported at the template."""
+    write(tmp_path, ASKING)
+    given = ("-f", "prod.yaml", "--helm-set", "image.name=ghcr.io/acme/train:1.4", "--helm-set-file", "launcher=run,2.sh")
+    done = run_here("validate", "--helm", "chart", *given, "-o", "concise", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1].partition(" (")[0]) == (0, "3 documents: 2 valid, 1 skipped")
+    done = run_here("validate", "--helm", "chart", *given, "--helm-set", "nodes=two", "-o", "concise", cwd=tmp_path)
+    assert done.stdout.startswith('chart/templates/all.yaml:14:5: error: `numNodes`: expected an integer, got the string "two"')
+
+
+@helm
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--helm-set", "image.name=a"), "--helm chart: "),
+        (("--helm-set-file", "launcher"), "--helm-set-file: expected NAME=FILE, got `launcher`"),
+        (("--helm-set-file", "launcher=none.sh"), "none.sh"),
+        (("--helm-set", "image.name"), "--helm chart: "),
+    ],
+)
+def test_values_that_a_chart_cannot_be_rendered_with(tmp_path: Path, given: tuple[str, ...], said: str) -> None:
+    write(tmp_path, ASKING)
+    done = run_here("lint", "--helm", "chart", *given, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
 @helm
 def test_a_chart_that_helm_cannot_render() -> None:
     done = run_here("validate", "--helm", "nowhere", cwd=CHARTS)
