@@ -98,7 +98,7 @@ def no_interface_left(job: LintedJob) -> Iterator[Finding]:
     After: env: [{name: NCCL_SOCKET_IFNAME, value: "^docker,lo"}]
     Evidence: awslabs/awsome-distributed-ai#519, aws/deep-learning-containers#4756
     """
-    for container in _working(job) if job.training_pods > 1 else ():
+    for container in _working(job) if job.connected_pods > 1 else ():
         if _on_host(container) or _is_attached(container):
             continue
         for name in (_NCCL, *_EXACT):
@@ -149,7 +149,7 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
         limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 1}
     Evidence: awslabs/ai-on-sagemaker-hyperpod#134, awslabs/awsome-distributed-ai#880
     """
-    for container in _working(job) if job.training_pods > 1 else ():
+    for container in _working(job) if job.connected_pods > 1 else ():
         if _on_host(container) or _sees_devices_of_node(container):
             continue
         settings = _settings(job, container)

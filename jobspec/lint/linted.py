@@ -16,6 +16,7 @@ from jobspec.lint.container import LintedContainer
 from jobspec.operators import mpi_operator
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
+from jobspec.operators.life import runs_until_deleted
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import (
     CONTAINERS,
@@ -175,6 +176,12 @@ class LintedJob(LintedDocument):
     def in_runtime(self, *path: str) -> Any:
         """The value at a path of the runtime, None where there is none."""
         return value_at(self.runtime.data, path) if self.runtime else None
+
+    @property
+    def connected_pods(self) -> int:
+        """How many pods exchange data: those that train together, and those of a cluster that train whatever its programs ask of them."""
+        of_cluster = [each for each in self.training if self.expanded.is_one_cluster and runs_until_deleted(self.given, each.name)]
+        return self.training_pods or sum([each.meeting for each in of_cluster])
 
     @property
     def trains(self) -> bool:

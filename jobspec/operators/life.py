@@ -6,7 +6,7 @@ Jobs, CronJobs and JobSets.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import MPIJOB, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, RAY_CLUSTER, TRAINJOB
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.record import Record
@@ -39,9 +39,13 @@ class Effect(Record):
 def runs_until_deleted(job: Document, role: str) -> bool:
     """True if the pods of a role never end by themselves.
 
-    Such pods are MPI's workers, which are servers of SSH.
+    Such pods are MPI's workers, which are servers of SSH, those of LeaderWorkerSets, which are restarted, and those of Ray's clusters. The
+    pod that submits a RayJob's program, whose role has the name of the job, ends.
     """
-    return (job.api_version, job.kind) == (mpi_operator.API_VERSION, MPIJOB[1]) and role == WORKER
+    if job.group_kind[0] == RAY_CLUSTER[0]:
+        return role != job.name
+    is_mpi_worker = (job.api_version, job.kind) == (mpi_operator.API_VERSION, MPIJOB[1]) and role == WORKER
+    return is_mpi_worker or job.group_kind == LEADER_WORKER_SET
 
 
 def suspension_effect(old: Document, new: Document) -> Effect:

@@ -221,13 +221,22 @@ _DEEPEST = 16  # steps on the way to a pod spec
 
 
 def _pod_specs_in(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, Data]]:
-    is_spec = path[-2:] == ("template", "spec") or (path[-1:] == ("spec",) and "podTemplateOverrides" in path)
-    if is_spec and isinstance(value, dict) and not {"template", "replicatedJobs"} & value.keys():
+    if path[-1:] == ("spec",) and isinstance(value, dict) and _is_pod_spec(value, path[:-1]):
         yield path, value
     elif depth:
         inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for step, child in inside:
             yield from _pod_specs_in(child, (*path, step), depth - 1)
+
+
+def _is_pod_spec(spec: Data, around: Path) -> bool:
+    """True if a spec is that of a pod template, or of a patch of one.
+
+    Fields such as the `workerTemplate` of a LeaderWorkerSet hold templates with containers, and `volumeClaimTemplate` does not.
+    """
+    if around[-1:] == ("template",) or "podTemplateOverrides" in around:
+        return not {"template", "replicatedJobs"} & spec.keys()
+    return bool(around) and str(around[-1]).endswith("Template") and "containers" in spec
 
 
 def is_workload(document: Document | DocumentResult) -> bool:
