@@ -144,6 +144,12 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
 
+def unlistable(document: Document, target: Target) -> list[Finding]:
+    """Return what an operator without a webhook cannot decode of an object: it then lists no object of the kind, in any namespace."""
+    nothing = f"it then makes nothing of any {document.kind}"
+    return [Finding(each.at, f"{each.message}: {nothing}") for each in undecodable_value(Workload(document), target)]
+
+
 def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
     document, (sent, stored) = workload.document, workload.given

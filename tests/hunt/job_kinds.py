@@ -55,7 +55,7 @@ _SOMETIMES_QUEUED = {
     "RayService": {"rayClusterConfig": {"headGroupSpec": {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "a"}]}}}}},
 }
 #: What a webhook of Kueue says of a kind that we take to be in queues where there is Kueue, and that the test server does not queue.
-_OF_NO_QUEUE = re.compile('webhook "mrayservice.kb.io"')
+_OF_NO_QUEUE = re.compile('webhook "[mv]rayservice.kb.io"')
 _LABEL = "kueue.x-k8s.io/queue-name"
 _TRIED = 5  # commands run on every fifth text: they take longer than a server's answer
 #: The commands that end in a report on each text, whatever is wrong with it.

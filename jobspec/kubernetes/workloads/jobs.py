@@ -422,6 +422,9 @@ def _fixed(name: str) -> Problem:
 def _completions(new: Data, old: Data) -> Problems:
     now, was, parallel = number(new, "completions"), _default(old), number(new, "parallelism")
     if not is_given(new, "completions") and not is_given(old, "completions"):
+        if is_given(old, "parallelism") and not is_given(new, "parallelism"):
+            message = "without `parallelism` and `completions` the server writes 1 for both, and `completions` of a Job cannot change; "
+            yield fixed((*_SPEC, "completions"), message + _was(None), "write `parallelism`")
         return
     now = _default(new) if now is None else now
     if now == was:

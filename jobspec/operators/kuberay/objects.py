@@ -161,7 +161,7 @@ def _reasons_for_nothing(document: Document, tree: MarkedTree, target: Target) -
     """Why KubeRay creates nothing for an object: another controller manages it, or KubeRay refuses it."""
     manager = text(tree, "spec", "managedBy")
     if manager in ("", CONTROLLER):
-        return refusals(document, tree, target["kuberay"])
+        return refusals(document, tree, target)
     message = f"`{manager}` manages the {document.kind}: KubeRay creates nothing for it here"
     return [document.problem("no-pods-created", message, ("spec", "managedBy"), severity="info")]
 

@@ -18,6 +18,7 @@ from jobspec.go.values import mapping, string_map, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name
 from jobspec.operators.kuberay import INTERACTIVE_MODE, JOB_MODE, JOB_SPECS, SIDECAR_MODE
 from jobspec.operators.kuberay.cluster_rules import ClusterSpec, cluster_refusals, upgrade_refusals
+from jobspec.operators.webhooks import unlistable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ _TIMEOUT = "ray.io/initializing-timeout"
 _SELECTOR = "ray.io/cluster"
 
 
-def refusals(document: Document, stored: MarkedTree, release: str) -> list[Diagnostic]:
-    """What a release of KubeRay refuses of a Ray object. *stored*: the object with the defaults of its CRD."""
-    found = _BY_KIND[document.kind](document, stored.data(), release)
+def refusals(document: Document, stored: MarkedTree, target: Target) -> list[Diagnostic]:
+    """What KubeRay refuses of a Ray object. *stored*: the object with the defaults of its CRD."""
+    found = unlistable(document, target) or _BY_KIND[document.kind](document, stored.data(), target["kuberay"])
     return [document.diagnostic(Finding(each.at, each.message, each.hint), "refused-by-operator") for each in found]
 
 

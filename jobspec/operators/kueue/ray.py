@@ -55,12 +55,21 @@ def ray_pods(job: Document) -> Iterator[tuple[str, int, Data]]:
     """The pod sets of a Ray object: name, number of pods and template of each."""
     _, cluster = cluster_of(job)
     spec = mapping(job.data, "spec")
-    mode = (text(spec, "submissionMode") or JOB_MODE) if job.group_kind == RAY_JOB else ""
+    mode = _mode(spec) if job.group_kind == RAY_JOB else ""
     yield HEAD, 1, _head_template(job, cluster, mode)
     for group in structs(cluster, "workerGroupSpecs"):
         yield text(group, "groupName").lower(), group_count(group), mapping(group, "template")
     if mode == JOB_MODE:
         yield SUBMITTER_PODS, 1, submitter_template(spec, cluster)
+
+
+def _mode(spec: Data) -> str:
+    return text(spec, "submissionMode") or JOB_MODE
+
+
+def has_submitter(spec: Data) -> bool:
+    """True if a Job submits the program of a RayJob with this *spec*."""
+    return _mode(spec) == JOB_MODE
 
 
 def submitter_template(spec: Data, cluster: Data) -> Data:

@@ -9,7 +9,7 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, QUEUED_TRAINING_JOBS, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, QUEUED_TRAINING_JOBS, RAY_JOB, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -598,12 +598,37 @@ def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
                 yield pods.finding(LAYERS, f"`{LAYERS}` and `{name}` are mutually exclusive")
         layers = layers_in(pods.annotations[LAYERS])
         if layers is None or not 1 <= len(layers) <= 3:
-            yield pods.finding(LAYERS, "slice layers are a JSON list of one to three objects with `topology` and `size`")
+            yield pods.finding(LAYERS, _NO_LAYERS)
             continue
         for message in _bad_layers(layers):
             yield pods.finding(LAYERS, message)
         if layers[0][1] > pods.count:
             yield pods.finding(LAYERS, f"slices of {layers[0][1]} pods are larger than the number of pods, {pods.count}")
+
+
+def submitter_topology(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The annotations for the topology of the pod that submits a RayJob's program must be readable; nothing else of them is validated.
+
+    Follows `podSetTopologyRequestBuilder.Build`, pkg/controller/jobframework, 0.19.2.
+    """
+    spec = workload.spec
+    if workload.document.group_kind != RAY_JOB or not ray.has_submitter(spec) or not isinstance(spec.get("rayClusterSpec"), dict):
+        return
+    path: Path = ("spec", "submitterPodTemplate", "metadata", "annotations")
+    said = without_nulls(mapping(value_at(workload.document.data, path)))
+    pods = _Pods(said, path, 1)
+    asks = REQUIRED_TOPOLOGY in said or PREFERRED_TOPOLOGY in said
+    if not asks and said.get(ANYWHERE, "true") not in _BOOLEANS:
+        yield pods.finding(ANYWHERE, f"`{said[ANYWHERE]}` is not a boolean", "write `true`")
+    if LAYERS in said and _is_later(target):
+        layers = layers_in(said[LAYERS])
+        if layers is None or not 1 <= len(layers) <= 3:
+            yield pods.finding(LAYERS, _NO_LAYERS)
+    elif SLICE_TOPOLOGY in said and SIZE in said and integer(said[SIZE], 32) is None:
+        yield pods.finding(SIZE, f"`{said[SIZE]}` is not a number of pods")
+
+
+_NO_LAYERS = "slice layers are a JSON list of one to three objects with `topology` and `size`"
 
 
 def _bad_layers(layers: list[tuple[str, int]]) -> Iterator[str]:
@@ -778,7 +803,7 @@ _OF_GROUPS = [Rule(queue_label), Rule(elastic_job), Rule(queued_groups, since="0
 _OF_RAY = [
     *(*_DECODED, Rule(ray.ray_head)),
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
-    *(*_NAMES, *_TOPOLOGY, Rule(topology_groups)),
+    *(*_NAMES, *_TOPOLOGY, Rule(topology_groups), Rule(submitter_topology)),
 ]
 _OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]

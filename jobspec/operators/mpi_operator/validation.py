@@ -11,7 +11,7 @@ from jobspec.diagnostics.rules import Finding
 from jobspec.kubernetes.metadata import bad_dns1035_label
 from jobspec.operators.made import stored
 from jobspec.operators.mpi_operator import LAUNCHER, LIMITS, POLICY, REPLICAS, WORKER
-from jobspec.operators.webhooks import name_of, undecodable_value
+from jobspec.operators.webhooks import name_of, unlistable
 from jobspec.operators.workloads import Workload
 
 TYPE_CHECKING = False
@@ -33,8 +33,7 @@ def refusals(document: Document, target: Target) -> list[Diagnostic]:
     A job that it cannot decode keeps it from listing MPIJobs, in all namespaces.
     """
     workload = Workload(document)
-    unreadable = [Finding(each.at, f"{each.message}: it then makes nothing of any MPIJob") for each in undecodable_value(workload, target)]
-    found = unreadable or [*_bad_name(workload), *_refused(stored(document, target).data().get("spec") or {})]
+    found = unlistable(document, target) or [*_bad_name(workload), *_refused(stored(document, target).data().get("spec") or {})]
     return [document.diagnostic(Finding(each.at, each.message, each.hint, changes=each.changes), "refused-by-operator") for each in found]
 
 
