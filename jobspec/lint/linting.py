@@ -7,9 +7,10 @@ from functools import cache, partial
 from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
 from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell
+from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.routes import PlacedFinding
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
@@ -266,8 +267,17 @@ def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Documen
         if id(document) not in paths:
             paths[id(document)] = document.marks.paths()
         if span in paths[id(document)]:
-            return document, paths[id(document)][span], place
+            path = paths[id(document)][span]
+            return document, _path_of(at, document, path) if isinstance(at, MarkedTree) else path, place
     return linted.given, (), place if mark.line else _source_of(None, linted, paths)[2]
+
+
+def _path_of(tree: MarkedTree, document: Document, first: Path) -> Path:
+    """The path of a value in a document: of several with its place, as a line of a chart's template has, the one with its data."""
+    data = tree.data()
+    if value_at(document.data, first) == data:
+        return first
+    return next((path for path in document.marks.paths_to(tree.mark) if value_at(document.data, path) == data), first)
 
 
 def _documents_of(linted: LintedDocument, mark: Mark) -> Iterator[Document]:

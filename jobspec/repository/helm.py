@@ -1,7 +1,8 @@
 """What helm renders of a chart, each value of it in the values file or at the template that wrote it.
 
-helm says in a comment of each document which template it is of (`# Source:`). A text or number that the values files have once stands
-there; else the place is the line of the template that has the field, where that is one line.
+helm says in a comment of each document which template it is of (`# Source:`). A value that a line of the template names stands in the
+values; one that the line writes itself stands there. Of a value that comes by an include or a loop, the place is the values if they have it
+once, or else the line of the template that has the field, or the innermost field around it.
 
 Follows `renderResources`, helm.sh/helm/v3 pkg/action, 3.19.
 """
@@ -18,12 +19,13 @@ from typing import Any
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import gathered
-from jobspec.diagnostics.places import Mark, Marks, Path
+from jobspec.diagnostics.places import Mark, Marks, Path, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import CHART_VALUES, Document
-from jobspec.documents.marked_tree import MarkedTree, each_inside, walk, with_marks
+from jobspec.documents.marked_tree import each_inside, tree_at, walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.repository.builds import Build, Output
+from jobspec.repository.chart_templates import locate, outline
 from jobspec.repository.helm_numbers import NumberInText
 from jobspec.repository.source_files import SourceFiles
 
@@ -123,24 +125,46 @@ class _ChartMarks:
     files: SourceFiles
 
     def __call__(self) -> Marks:
-        trees = (with_marks(each.data, each.marks) for path in self.values for each in self.files.documents(path))
-        scalars = (each for tree in trees for _, each in walk(tree) if not isinstance(each.value, (dict, list)))
-        values = gathered(((type(each.value), each.value), each) for each in scalars)
-        return self._marks(self.data, (), values, _lines_of(self.source, self.files))
+        return self._marks((), _Origins(self.data, self.source, self.values, self.files))
 
-    def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[MarkedTree]], lines: Sequence[str]) -> Marks:
-        if not isinstance(data, (dict, list)):
-            found = values.get((type(data), data), [])
-            return Marks(found[0].mark, found[0].key) if len(found) == 1 else Marks(self._line_of(path, lines))
-        make = partial(each_inside, data, lambda step, each: self._marks(each, (*path, step), values, lines))
-        return Marks(self._line_of(path, lines), make=make)
+    def _marks(self, path: Path, origins: _Origins) -> Marks:
+        value = value_at(self.data, path) if path else self.data
+        if not isinstance(value, (dict, list)):
+            return origins.of_scalar(path, value)
+        make = partial(each_inside, value, lambda step, _: self._marks((*path, step), origins))
+        return Marks(origins.of_field(path).mark, make=make)
 
-    def _line_of(self, path: Path, lines: Sequence[str]) -> Mark:
-        """The line of the template with the innermost field of a path, if only one line has it; else the template's first line."""
-        for step in path[::-1]:
-            field = re.compile(rf"\s*(- )?[\"']?{re.escape(str(step))}[\"']?:")
-            found = [number for number, line in enumerate(lines, 1) if field.match(line)] if isinstance(step, str) else []
-            if len(found) == 1:
-                line = lines[found[0] - 1]
-                return Mark(self.source, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
-        return Mark(self.source, 1, 1)
+
+class _Origins:
+    """Where the values of a rendered object were written: in the template, or in a file of values."""
+
+    def __init__(self, data: Any, source: str, values: Sequence[str], files: SourceFiles) -> None:
+        self._data, self._source = data, source
+        self._template = outline(_lines_of(source, files))
+        self._trees = [with_marks(each.data, each.marks) for path in values for each in files.documents(path)]
+        scalars = ((path, each) for tree in self._trees for path, each in walk(tree) if not isinstance(each.value, (dict, list)))
+        self._by_value = gathered(((type(each.value), each.value), (path, each)) for path, each in scalars)
+
+    def of_field(self, path: Path) -> Marks:
+        """The line of the template that writes a field, or the innermost field around it; else the template's first line."""
+        line = locate(self._template, self._data, path).line
+        return Marks(Mark(self._source, line.number, line.column, line.number, line.end) if line else Mark(self._source, 1, 1))
+
+    def of_scalar(self, path: Path, value: Any) -> Marks:
+        """The place in the values that a line of the template names, or that alone has the value; else the line of the template."""
+        located = locate(self._template, self._data, path)
+        line = located.line if located.is_exact else None
+        if line and line.is_literal:
+            return self.of_field(path)
+        named = line.references if line else []
+        found = [each for tree in self._trees for at in named if (each := tree_at(tree, at)) and _is_same(each.value, value)]
+        if not named:
+            own = [(at, each) for at, each in self._by_value.get((type(value), value), ()) if at]
+            key = next((step for step in path[::-1] if isinstance(step, str)), "")
+            found = [each for at, each in own if isinstance(value, str) or at[-1] == key] if len(own) == 1 else []
+        return Marks(found[0].mark, found[0].key) if found else self.of_field(path)
+
+
+def _is_same(value: Any, rendered: Any) -> bool:
+    """True if a value and what helm rendered of it are one scalar, which a template may have quoted."""
+    return not isinstance(value, (dict, list)) and ((type(value) is type(rendered) and value == rendered) or str(value) == rendered)

@@ -908,6 +908,22 @@ def test_a_number_that_helm_writes_in_other_characters_is_reported_in_the_values
     assert "job/values.yaml:1:59: warning: the number 1.10 becomes `1.1` in `spec.template.spec.containers[0].image`" in text
 
 
+@helm
+def test_what_a_chart_writes_for_several_roles_is_reported_at_the_line_of_each() -> None:
+    """The place is not a value of the values that happens to be the same, and the field is that of the rendered object."""
+    folder = REPOSITORIES / "chart-roles"
+    expected = {
+        (str(path.relative_to(folder)), number, *line.rpartition("# reported: ")[2].split(" "))
+        for path in folder.rglob("*.yaml")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "# reported: " in line
+    }
+    rules = ",".join({rule for _, _, rule, _ in expected})
+    files = json.loads(run_here("lint", "--helm", "train", "--select", rules, "-o", "json", cwd=folder).stdout)["files"]
+    found = {(each["file"], each["line"], each["rule"], each["field"]) for file in files for each in file["diagnostics"]}
+    assert found == expected
+
+
 #: A chart that renders nothing without the values of a command line.
 ASKING = {
     "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 0.1.0\n",
