@@ -14,6 +14,7 @@ from jobspec.go.values import structs, text
 from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, image_name
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.lint.replaced_images import containers_with_replaced_image
 from jobspec.programs.command_lines import LAUNCHERS, file_name, is_shell
 
 TYPE_CHECKING = False
@@ -38,7 +39,8 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     """Mutable tag: an image has no tag, or `latest`.
 
     Why: the nodes of one job can run different images, where some have an old one in their cache; a restarted pod can get another one
-    than it began with; and nobody can say later what a model was trained with.
+    than it began with; and nobody can say later what a model was trained with. Rules about images leave out those that the cluster
+    replaces: `auto`, by Istio's injector, and those of OpenShift's image triggers.
     Instead: name a fixed tag or, better, a digest.
     Before: image: ghcr.io/acme/train:latest
     After: image: ghcr.io/acme/train:1.4.2
@@ -90,10 +92,12 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
 
 def _names_of_images(document: LintedDocument) -> Iterator[tuple[Path, str]]:
     """The names of images, and of Secrets for pulling them, that a document writes, with their paths."""
+    replaced = containers_with_replaced_image(document)
     found: list[tuple[Path, Any]] = [(("spec", "trainer", "image"), document.get("spec", "trainer", "image"))]
     for path, spec in document.pod_specs:
         for field in ALL_CONTAINERS:
-            found += [((*path, field, index, "image"), text(each, "image")) for index, each in enumerate(structs(spec, field))]
+            containers = [(index, each) for index, each in enumerate(structs(spec, field)) if text(each, "name") not in replaced]
+            found += [((*path, field, index, "image"), text(each, "image")) for index, each in containers]
         secrets = enumerate(structs(spec, "imagePullSecrets"))
         found += [((*path, "imagePullSecrets", index, "name"), text(each, "name")) for index, each in secrets]
     yield from ((path, value) for path, value in found if isinstance(value, str) and value)
@@ -183,8 +187,12 @@ def arguments_alone(job: LintedJob) -> Iterator[Finding]:
 
 
 def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]]:
-    """The image of each container, of each role once, and whether the kubelet takes it for the name of one."""
-    for container in job.containers:
+    """The image of each container, of each role once, and whether the kubelet takes it for the name of one.
+
+    An image that a program of the cluster replaces is left out.
+    """
+    replaced = containers_with_replaced_image(job)
+    for container in (each for each in job.containers if each.name not in replaced):
         image = container.image
         is_valid = image is not None and _is_image(image.value)
         if image and image.value and (is_valid or not (image.value.startswith(_OF_KO) or _placeholder_in(image.value))):

@@ -25,6 +25,7 @@ _NAMED = "container.name + ' has ' + container.image"
 _MUTABLE = Parameter("mutable-tags", ["latest"], "Tags that can change under the same name, besides that of an image without a tag.")
 _EXEMPT = Parameter("exempt-images", [], "Beginnings of the names of images that are not judged, such as those of injected sidecars.")
 _IS_EXEMPT = f"variables.exemptImages.exists(start, {_IMAGE}.startsWith(start))"
+_OF_CLUSTER = "it also refuses images that OpenShift's image triggers replace"
 _IS_MUTABLE = f"({_TAG} == '' || {_TAG} in variables.mutableTags)"
 
 POLICIES = (
@@ -33,20 +34,20 @@ POLICIES = (
         in_containers(f"{_IS_VALID} && !{_IMAGE}.contains('@') && {_IS_MUTABLE} &&\n      !({_IS_REPLACED}) && !{_IS_EXEMPT}", _NAMED),
         EVERY,
         parameters=(_MUTABLE, _EXEMPT),
-        differs=["lint says nothing of images that training-operator adds by itself; they have a tag by default"],
+        differs=["lint says nothing of images that training-operator adds by itself; they have a tag by default", _OF_CLUSTER],
     ),
     PolicyRule(
         "invalid-image",
         in_containers(f"{_IMAGE} != '' && !{_IS_VALID}", _NAMED),
         EVERY,
-        differs=["it refuses placeholders such as `$IMAGE`, too, of which lint says `unfilled-placeholder`"],
+        differs=["it refuses placeholders such as `$IMAGE`, too, of which lint says `unfilled-placeholder`", _OF_CLUSTER],
     ),
     PolicyRule(
         "image-without-digest",
         in_containers(f"{_IS_VALID} && !{_IMAGE}.contains('@') && !{_IS_MUTABLE} && !{_IS_EXEMPT}", _NAMED),
         EVERY,
         parameters=(_MUTABLE, _EXEMPT),
-        differs=["it also refuses images of operators and of runtimes that the trainer ships, which no manifest writes"],
+        differs=["it also refuses images of operators and of runtimes that the trainer ships, which no manifest writes", _OF_CLUSTER],
     ),
     PolicyRule(
         "cpu-image-with-gpus",
