@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP, WORKLOADS
+from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP, TRAINJOB, WORKLOADS, of_name
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping, structs, text
-from jobspec.kubernetes.pods.defaults import disabled_fields, with_requests
+from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, disabled_fields, with_requests
+from jobspec.kubernetes.pods.resources import is_extended
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedDocument
+from jobspec.operators.workloads import holds_patterns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.places import Data, Path
 
 _REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 _EXPRESSIONS = ("matchExpressions", "matchFields")
@@ -87,6 +93,38 @@ def disabled_field(document: LintedDocument) -> Iterator[Finding]:
         yield Finding(path, message, "remove it, or turn the feature gate on")
 
 
+def empty_quantity(document: LintedDocument) -> Iterator[Finding]:
+    """A limit or request has no value.
+
+    Why: the server drops it from a custom resource, without a warning, and takes it for 0 in a built-in kind. A pod with an empty limit of
+    GPUs gets no GPU; one with an empty limit of memory has no limit.
+    Instead: write the amount, or remove the line.
+    Before: limits: {nvidia.com/gpu: }
+    After: limits: {nvidia.com/gpu: 1}
+    Evidence: `Quantity.UnmarshalJSON` of k8s.io/apimachinery; `PruneNonNullableNullsWithoutDefaults` of k8s.io/apiextensions-apiserver
+    """
+    if holds_patterns(document.given):
+        return
+    known = of_name(document.given.group_kind)
+    becomes = "takes it for 0" if known and known.is_builtin else "drops it"
+    for path, resources in _written_resources(document):
+        amounts = {(field, name): amount for field in ("limits", "requests") for name, amount in mapping(resources, field).items()}
+        given = {name for (_, name), amount in amounts.items() if amount is not None}
+        for field, name in (each for each, amount in amounts.items() if amount is None):
+            effect = ", and the container gets none" if is_extended(name) and name not in given else ""
+            message = f"no value for `{name}` in `{field}`: the server {becomes}{effect}"
+            yield Finding((*path, field, name), message, "write the amount, or remove the line")
+
+
+def _written_resources(document: LintedDocument) -> Iterator[tuple[Path, Data]]:
+    """Yield the resources of pods, of their containers and of a TrainJob's nodes, with their paths."""
+    places: list[Path] = [("spec", "trainer", "resourcesPerNode")] if document.given.group_kind == TRAINJOB else []
+    for path, spec in document.pod_specs:
+        places.append((*path, "resources"))
+        places += [(*path, field, at, "resources") for field in ALL_CONTAINERS for at, _ in enumerate(structs(spec, field))]
+    yield from ((place, found) for place in places if isinstance(found := document.get(*place), dict))
+
+
 def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding]:
     """The pods of a workload are refused: with defaults, their containers request more than the pod as a whole.
 
@@ -116,5 +154,6 @@ RULES = (
     Rule(ored_selector_terms, "info", sees="document"),
     Rule(foreign_scheduling_gate, "info", sees="document"),
     Rule(disabled_field, "warning", sees="document"),
+    Rule(empty_quantity, "warning", sees="document"),
     Rule(pod_resources_below_containers, "error", sees="document", of=[*WORKLOADS, JOBSET]),
 )

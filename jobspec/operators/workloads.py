@@ -257,6 +257,14 @@ _OF_PATTERNS = (
 )
 
 
+def holds_patterns(document: Document) -> bool:
+    """True if a document holds patterns or values of other objects.
+
+    In these null may mean to remove a field.
+    """
+    return document.group_kind[0] in _OF_PATTERNS
+
+
 def may_have_templates(document: Document) -> bool:
     """True if a document may have pod templates, and no room of an operator knows its pods."""
     kind = document.group_kind
@@ -265,7 +273,7 @@ def may_have_templates(document: Document) -> bool:
     known = kinds.of_name(kind)
     if not kind[1] or (known and (known.is_builtin or known.component == "jobspec")):
         return False
-    return not is_workload(document) and kind not in kinds.RUNTIMES and kind[0] not in _OF_PATTERNS and isinstance(document.data, dict)
+    return not is_workload(document) and kind not in kinds.RUNTIMES and not holds_patterns(document) and isinstance(document.data, dict)
 
 
 def is_known_controller(kind: GroupKind) -> bool:

@@ -11,6 +11,7 @@ _FILES = "it is about files, Git and what applies them, not about the object tha
 _RELEASE = "it depends on releases or feature gates, which the object does not say"
 _OF_CONFIGURATION = "it is about objects that set up a cluster, not about jobs"
 _DEFAULTS = "the server fills the field in before it asks a policy, which cannot see who wrote it"
+_EMPTY = "the server drops an empty value, or takes it for 0, before it asks a policy"
 _ADVICE = "it weighs what is right in one job and wrong in another: advice for a review, not a reason to refuse"
 
 #: Reason -> the rules that no policy says for it.
@@ -72,5 +73,6 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("unusable-runtime", "several-launchers", "no-processes", "both-gang-policies", "gang-with-initializers"),
     ),
     _DEFAULTS: ("unsuspended-in-queue",),
+    _EMPTY: ("empty-quantity",),
     _ADVICE: (*("needless-pull", "implicit-restart-policy", "sidecar-container", "ored-selector-terms", "foreign-scheduling-gate"),),
 }
