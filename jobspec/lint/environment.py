@@ -123,7 +123,7 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
         for place, names in given:
             missing = [name for name in dict.fromkeys(names) if name not in known and not _is_of_service(name)]
             if place and missing and place.mark.line:
-                has = [each for each in (*TORCH, *RANKS, "MASTER_ADDR", "WORLD_SIZE") if each in known]
+                has = [each for each in dict.fromkeys((*TORCH, *RANKS, "MASTER_ADDR", "WORLD_SIZE")) if each in known]
                 hint = f"the pod has {listed(has)}" if has else "set the variable, or remove it"
                 hint = closest(missing[0], sorted(known)) or hint
                 effect = "the container never starts" if place in paths else "undefined"

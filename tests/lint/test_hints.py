@@ -56,6 +56,11 @@ def test_torchrun_with_one_node_is_told_all_that_keeps_it_alone() -> None:
     assert _hints(_JOB.replace("--standalone, --nnodes=1, ", ""), "trains-alone") == []
 
 
+def test_an_undefined_variable_names_each_variable_of_the_pod_once() -> None:
+    (hint,) = _hints(_JOB.replace("train.py", "--log-dir=/logs/$(LOGS), train.py"), "undefined-variable")
+    assert hint == "the pod has `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK`, `PET_MASTER_ADDR`, `PET_MASTER_PORT`"
+
+
 def test_a_quota_says_what_it_has_room_for() -> None:
     (hint,) = _hints(_JOB, "never-fits", _QUOTA)
     assert hint == "request at most 3413Mi in each of the 3 pods or have 2 pods, or raise the quota"
