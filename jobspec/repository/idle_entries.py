@@ -18,6 +18,8 @@ from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_k
 
 #: The fields with entries that select objects.
 _SELECTING = ("patches", "replacements", "images")
+#: The conditions of a selector that say which objects, and a text that only a pattern for all names fits.
+_CHOOSING, _NO_NAME = ("kind", "name", "labelSelector", "annotationSelector"), "?"
 _RENAMED_BY = ("namePrefix", "nameSuffix")
 _RENAMING = ("allowNameChange", "allowKindChange")
 _IN_PODS = frozenset(("containers", "initContainers"))
@@ -48,7 +50,10 @@ class _Material(NamedTuple):
 
 
 def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, Sequence[Layer]]) -> _Material | None:
-    """What a kustomization changes, in all builds that use it; None if files alone do not say so."""
+    """What a kustomization changes, in all builds that use it; None if files alone do not say so.
+
+    If it lists no object, a script may add some before the build, as by `kustomize edit add resource`.
+    """
     is_component = layer.data.get("kind") == "Component"
     tops = list(using.get(layer.folder, ())) if is_component else [layer]
     around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
@@ -57,6 +62,8 @@ def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, 
     if not all(map(is_known, around.values())):
         return None
     objects = [dict(each) for one in around.values() for each in objects_of(one)]
+    if not objects:
+        return None
     patches = "\n".join(text for each in around.values() for text in patches_in(each))
     if any(word in patches or word in str(each.data.get("patches")) for word in _RENAMING for each in around.values()):
         return None
@@ -82,13 +89,14 @@ def _idle(layer: Layer, material: _Material, followed: FollowedFields, document:
 def _selecting_nothing(document: Document, path: Path, what: str, selector: Any, material: _Material) -> Diagnostic:
     """Return a warning at an entry that selects nothing.
 
-    The hint names a condition without which the entry selects an object.
+    The hint names a condition without which the entry selects an object, if the rest of the selector still says which.
     """
     field = next((each for each in _RENAMED_BY if document.data.get(each)), "")
     hint = "kustomize says nothing and goes on: check kind and name" + (f", which are those before this `{field}`" if field else "")
     for key, wanted in selector.items() if isinstance(selector, dict) else ():
         others = {name: each for name, each in selector.items() if name != key and each}
-        found = next((each for each in material.objects if wanted and others and _selects(others, each, material)), None)
+        says_which = wanted and any(name in _CHOOSING and not _is_like(each, [_NO_NAME]) for name, each in others.items())
+        found = next((each for each in material.objects if says_which and _selects(others, each, material)), None)
         if found:
             names = f"; names are those before this `{field}`" if field and key == "name" else ""
             hint = f"without `{key}: {wanted}` it selects {found.get('kind')} `{mapping(found, 'metadata').get('name')}`{names}"

@@ -107,12 +107,22 @@ def test_a_component_is_judged_by_all_that_use_it(tmp_path: Path) -> None:
     assert _found(tmp_path) == [("component/kustomization.yaml", 3, "selects-nothing")]
 
 
+def test_nothing_is_said_where_a_script_adds_the_manifests(tmp_path: Path) -> None:
+    entries = "patches: [{target: {kind: TrainJob}, patch: '[]'}]\nimages: [{name: ghcr.io/acme/train, newTag: '2'}]\n"
+    write(tmp_path, {".git/HEAD": "", "kustomization.yaml": entries})
+    assert _found(tmp_path) == []
+
+
 def test_the_hint_names_the_condition_that_no_object_meets(tmp_path: Path) -> None:
+    general = "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`"
     targets = {
         "{kind: TrainJob, name: base}": "without `name: base` it selects TrainJob `train`; names are those before this `namePrefix`",
         "{kind: TrainJob, labelSelector: tier=prod}": "without `labelSelector: tier=prod` it selects TrainJob `train`",
         "{kind: Trainjob, name: train}": "without `kind: Trainjob` it selects TrainJob `train`",
-        "{kind: TrainJobs}": "kustomize says nothing and goes on: check kind and name, which are those before this `namePrefix`",
+        "{group: metallb.io, name: '.*'}": general,
+        "{group: metallb.io, namespace: default}": general,
+        "{group: metallb.io, name: tr.*}": "without `group: metallb.io` it selects TrainJob `train`",
+        "{kind: TrainJobs}": general,
     }
     for target, hint in targets.items():
         write(tmp_path, {"base/trainjob.yaml": TRAINJOB, "base/job.yaml": JOB, "base/kustomization.yaml": BASE})
