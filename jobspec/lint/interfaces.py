@@ -118,20 +118,23 @@ def no_interface_left(job: LintedJob) -> Iterator[Finding]:
 def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
     """A pod requests an RDMA device, and has no network attachment for it.
 
-    Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and silently uses TCP.
+    Why: on Ethernet (RoCE) the device alone gives no interface in the pod's own network; NCCL finds no address on it, and silently uses
+    TCP. InfiniBand has addresses of its own: nothing is said of `rdma/ib` and the like. A name such as `rdma/hca` does not say which it is.
     Instead: attach the network by the annotation `k8s.v1.cni.cncf.io/networks`, or use the host's network.
     Before: limits: {rdma/hca: 1}
     After:
         metadata: {annotations: {k8s.v1.cni.cncf.io/networks: rdma-net}}
         limits: {rdma/hca: 1}
-    Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248
+    Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248, Mellanox/k8s-rdma-shared-dev-plugin#101
     """
     for container in job.training_containers:
-        devices = {name: tree for name, tree in container.resources.items() if name.startswith("rdma/")}
+        devices = {name: tree for name, tree in container.resources.items() if name.startswith("rdma/") and not _is_infiniband(name)}
         attached = container.role.pod_tree.get("metadata", "annotations", _NETWORKS) or _on_host(container)
         if devices and not attached:
             name, place = next(iter(devices.items()))
-            yield Finding(place, f"`{name}` without a network attachment: NCCL may take TCP instead", f"add the annotation `{_NETWORKS}`")
+            condition = "" if "roce" in name.lower() else " if it is RoCE"
+            message = f"`{name}` without a network attachment: NCCL takes TCP{condition}"
+            yield Finding(place, message, f"add the annotation `{_NETWORKS}`")
 
 
 def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
@@ -166,6 +169,12 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
                 message = f"`{name}={value}` without the device `{device}`: the pods use TCP"
                 yield Finding(place, message, f"request `{device}`, or remove the variable")
                 break
+
+
+def _is_infiniband(resource: str) -> bool:
+    """Whether the name of an RDMA resource says that it is InfiniBand, as `rdma/ib` and `rdma/shared_ib0` do."""
+    words = resource.lower().partition("/")[2].replace("-", "_").split("_")
+    return any(word.rstrip("0123456789") in ("ib", "ibs", "infiniband") for word in words)
 
 
 def _working(job: LintedJob) -> list[LintedContainer]:
