@@ -9,6 +9,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.mpi_hosts import only_launches
+from jobspec.operators.accelerators import is_fabric
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ _ATTACHING = (_NETWORKS, "networking.gke.io/interfaces")
 
 
 _EFA = "vpc.amazonaws.com/efa"
-
-
-#: Parts of names of resources that are RDMA devices.
-_RDMA = ("rdma", "infiniband", "/ib", "roce", "mlnx", "mellanox", "hca", "sriov", "hostdev", "efa")
 
 
 def pinned_interface(job: LintedJob) -> Iterator[Finding]:
@@ -162,7 +159,7 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
             if (name == "FI_PROVIDER" and "efa" in value.replace(",", ";").split(";")) or name.startswith("FI_EFA_"):
                 device, has = _EFA, any(_EFA in resource for resource in container.resources)
             elif name == "NCCL_IB_HCA" and not _is_attached(container) and ("NCCL_IB_DISABLE", "1") not in {each[:2] for each in settings}:
-                device, has = "rdma/*", any(part in resource.lower() for resource in container.resources for part in _RDMA)
+                device, has = "rdma/*", any(map(is_fabric, container.resources))
             else:
                 continue
             if not has:

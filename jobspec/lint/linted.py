@@ -14,6 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.values import structs
 from jobspec.lint.container import LintedContainer
 from jobspec.operators import mpi_operator
+from jobspec.operators.accelerators import is_accelerator, is_fabric
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.life import runs_until_deleted
@@ -187,6 +188,11 @@ class LintedJob(LintedDocument):
     def trains(self) -> bool:
         """Whether it is of a kind for training, or has a role that trains."""
         return self.given.group_kind in CONTAINERS or self.framework is not None or bool(self.training)
+
+    @property
+    def trains_or_has_devices(self) -> bool:
+        """Whether it trains, or a container requests accelerators or devices of a fast network, as servers of models do."""
+        return self.trains or any(is_accelerator(name) or is_fabric(name) for each in self.containers for name in each.resources)
 
     @property
     def called(self) -> str:

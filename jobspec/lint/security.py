@@ -69,7 +69,8 @@ def privileged_container(job: LintedJob) -> Iterator[Finding]:
     for container in job.containers if not job.serves_nodes else ():
         said = container.tree.get("securityContext", "privileged")
         if said and said.value is True:
-            hint = "add the capability that is needed instead, IPC_LOCK for RDMA"
+            hint = "add the capability that is needed instead"
+            hint += ", IPC_LOCK for RDMA" if job.trains_or_has_devices else ", unless it changes the node itself"
             yield Finding(said, "privileged container: it is root on its node", hint)
 
 

@@ -47,14 +47,15 @@ def unusable_ssh_key(job: LintedJob) -> Iterator[Finding]:
             yield Finding(user, message, "set `sshAuthMountPath` to a home folder")
         elif user and not is_root and is_root_owned_only:
             message = f"mpirun cannot connect: {what} cannot read the key, which is of root's group, in `{folder}`"
-            yield Finding(user, message, "set `fsGroup` of the pods to the group of the user")
+            yield Finding(user, message, f"set `fsGroup` of the pods to the group of the user{_OF_OPENSHIFT}")
         elif user is None and is_root_owned_only and mode & _BY_OTHERS:
             message = f"mpirun cannot connect: SSH refuses the key in `{folder}` for root, and no other user can read it"
-            hint = "set `fsGroup` of the pods to the group of the image's user"
+            hint = f"set `fsGroup` of the pods to the group of the image's user{_OF_OPENSHIFT}"
             yield Finding(mount.get("mountPath") or mount, message, hint, severity="info")
 
 
 _PRIVATE_KEY = "id_rsa"
+_OF_OPENSHIFT = ", unless the cluster sets it, as OpenShift's SCC does"
 _BY_DEFAULT = 0o644
 #: The bits of a mode by which users besides the owner may read or write, those of all others, and those that `fsGroup` adds.
 _BY_OTHERS, _OF_OTHERS, _OF_GROUP_VOLUME = 0o077, 0o004, 0o440

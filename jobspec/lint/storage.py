@@ -226,7 +226,8 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
             if path and not f"{text(path)}/".startswith(OF_THE_NODE):
                 is_grave = role.count > 1 and not _only_reads(job, role, volume)
                 message = f"hostPath: the files at `{text(path)}` differ from node to node"
-                yield Finding(path, message, "use a claim", severity=None if is_grave else "info")
+                hint = "use a claim" if job.trains_or_has_devices else "use a claim, unless it is about the files of the node itself"
+                yield Finding(path, message, hint, severity=None if is_grave else "info")
 
 
 def _memory_volumes(job: LintedJob) -> list[tuple[ExpandedRole, MarkedTree]]:

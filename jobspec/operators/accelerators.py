@@ -1,4 +1,4 @@
-"""Resources that are accelerators, by their names: whole GPUs, shares of one, and others such as TPUs.
+"""Resources that are accelerators, by their names: whole GPUs, shares of one, and others such as TPUs; and devices of fast networks.
 
 These are what users call so. What the trainer counts as GPUs is in `trainer.node_resources`: it counts shares, too.
 """
@@ -9,6 +9,8 @@ SEEN_BY_TORCH = ("nvidia.com/gpu", "amd.com/gpu")
 """The GPUs for each of which torchrun starts a process by itself."""
 #: Parts of names of accelerators that are no whole GPUs.
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "-tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+#: Parts of names of devices of fast networks, between the memory of accelerators: RDMA, and the adapters of AWS.
+_FABRICS = ("rdma", "infiniband", "/ib", "roce", "mlnx", "mellanox", "hca", "sriov", "hostdev", "efa")
 #: Parts of names of resources that count the memory or cores of a shared GPU.
 SHARES = ("mem", "core", "percentage", "ratio")
 WHOLE_CORE = "neuroncore"
@@ -18,6 +20,11 @@ WHOLE_CORE = "neuroncore"
 def is_accelerator(resource: str) -> bool:
     """True if a resource is a device that models are trained on, or a share of one."""
     return _names_gpu(resource) or _names_other(resource)
+
+
+def is_fabric(resource: str) -> bool:
+    """True if a resource is a device of a fast network."""
+    return any(part in resource.lower() for part in _FABRICS)
 
 
 def is_gpu(resource: str) -> bool:

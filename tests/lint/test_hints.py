@@ -61,6 +61,53 @@ def test_an_undefined_variable_names_each_variable_of_the_pod_once() -> None:
     assert hint == "the pod has `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK`, `PET_MASTER_ADDR`, `PET_MASTER_PORT`"
 
 
+_BACKUP = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: backup, namespace: ml}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      volumes: [{name: host, hostPath: {path: /home/core}}]
+      containers:
+      - {name: main, image: "tools:1.4", command: [backup.sh], resources: {}, securityContext: {privileged: true}}
+"""
+
+
+def test_what_works_on_its_node_is_not_told_of_rdma() -> None:
+    of_node = ", unless it is about the files of the node itself"
+    assert _hints(_BACKUP, "privileged-container") == ["add the capability that is needed instead, unless it changes the node itself"]
+    assert _hints(_BACKUP, "host-path") == [f"use a claim{of_node}"]
+    for device in ("nvidia.com/gpu", "rdma/ib", "vpc.amazonaws.com/efa"):
+        with_device = _BACKUP.replace("resources: {}", f"resources: {{limits: {{{device}: 1}}}}")
+        assert _hints(with_device, "privileged-container") == ["add the capability that is needed instead, IPC_LOCK for RDMA"]
+        assert _hints(with_device, "host-path") == ["use a claim"]
+
+
+def test_an_ssh_key_may_be_readable_by_the_group_that_openshift_sets() -> None:
+    runtime = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: mpi, labels: {trainer.kubeflow.org/framework: mpi}}
+spec:
+  mlPolicy: {numNodes: 1, mpi: {numProcPerNode: 1, mpiImplementation: OpenMPI, sshAuthMountPath: /home/mpiuser/.ssh}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                containers: [{name: node, image: "solver:1.4", command: [mpirun, solver], securityContext: {runAsUser: 1000}}]
+      - {name: node, template: {spec: {template: {spec: {containers: [{name: node, image: "solver:1.4"}]}}}}}
+"""
+    (hint,) = _hints(runtime, "unusable-ssh-key")
+    assert hint == "set `fsGroup` of the pods to the group of the user, unless the cluster sets it, as OpenShift's SCC does"
+
+
 def test_a_quota_says_what_it_has_room_for() -> None:
     (hint,) = _hints(_JOB, "never-fits", _QUOTA)
     assert hint == "request at most 3413Mi in each of the 3 pods or have 2 pods, or raise the quota"
