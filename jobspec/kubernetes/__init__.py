@@ -3,6 +3,7 @@
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
     "admission.classes",
+    "admission.limits",
     "admission.mutating",
     "admission.objects",
     "admission.policies",

@@ -86,9 +86,9 @@ def _of_trainer() -> Sequence[Rule]:
 
 
 def _of_training_operator() -> Sequence[Rule]:
-    from jobspec.lint import training_jobs
+    from jobspec.lint import autoscaling, training_jobs
 
-    return training_jobs.RULES
+    return (*training_jobs.RULES, *autoscaling.RULES)
 
 
 _JOBSETS = KindRules(frozenset({"JobSet"}), _of_jobsets)

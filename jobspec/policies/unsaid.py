@@ -58,7 +58,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("ignored-restart-policy", "unlimited-restarts", "partial-restart", "leftover-pods", "partial-gang"),
         *("unknown-replica-type", "uncounted-replica-type", "first-worker-ends-job", "unknown-success-policy"),
         *("unknown-main-container", "mpi-scripts-elsewhere", "sleeping-workers", "launcher-reaches-all-pods"),
-        "pod-resources-below-containers",
+        *("pod-resources-below-containers", "autoscaler-without-request"),
     ),
     _FILES: (
         *("captured-change", "renamed-rule", "unused-ignore", "stale-baseline", "unfilled-placeholder", "repeated-object"),

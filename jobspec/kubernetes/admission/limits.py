@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def with_limit_defaults(pod: Data, namespace: str, objects: Index) -> Data:
-    """A pod whose containers have the requests and limits that LimitRanges fill in."""
+    """Return a pod whose containers have the requests and limits of the LimitRanges."""
     spec = mapping(pod, "spec")
     for _, item in _items(objects, namespace, "Container"):
         limits = {**_given(item, "max"), **_given(item, "default")}
