@@ -29,7 +29,12 @@ def judge(
     *skip_unknown*: the problem of an unknown kind is not wanted, unless one of ours was probably meant.
     What refers to others is reviewed last, since only accepted objects can be referred to.
     """
-    judged = [_by_server(each, cluster, broken=each.index in broken, skip_unknown=skip_unknown) for each in documents]
+    judged = [
+        _of_configuration(each, documents)
+        if each.group_kind == kinds.QUEUE_CONFIGURATION
+        else _by_server(each, cluster, broken=each.index in broken, skip_unknown=skip_unknown)
+        for each in documents
+    ]
     if cluster.has_policies or any(each.group_kind in kinds.ADMISSION_POLICIES for each in documents):
         objects = objects_for(judged, cluster)
         policies = policies_for(objects, cluster)
@@ -117,7 +122,7 @@ def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
 def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, skip_unknown: bool = False) -> Judged:
     """The judgement by the server's own checks alone, on what a mutating webhook leaves of the document."""
     if document.group_kind == kinds.QUEUE_CONFIGURATION:
-        return _of_configuration(document)
+        return _of_configuration(document, ())
     old = cluster.stored.of(document) if cluster.stored else None
     if cluster.later and (unknown := _of_later_release(document, cluster)):
         return Judged(document, unknown, old=old)
@@ -137,11 +142,11 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
     return Judged(document, found.changed(status="invalid") if broken and found.status != "unknown" else found, seen=seen, old=old)
 
 
-def _of_configuration(document: Document) -> Judged:
-    """The judgement on Kueue's own configuration, which no server stores."""
+def _of_configuration(document: Document, beside: Sequence[Document]) -> Judged:
+    """The judgement on Kueue's own configuration, which no server stores, *beside* other documents of its file."""
     from jobspec.operators.kueue.configuration import configuration_problems, knows_version
 
-    problems = list(configuration_problems(document)) if knows_version(document) else []
+    problems = list(configuration_problems(document, beside)) if knows_version(document) else []
     return Judged(document, Verdict("partly", problems), old=None)
 
 

@@ -6,15 +6,18 @@ decodes strictly, and `validateIntegrations`, 0.19.2.
 
 from __future__ import annotations
 
+import re
+
 from jobspec.apis.kinds import QUEUE_CONFIGURATION
+from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Path
-from jobspec.go.values import items, mapping
+from jobspec.go.values import items, mapping, structs, text
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.kueue.versions import FRAMEWORKS, RELEASE, REMOVED_FRAMEWORKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from jobspec.diagnostics.diagnostic import Diagnostic, Severity
@@ -94,8 +97,11 @@ def knows_version(document: Document) -> bool:
     return document.group_kind == QUEUE_CONFIGURATION and document.api_version in _VERSIONS
 
 
-def configuration_problems(document: Document) -> Iterator[Diagnostic]:
-    """Yield a warning for each unknown field, and for each framework that Kueue refuses."""
+def configuration_problems(document: Document, beside: Iterable[Document] = ()) -> Iterator[Diagnostic]:
+    """Yield a warning for each unknown field, and for each framework that Kueue refuses.
+
+    *beside*: the documents of the same file or build. The Deployment of the manager among them may say its release.
+    """
     for path, name, known in _unknown(document.data, _VERSIONS[document.api_version], ()):
         message = f"unknown field `{name}`: Kueue's manager does not start with it"
         hint = _moved(path, name, document.api_version) or closest(name, known)
@@ -104,15 +110,30 @@ def configuration_problems(document: Document) -> Iterator[Diagnostic]:
     for index, each in enumerate(frameworks):
         place = ("integrations", "frameworks", index)
         if isinstance(each, str) and each not in FRAMEWORKS:
-            removed, hint = REMOVED_FRAMEWORKS.get(each), closest(each, FRAMEWORKS)
-            message = f"unknown framework `{each}`: Kueue {RELEASE}'s manager does not start with it"
+            removed, release = REMOVED_FRAMEWORKS.get(each, ""), _release_of_manager(beside)
+            severity: Severity = "info" if removed and not release else "warning"
+            if removed and release and not is_at_least(release, removed):
+                continue
             if removed:
-                message, hint = f"Kueue from {removed} on does not start with the framework `{each}`", "remove it before Kueue is upgraded"
-            severity: Severity = "info" if removed else "warning"
+                message = f"Kueue {release or f'from {removed} on'} does not start with the framework `{each}`"
+                hint = "remove it" if release else "remove it before Kueue is upgraded"
+            else:
+                message, hint = f"unknown framework `{each}`: Kueue {RELEASE}'s manager does not start with it", closest(each, FRAMEWORKS)
             yield document.problem("unsupported-choice", message, place, hint=hint, severity=severity)
         elif each in frameworks[:index]:
             message = f"duplicate framework `{each}`: Kueue's manager does not start with it"
             yield document.problem("duplicate-item", message, place, hint="remove it", severity="warning")
+
+
+_DEPLOYMENT = ("apps", "Deployment")
+_IMAGE = re.compile(r"(?:.*/)?kueue:v?(\d+\.\d+(?:\.\d+)?)(?![\d.])")
+
+
+def _release_of_manager(documents: Iterable[Document]) -> str:
+    """Return the release of Kueue's manager by the tag of its image in a Deployment; empty if no Deployment says it."""
+    deployments = (each for each in documents if each.group_kind == _DEPLOYMENT)
+    containers = (one for each in deployments for one in structs(each.data, "spec", "template", "spec", "containers"))
+    return next((found[1] for each in containers if (found := _IMAGE.match(text(each, "image")))), "")
 
 
 def _unknown(data: Any, fields: Fields, path: Path) -> Iterator[tuple[Path, str, Fields]]:
