@@ -73,10 +73,12 @@ class UnreadFile:
 class CustomKind:
     """One version of a custom kind, compiled from its CRD."""
 
-    def __init__(self, version: Data, target: Target, *, namespaced: bool) -> None:
+    def __init__(self, version: Data, target: Target, *, namespaced: bool, file: str) -> None:
         from jobspec.kubernetes.conditions import checked_by
 
         self.namespaced = namespaced
+        self.file = file
+        """The file of the CRD."""
         schema = checked_by(target["kubernetes"], decoded(version["schema"]["openAPIV3Schema"]))
         self.shape: Shape = root_shape(schema, load_metadata(target), subresources=version.get("subresources") or {})
         self.covers: Literal["valid"] = "valid"
@@ -133,7 +135,7 @@ class CustomKinds:
         key = (id(crd), version)
         if key not in self._compiled:
             namespaced = crd.data["spec"]["scope"] == "Namespaced"
-            self._compiled[key] = CustomKind(_served(crd)[version], target, namespaced=namespaced)
+            self._compiled[key] = CustomKind(_served(crd)[version], target, namespaced=namespaced, file=crd.file)
         return self._compiled[key]
 
     def rivals(self, document: Document, target: Target) -> list[tuple[str, CustomKind]]:

@@ -147,7 +147,15 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
     if custom.covers == "partly":
         return _verdict(document, custom.problems(document), "partly", reason="JSON Schema and metadata only")
     found = _of_custom_resource(document, custom.shape, old.data if old else None, namespaced=custom.namespaced)
-    return _verdict(document, found, "valid")
+    return _verdict(document, _with_file(found, custom.file, document), "valid")
+
+
+def _with_file(found: Sequence[Problem], file: str, document: Document) -> list[Problem]:
+    """Return problems whose hints about unknown fields name the *file* of the CRD, if that is another one than the document's."""
+    if file in ("", document.file):
+        return list(found)
+    whose = f"by the CRD in {file}"
+    return [each.changed(hint=f"{each.hint}; {whose}" if each.hint else whose) if each.rule == "unknown-field" else each for each in found]
 
 
 def _by_common_kind(document: Document, common: CommonKind) -> Verdict:

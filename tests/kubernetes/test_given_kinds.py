@@ -83,6 +83,22 @@ def test_crds_of_a_folder_are_read_when_an_object_is_of_their_kind(tmp_path: Pat
     assert f"{tmp_path}/others.yaml:7:10: error: `scope` " in capsys.readouterr().out
 
 
+def test_an_unknown_field_names_the_file_of_the_crd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crd = Path(_CRD).read_text().partition("\n---\n")[0]
+    thing = "apiVersion: odd.example.com/v1\nkind: Listing\nmetadata: {name: a}\nspec: {replica: 1, other: 1}\n"
+    (tmp_path / "crd.yaml").write_text(crd)
+    (tmp_path / "thing.yaml").write_text(thing)
+    (tmp_path / "both.yaml").write_text(f"{crd}\n---\n{thing}")
+
+    def hints(*arguments: str) -> list[str]:
+        report = _report(capsys, *arguments)
+        return [each["hint"] for file in report["files"] for each in file["diagnostics"]]  # type: ignore[attr-defined]
+
+    whose = f"by the CRD in {tmp_path}/crd.yaml"
+    assert hints(str(tmp_path / "thing.yaml"), "--crd", str(tmp_path / "crd.yaml")) == [f"did you mean `replicas`?; {whose}", whose]
+    assert hints(str(tmp_path / "both.yaml")) == ["did you mean `replicas`?", ""]
+
+
 def test_a_crd_that_is_twice_in_a_folder_is_reported_when_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(Path(_CRD).read_text().partition("\n---\n")[0])
