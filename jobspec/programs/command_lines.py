@@ -38,7 +38,10 @@ PROCESS_WORDS = ("auto", "cpu", "gpu", "xpu")
 INDEX = "JOB_COMPLETION_INDEX"
 #: The variables by which launchers of all kinds pass a program its rank or where to meet; and how these, and others of theirs, begin.
 RANKS_OF_LAUNCHERS = frozenset(
-    ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
+    (
+        *("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"),
+        *("JAX_PROCESS_ID", "DMLC_TASK_ID"),
+    )
 )
 BEGINNINGS_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", INDEX)
 #: The variables that launchers and operators alone set, and no image.
