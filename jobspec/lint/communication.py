@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import CRON_JOB, JOB, MPIJOB, NETWORK_POLICY, SERVICE
+from jobspec.apis.kinds import CRON_JOB, JOB, MPIJOB, NETWORK_POLICY, POD_TEMPLATES, SERVICE
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
+from jobspec.operators.made import MINUTES, RANDOM
+from jobspec.operators.workloads import JOBS
 from jobspec.programs import command_lines
 from jobspec.programs.torchrun import SAME_RUN, STATIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.operators.expansion import ExpandedRole
 
 
 _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
-
-
-_MANY = 10_000  # pods of which each has its name looked at
 
 
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
@@ -39,25 +39,25 @@ BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 def wrong_address(job: LintedJob) -> Iterator[Finding]:
     """A hand-written rendezvous address matches none of the job's pods.
 
-    Why: the name is made by the operator from the job's; a name from another job, another operator or an older release resolves
-    nowhere, and all pods wait for it until their timeout.
+    Why: the name is made by the operator from the job's, in the job's namespace; a name from another job or namespace, another operator
+    or an older release resolves nowhere, and all pods wait for it until their timeout. Pods of a Job without `completionMode: Indexed`
+    have random names, and those of a CronJob other names in each run.
     Instead: leave the address to the operator, which sets it for torchrun, or write the one that the hint gives.
     Before: env: [{name: MASTER_ADDR, value: old-job-master-0}]
     After: env: []
     Evidence: kubernetes-sigs/jobset#603, pytorch/pytorch#80772
     """
-    hosts = [pod.host_name for role in job.training for pod in role.pods]
     policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
     meeting = policy.get("rdzvHost") if policy and text(policy, "rdzvBackend") in ("", "c10d") else None
-    if meeting and _is_internal(text(meeting), job) and not any(_is_same(text(meeting), each) for each in hosts):
-        yield Finding(meeting, f"no pod of the job has the address `{text(meeting)}`", f"remove it: the first pod is `{_first(job)}`")
+    if meeting and (why := _why_of_no_pod(text(meeting), job)):
+        yield Finding(meeting, why, f"remove it: the first pod is `{_first(job)}`")
     for container in job.training_containers:
-        for said, place in _addresses(container):
-            host = said.rpartition("://")[2].partition(":")[0]
-            if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts) and not _is_hostname_alone(host, job):
-                message, hint = f"no pod of the job has the address `{host}`", f"the first one is `{_first(job)}`"
-                is_certain = _looks_generated(host.partition(".")[0])  # else another Service may have it
-                yield Finding(place, message, hint, severity=None if is_certain else "info")
+        for host, place in _addresses(container):
+            if why := _why_of_no_pod(host, job):
+                is_certain = (
+                    _pod_of(host, job) or _is_own(host, job) or _looks_generated(host.partition(".")[0])
+                )  # else a Service may have it
+                yield Finding(place, why, _right_address(job), severity=None if is_certain else "info")
 
 
 def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
@@ -75,12 +75,11 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
     if job.given.group_kind not in (JOB, CRON_JOB):
         return
     for container in job.training_containers:
-        for said, place in _addresses(container):
-            host = said.rpartition("://")[2].partition(":")[0]
+        for host, place in _addresses(container):
             if _is_hostname_alone(host, job):
                 message = f"`{host}` does not resolve: the pods have no `subdomain`"
                 yield Finding(place, message, "set `subdomain` of the pods, and add a headless Service of that name")
-            elif host.partition(".")[0] in _hostnames(job):
+            elif _is_pod(host, job):
                 subdomain, named = text(container.role.pod_tree, "spec", "subdomain"), host.split(".")[1:2]
                 if named not in ([], [subdomain]):
                     yield Finding(
@@ -91,15 +90,9 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
                     yield Finding(place, f"`{host}` does not resolve: {message}", "add it, with `clusterIP: None`", severity=severity)
 
 
-def _hostnames(job: LintedJob) -> set[str]:
-    """The host names of the numbered pods of a Job, of which the first and the last are at hand."""
-    ranges = [(text(role.pod_tree, "spec", "hostname").rpartition("-")[0], role.count) for role in job.training]
-    return {f"{name}-{index}" for name, count in ranges if name for index in (range(count) if count < _MANY else (0, count - 1))}
-
-
 def _is_hostname_alone(host: str, job: LintedJob) -> bool:
-    """Whether a host is a pod of a Job whose pods have host names, and no subdomain in which other pods find them."""
-    return host.partition(".")[0] in _hostnames(job) and not any(pod.has_address for role in job.training for pod in role.pods)
+    """Whether a host is a pod of a job whose pods have host names, and no subdomain in which other pods find them."""
+    return _is_pod(host, job) and not any(pod.has_address for role in job.roles for pod in role.pods)
 
 
 def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, Severity] | None:
@@ -331,12 +324,55 @@ def _serves_a_port(job: LintedJob, role: ExpandedRole) -> bool:
 
 
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
-    """The addresses that a file writes by hand, and their places."""
+    """The hosts of the addresses that a file writes by hand, and their places."""
     for name, each in container.variables:
         value = each.get("value")
         if name in _ADDRESSES and each.mark.line and value and value.mark.line and value.value:
-            yield str(value.value), value
-    yield from ((value, place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS and value)
+            yield _host(str(value.value)), value
+    yield from ((_host(value), place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS and value)
+
+
+def _host(address: str) -> str:
+    """The host of an address, without its scheme and its port."""
+    return address.rpartition("://")[2].partition(":")[0]
+
+
+def _why_of_no_pod(host: str, job: LintedJob) -> str:
+    """Why a host can only be meant as a pod of the job, and is none; empty if that is not so."""
+    message = f"no pod of the job has the address `{host}`"
+    known = _pod_of(host, job)
+    if known is None:
+        return message if _is_internal(host, job) and not _is_hostname_alone(host, job) else ""
+    namespace, own = host[len(known) + 1 :].partition(".")[0], job.given.namespace
+    is_elsewhere = namespace != own and not any(map(bad_label_name, (namespace, own)))  # neither is absent, nor a placeholder
+    if not is_elsewhere or any(each.namespace == namespace for each in job.documents.of_name(SERVICE, host.partition(".")[0])):
+        return ""
+    return f"{message}: the namespace of the job is `{own}`"
+
+
+def _pod_of(host: str, job: LintedJob) -> str | None:
+    """The name of a pod of the job within its namespace, with which a host begins; None if it begins with none."""
+    first, _, rest = host.partition(".")
+    pods = [pod for role in job.roles for pod in role.pods if pod.has_address]
+    for subdomain in dict.fromkeys(pod.host_name.partition(".")[2] for pod in pods):
+        own = [pod.host_name.partition(".")[0] for pod in pods if pod.host_name.partition(".")[2] == subdomain]
+        if f"{rest}.".startswith(f"{subdomain}." if subdomain else "") and _is_among(first, own):
+            return f"{first}.{subdomain}" if subdomain else first
+    return None
+
+
+def _is_pod(host: str, job: LintedJob) -> bool:
+    """Whether the first part of a host is the host name of a pod of the job."""
+    return _is_among(host.partition(".")[0], [text(pod.tree, "spec", "hostname") for role in job.roles for pod in role.pods])
+
+
+def _is_among(name: str, ends: Sequence[str]) -> bool:
+    """Whether a name is one of some names, or has a number between two of them, which stand for those between."""
+    if not name or name in ends:
+        return bool(name)
+    beginning, _, number = name.rpartition("-")
+    numbers = [int(end) for start, _, end in (each.rpartition("-") for each in ends) if start == beginning and end.isdecimal()]
+    return bool(numbers) and number.isdecimal() and str(int(number)) == number and min(numbers) <= int(number) <= max(numbers)
 
 
 def _is_internal(host: str, job: LintedJob) -> bool:
@@ -344,9 +380,29 @@ def _is_internal(host: str, job: LintedJob) -> bool:
     if not host or "$" in host or host in ("localhost",) or host.replace(".", "").isdigit() or ":" in host:
         return False
     first, _, rest = host.partition(".")
-    if job.documents.named(job.given, SERVICE, first) or (rest and job.documents.named(job.given, SERVICE, rest.partition(".")[0])):
+    if job.documents.named(job.given, SERVICE, first):
+        return False
+    if _is_own(host, job):
+        return True
+    if rest and job.documents.named(job.given, SERVICE, rest.partition(".")[0]):
         return False
     return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_generated(first)
+
+
+def _is_own(host: str, job: LintedJob) -> bool:
+    """Whether a host is made like a pod of this job in its subdomain, and no other object among the files has pods of such a name."""
+    first, _, rest = host.partition(".")
+    number = first.removeprefix(f"{job.given.name}-")
+    is_alike = number != first and (number.isdecimal() if job.given.group_kind in (JOB, CRON_JOB) else _looks_generated(first))
+    if not rest or not is_alike:
+        return False
+    subdomains = {text(role.pod_tree, "spec", "subdomain") for role in job.training}
+    if rest.partition(".")[0] not in subdomains and (subdomains != {""} or job.documents.of_name(SERVICE, rest.partition(".")[0])):
+        return False
+    parts = first.split("-")
+    names = ["-".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    found = (each for kind in (*POD_TEMPLATES, *JOBS) for name in names for each in job.documents.of_name(kind, name))
+    return not any(each is not job.given and each.namespace in ("", job.given.namespace) for each in found)
 
 
 def _looks_generated(name: str) -> bool:
@@ -355,8 +411,14 @@ def _looks_generated(name: str) -> bool:
     return len(parts) > 2 and parts[-1].isdigit() and (parts[-2] in ("master", "worker", "node") or parts[-2].isdigit())
 
 
-def _is_same(host: str, known: str) -> bool:
-    return host == known or host.startswith(f"{known}.")
+def _right_address(job: LintedJob) -> str:
+    """The hint with the address of the first pod, or why no file can have one."""
+    first = _first(job)
+    if RANDOM in first and job.given.group_kind in (JOB, CRON_JOB):
+        return "set `completionMode: Indexed`: the host names of the pods are random"
+    if MINUTES in first:
+        return f"read the name from the pod's label `job-name`: each run has another first pod, `{first}`"
+    return f"the first one is `{first}`"
 
 
 def _first(job: LintedJob) -> str:
