@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobspec.operators.expansion import ExpandedRole
 
 
-_ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
+_ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT, command_lines.COORDINATOR)
 
 
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")

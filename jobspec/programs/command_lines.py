@@ -23,7 +23,7 @@ TORCH = NNODES, NPROC_PER_NODE, NODE_RANK, MASTER_ADDR, MASTER_PORT = tuple(
     f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 )
 ENDPOINT = "PET_RDZV_ENDPOINT"
-JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+JAX = _, _, COORDINATOR = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 OPEN_MPI = tuple(
     f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "orte_keep_fqdn_hostnames", "orte_set_default_slots", "plm_rsh_args")
 )
