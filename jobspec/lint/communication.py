@@ -10,7 +10,7 @@ from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.kubernetes.metadata import bad_label_name
+from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
@@ -31,6 +31,14 @@ _ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT, command_lines.CO
 
 
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
+
+
+#: Those of accelerate, and of DeepSpeed, Composer and others.
+_ADDRESS_FLAGS_OF_LAUNCHERS = ("--main-process-ip", "--master-addr")
+
+
+#: What command lines and variables with an address mention.
+_MENTIONS = (*_ADDRESSES, *command_lines.NAMES, "main-process-ip", "main_process_ip", "master-addr")
 
 
 BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
@@ -324,12 +332,17 @@ def _serves_a_port(job: LintedJob, role: ExpandedRole) -> bool:
 
 
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
-    """The hosts of the addresses that a file writes by hand, and their places."""
-    for name, each in container.variables:
-        value = each.get("value")
-        if name in _ADDRESSES and each.mark.line and value and value.mark.line and value.value:
-            yield _host(str(value.value)), value
-    yield from ((_host(value), place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS and value)
+    """The hosts of the addresses that a file writes by hand, and their places; each host once at a place."""
+    written = [(name, each, each.get("value")) for name, each in container.variables if name in _ADDRESSES]
+    found = [(str(value.value), value) for _, each, value in written if each.mark.line and value and value.mark.line and value.value]
+    if container.launcher == "torchrun":
+        found += [(value, place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS]
+    elif any(command_lines.file_name(word) in command_lines.LAUNCHERS for word, _ in container.words):
+        found += [(value, place) for name, value, place in container.flags if name in _ADDRESS_FLAGS_OF_LAUNCHERS]
+    # a script has more than addresses: text that it prints, code in another language
+    found += [(value, place) for name, value, place in container.assignments if name in _ADDRESSES and not bad_subdomain(_host(value))]
+    hosts = [(_host(value), place) for value, place in found if value]
+    yield from {(host, id(place)): (host, place) for host, place in hosts}.values()
 
 
 def _host(address: str) -> str:
@@ -428,8 +441,8 @@ def _first(job: LintedJob) -> str:
 
 
 RULES = (
-    Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
-    Rule(host_name_without_service, "warning", sees="job", reads=[*_ADDRESSES, *command_lines.NAMES]),
+    Rule(wrong_address, "warning", sees="job", reads=[*_MENTIONS, "rdzvHost"]),
+    Rule(host_name_without_service, "warning", sees="job", reads=_MENTIONS),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"], has_unsafe_fix=True),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
