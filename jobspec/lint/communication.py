@@ -72,7 +72,8 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
     """A pod of a Job is addressed by its host name, which resolves only with a `subdomain` and a headless Service of that name.
 
     Why: the pods of an Indexed Job have the host names `<job>-<index>`, and Kubernetes makes no Service for them. Without `subdomain`, or
-    without the Service, the cluster's name servers know no pod: all wait for the first one until their timeout.
+    without the Service, the cluster's name servers know no pod: all wait for the first one until their timeout. JobSet adds both, but not
+    with `network: {enableDNSHostnames: false}`.
     Instead: set `subdomain`, add a Service of that name with `clusterIP: None` that selects the pods, and write `<job>-0.<subdomain>`.
     Before: "command: [torchrun, --master-addr=train-0.train, train.py]"
     After:
@@ -80,14 +81,18 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
         command: [torchrun, --master-addr=train-0.train, train.py]
     Evidence: jax-ml/jax#28178; https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
     """
-    if job.given.group_kind not in (JOB, CRON_JOB):
+    makes_jobset = "JobSet" in job.seen_as
+    if job.given.group_kind not in (JOB, CRON_JOB) and not makes_jobset:
         return
     for container in job.training_containers:
         for host, place in _addresses(container):
-            if _is_hostname_alone(host, job):
+            if _is_hostname_alone(host, job) and makes_jobset:
+                message = f"`{host}` does not resolve: JobSet makes no Service with `enableDNSHostnames: false`"
+                yield Finding(place, message, "remove `enableDNSHostnames` of the JobSet")
+            elif _is_hostname_alone(host, job):
                 message = f"`{host}` does not resolve: the pods have no `subdomain`"
                 yield Finding(place, message, "set `subdomain` of the pods, and add a headless Service of that name")
-            elif _is_pod(host, job):
+            elif not makes_jobset and _is_pod(host, job):
                 subdomain, named = text(container.role.pod_tree, "spec", "subdomain"), host.split(".")[1:2]
                 if named not in ([], [subdomain]):
                     yield Finding(
