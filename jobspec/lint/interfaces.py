@@ -88,8 +88,8 @@ def interface_pattern(job: LintedJob) -> Iterator[Finding]:
 def no_interface_left(job: LintedJob) -> Iterator[Finding]:
     """`NCCL_SOCKET_IFNAME` leaves a pod no interface, or the loopback.
 
-    Why: the value replaces NCCL's default `^docker,lo`, and its names are beginnings: `^eth` excludes `eth0`, the only interface of most
-    pods, and `^docker0` leaves `lo` in, which NCCL then takes: the other pods do not reach it. gloo on `lo` is as alone.
+    Why: the value replaces NCCL's default `^docker,lo`, and its names are beginnings: `^lo,eth` excludes `eth0`, too, the only interface of
+    most pods. `^docker0` and `^eth` leave `lo` in, which NCCL then takes: the other pods do not reach it. gloo on `lo` is as alone.
     Instead: leave the variable out, or `^docker,lo`.
     Before: env: [{name: NCCL_SOCKET_IFNAME, value: ^docker0}]
     After: env: [{name: NCCL_SOCKET_IFNAME, value: "^docker,lo"}]
@@ -101,11 +101,12 @@ def no_interface_left(job: LintedJob) -> Iterator[Finding]:
         for name in (_NCCL, *_EXACT):
             said, value = _given(job, container, name)
             if said and name == _NCCL and value.startswith("^"):
-                if _excludes(value, _OWN):
-                    message = f"`{value}` excludes `{_OWN}`, the only interface of the pods: NCCL finds none"
+                if not _excludes(value, _LOOPBACK):
+                    excluding = f" excludes `{_OWN}`, and" if _excludes(value, _OWN) else ""
+                    message = f"`{value}`{excluding} leaves the loopback `{_LOOPBACK}`, where the other pods cannot be reached"
                     yield Finding(said, message, "remove it, or write `^docker,lo`")
-                elif not _excludes(value, _LOOPBACK):
-                    message = f"`{value}` leaves the loopback `{_LOOPBACK}`, where the other pods cannot be reached"
+                elif _excludes(value, _OWN):
+                    message = f"`{value}` excludes `{_OWN}`, the only interface of the pods: NCCL finds none"
                     yield Finding(said, message, "remove it, or write `^docker,lo`")
             elif said and value.lstrip("=") == _LOOPBACK:
                 message = f"on the loopback `{_LOOPBACK}` the other pods cannot be reached"
