@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jobspec.lint.linted import LintedDocument, LintedJob
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
+_DEFAULT_SCHEDULER = "default-scheduler"
 _SSHD, _CONNECTS = "sshd", ": mpirun cannot connect, without its sshd"
 _LEFT_TO_JOBS = "missing required field `image`"
 _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
@@ -349,13 +350,18 @@ def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
     if not policy or not isinstance(policy.value, dict):
         return
     for role in job.roles:
-        if text(role.pod_tree, "spec", "schedulerName") in ("", "default-scheduler"):
+        scheduler = role.pod_tree.get("spec", "schedulerName")
+        if text(scheduler) in ("", _DEFAULT_SCHEDULER):
+            is_written = scheduler is not None and scheduler.mark.line and text(scheduler)
+            place, has = (
+                (scheduler, f"`schedulerName: {_DEFAULT_SCHEDULER}`") if scheduler and is_written else (policy, "no `schedulerName`")
+            )
             if policy.get("volcano"):
-                message = f"the pods of `{role.name}` have no `schedulerName`: gang scheduling has no effect"
-                yield Finding(policy, message, "write `schedulerName: volcano`")
+                message = f"the pods of `{role.name}` have {has}: gang scheduling has no effect"
+                yield Finding(place, message, "write `schedulerName: volcano`")
             else:
-                message = f"the pods of `{role.name}` have no `schedulerName`: the default scheduler needs the coscheduling plugin"
-                yield Finding(policy, message, "name the scheduler that has the plugin, if the default one does not", severity="info")
+                message = f"the pods of `{role.name}` have {has}: the default scheduler needs the coscheduling plugin"
+                yield Finding(place, message, "name the scheduler that has the plugin, if the default one does not", severity="info")
             return
 
 
