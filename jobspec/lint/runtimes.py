@@ -14,6 +14,7 @@ from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, group_counts_r
 from jobspec.operators.webhooks import is_rewritten
 from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in
 from jobspec.programs.command_lines import file_name
+from jobspec.programs.shells import script_at
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -157,24 +158,33 @@ def command_of_several_jobs(job: LintedJob) -> Iterator[Finding]:
     After: trainer: {image: solver:1.0}
     Evidence: kubeflow/trainer#4030, kubeflow/trainer#2825
     """
-    given = next((each for each in (job.tree.get("spec", "trainer", name) for name in ("command", "args")) if each and each.value), None)
+    fields = [(name, each) for name in ("command", "args") if (each := job.tree.get("spec", "trainer", name)) and each.value]
     labelled = [each for each in roles_in(job.runtime) if value_at(each.data, _JOB_LABELS) == TRAINER] if job.runtime else []
-    if given is None or len(labelled) < 2:
+    if not fields or len(labelled) < 2:
         return
-    words = {role.name: _words(each) for role in labelled for _, each in role.items("containers") if value_at(each, ("name",)) == NODE}
+    field, given = fields[0]
+    containers = {role.name: each for role in labelled for _, each in role.items("containers") if value_at(each, ("name",)) == NODE}
+    words = {name: _words(each, "command", "args") for name, each in containers.items()}
     own = LAUNCHER if LAUNCHER in words else next(iter(words), "")
-    made = {each.role.name: " ".join(each.program.texts) for each in job.containers if each.name == NODE}
+    made = {each.role.name: each.program.texts for each in job.containers if each.name == NODE}
     for name, before in words.items():
-        if name != own and before != words[own] and made.get(name) != before and _SSHD not in map(file_name, made.get(name, "").split()):
-            what = f"`{before[:30]}`" if before else "the image's own program"
-            message = f"the job's command also replaces {what} of `{name}`{_CONNECTS if LAUNCHER in words else ''}"
-            yield Finding(given, message, f"label `{own}` alone as the trainer's, or leave the command to the runtime")
-            return
+        is_same = name == own or before in (words[own], made.get(name))
+        is_script = field == "args" and script_at(_words(containers[name], "command")) is not None  # which takes arguments, and goes on
+        if is_same or is_script or _SSHD in map(file_name, " ".join(made.get(name, ())).split()):
+            continue
+        replaced = " ".join(before if field == "command" else _words(containers[name], field))[:30]
+        if field == "command":
+            what = f"command also replaces {f'`{replaced}`' if replaced else 'the program of the image'} of"
+        else:
+            what = f"`args` also {f'replace `{replaced}` of' if replaced else 'go to the program of'}"
+        message = f"the job's {what} `{name}`{_CONNECTS if LAUNCHER in words else ''}"
+        yield Finding(given, message, f"label `{own}` alone as the trainer's, or leave `{field}` to the runtime")
+        return
 
 
-def _words(container: Any) -> str:
-    """The command line of a container, as text."""
-    return " ".join(str(word) for field in ("command", "args") for word in value_at(container, (field,)) or ())
+def _words(container: Any, *fields: str) -> list[str]:
+    """The words of some fields of a container, one field after the other."""
+    return [str(word) for field in fields for word in value_at(container, (field,)) or ()]
 
 
 def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
