@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_OF_A_NODE = 16
 
 
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
 def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
     """A pod starts more processes than it has GPUs.
 
@@ -166,8 +169,14 @@ def uncounted_quota(document: LintedDocument) -> Iterator[Finding]:
 
 
 def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
-    """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
+    """Each training container whose processes a launcher or the image may start by a number: that number, and who says it."""
     for container in job.training_containers:
+        other = container.other_launcher
+        if other and (option := other[0].count()):
+            processes = other[0].processes(job.training_pods, container.gpus)
+            if processes is not None and not _divides_gpus(container):
+                yield container, processes, other[1][option.value_at]
+            continue
         if container.launcher == "other":
             continue
         given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
@@ -175,6 +184,11 @@ def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]
         value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
         if value.isdigit():
             yield container, int(value), place
+
+
+def _divides_gpus(container: LintedContainer) -> bool:
+    """Whether a container gives its GPUs to several programs: it says which ones a program sees, or serves a model beside the training."""
+    return bool(container.variable(_VISIBLE)) or container.program.mentions(_VISIBLE, "vllm", "sglang")
 
 
 def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:

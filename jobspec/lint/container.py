@@ -10,6 +10,7 @@ from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs import command_lines
+from jobspec.programs.launchers import LauncherCommand, launcher_command
 from jobspec.programs.shells import is_name, read_script, script_at
 
 TYPE_CHECKING = False
@@ -138,6 +139,18 @@ class LintedContainer:
         start = next(number for number, (word, _) in enumerate(self.words, 1) if command_lines.file_name(word) in command_lines.NAMES)
         found = command_lines.options_of([word for word, _ in self.words[start:]])
         return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in found if each.option]
+
+    @cached_property
+    def other_launcher(self) -> tuple[LauncherCommand, Sequence[MarkedTree]] | None:
+        """The call of accelerate or DeepSpeed that it surely starts once, with the places of its words; None if there is none."""
+        words, script = self.program.words, self.program.script
+        commands = [each.words for each in script.commands] if script else [self.program.texts]
+        found = [(command, each) for each in commands if (command := launcher_command(each))]
+        if len(found) != 1 or (script and not script.is_straight):
+            return None
+        command, own = found[0]
+        at = script_at(self.program.texts)
+        return command, words if at is None else [words[at]] * len(own)
 
     def mount_around(self, path: str) -> MarkedTree | None:
         """The volume mount that a path is in, the innermost; None where it is in none."""

@@ -38,11 +38,11 @@ _PASSING = (*_TEMPORARY, "/dev", "/proc", "/run")
 
 
 def read_only_temporary(job: LintedJob) -> Iterator[Finding]:
-    """Torchrun or Ray cannot write to /tmp: the root filesystem is read-only.
+    """Torchrun, accelerate or Ray cannot write to /tmp: the root filesystem is read-only.
 
-    Why: torchrun makes a folder `torchelastic_*` for the logs of its processes, in TMPDIR, /tmp, /var/tmp or the working folder. Where it
-    can write to none of them, it ends with "No usable temporary directory found". With `--log-dir`, that folder has to be writable. Ray
-    makes the folder of its session in /tmp/ray, or in that of `--temp-dir`.
+    Why: torchrun, which accelerate runs for several processes, makes a folder `torchelastic_*` for the logs of its processes, in TMPDIR,
+    /tmp, /var/tmp or the working folder. Where it can write to none of them, it ends with "No usable temporary directory found". With
+    `--log-dir`, that folder has to be writable. Ray makes the folder of its session in /tmp/ray, or in that of `--temp-dir`.
     Instead: mount an `emptyDir` at /tmp.
     Before: securityContext: {readOnlyRootFilesystem: true}
     After:
@@ -58,6 +58,9 @@ def read_only_temporary(job: LintedJob) -> Iterator[Finding]:
         if container.trains and container.launcher == "torchrun":
             program, logs = "torchrun", next((value for name, value, _ in container.torchrun_flags if name == "--log-dir"), "")
             folders = [logs] if logs else _folders_for_temporary_files(container)
+        elif container.trains and (other := container.other_launcher) and other[0].starts_several(container.gpus):
+            program, option = other[0].name, other[0].option("--log-dir")
+            folders = [option.value] if option and option.value else _folders_for_temporary_files(container)
         elif ("ray", "start") in pairwise(word for word, _ in container.words):
             program, folders = "Ray", [next((value for name, value, _ in container.flags if name == "--temp-dir"), "/tmp/ray")]  # noqa: S108
         else:

@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "command_lines",
     "downloads",
+    "launchers",
     "mpirun",
     "public_images",
     "shells",
