@@ -429,6 +429,13 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
 
 
 @builder
+def test_what_is_built_of_an_unknown_kind_is_not_counted_as_a_kustomization(tmp_path: Path) -> None:
+    route = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: a}\n"
+    write(tmp_path, {"route.yaml": route, "kustomization.yaml": "resources: [route.yaml]\nnamePrefix: my-\n"})
+    assert _last_line(tmp_path).startswith("2 documents: 2 skipped (1 kustomization, 1 of an unknown kind: 1 Route)")
+
+
+@builder
 def test_an_item_that_is_built_is_found_by_the_merge_key_of_its_list(tmp_path: Path) -> None:
     """A volume that is mounted twice has one name and two paths."""
     job = """
