@@ -30,6 +30,11 @@ class FailedBuild(NamedTuple):
     is_in_files: bool = False
     """Whether the files are the cause, for all builders and all their options."""
 
+    @property
+    def is_in_yaml(self) -> bool:
+        """True if the cause is a file that is no YAML."""
+        return "yaml: " in self.why
+
 
 _LONGEST = 400  # characters of a message
 _FOLDER = re.compile(r"(?:recursed accumulation of|couldn't make target for) path '([^']*)'")
@@ -39,6 +44,8 @@ _SAID: list[tuple[str, str]] = [
     (r"^.*(?:recursed accumulation of|couldn't make target for) path '[^']*': ", ""),
     (r"^.*accumulating resources: ", ""),
     (r"^accumulation err='(?:accumulating|merging) resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2"),
+    (r"^accumulation err='accumulating resources from '([^']*)': .*?': recursed merging from path '[^']*': ", r"`\1`: "),
+    (r"^accumulation err='accumulating resources from '([^']*)': .*?': (?=cycle)", r"`\1`: "),
     (r"^(?:accumulating|merging) resources from '([^']*)': ", r"`\1`: "),
     (r": must build at directory: .*$", ""),
     (r": node contents: .*", ""),
@@ -55,7 +62,7 @@ _SAID: list[tuple[str, str]] = [
     (r"^(no matches for Id .*?); failed to find unique target.*$", r"\1"),
     (r" with the following GVK \[.*\]", " of a Deployment, ReplicaSet, ReplicationController or StatefulSet"),
     (r"\S*(?:internal\.)?config\.kubernetes\.io/\S*", ""),
-    (r"^accumulation err='.*?': (?=cycle|expected)", ""),
+    (r"^accumulation err='.*?': (?=expected)", ""),
 ]
 #: What a message of another cause says: options of the builder, its release, files that another program may write before.
 _ELSEWHERE = re.compile(r"not in or below the folder|unknown field|does not exist$|no such file|evalsymlink|git|plugin|exec|helm|http")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ def builds_anywhere(document: Document) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RootKustomization:
-    """A kustomization without referrers, and the files of its build. All paths are real."""
+    """A kustomization that is built by itself, and the files of its build. All paths are real."""
 
     path: str
     manifests: frozenset[str]
@@ -65,6 +65,8 @@ class RootKustomization:
     """All files that it reads, kustomizations and manifests among them, in order."""
     has_changes: bool
     """Whether it makes anything else of its manifests than what they say."""
+    is_list: bool
+    """Whether it only lists files in its own folder."""
     obstacle: str
     """Why it is not built; empty where it can be."""
     missing: tuple[str, str] | None
@@ -73,11 +75,6 @@ class RootKustomization:
     """A field that kustomize does not have, and the kustomization that has it."""
     reads_around: bool
     """Whether it reads a file that is not in or below the folder of its kustomization, which builders refuse by default."""
-
-    @property
-    def is_worth_building(self) -> bool:
-        """Whether a build says more than its manifests: it changes them, or may fail."""
-        return bool(self.has_changes or self.reads_around or self.unknown_field or self.missing)
 
     def is_reached_by(self, changed: Container[str]) -> bool:
         """Whether a change of some files, given by real paths, can change what is built."""
@@ -149,33 +146,57 @@ def references_of(
     return found
 
 
-def roots(references: Mapping[str, References]) -> list[RootKustomization]:
-    """The kustomizations, by their folders, that no other one refers to, but for components."""
-    used = {path for each in references.values() for path in each.listed}
-    return [_root(folder, references) for folder, each in references.items() if folder not in used and each.is_root]
+def roots(references: Mapping[str, References], given: Container[str] | None = None) -> list[RootKustomization]:
+    """Return the kustomizations, by their folders, that no other one refers to, but for components.
+
+    *given*: the files that are asked about. A kustomization that is not among them and changes nothing does not count, so that files are
+    not judged with all others of a list. If None, all count.
+
+    Of a cycle that no such kustomization reaches, return the first one, so that kustomize says that it is a cycle.
+    """
+    counted = {folder: each for folder, each in references.items() if given is None or each.path in given or each.has_changes}
+    used = {path for each in _closure(counted, references).values() for path in each.listed}
+    found = [_closure((folder,), references) for folder, each in counted.items() if folder not in used and each.is_root]
+    reached = {folder for those in found for folder in those}
+    for folder, each in counted.items():
+        if folder in used and folder not in reached and each.is_root:
+            below = _closure((folder,), references)
+            if any(folder in inner.folders for inner in below.values()):
+                found.append(below)
+                reached |= below.keys()
+    return list(map(_root, found))
 
 
-def _root(folder: str, references: Mapping[str, References]) -> RootKustomization:
-    """What the build of a folder reads, from its kustomization to those that it lists."""
+def _closure(folders: Iterable[str], references: Mapping[str, References]) -> dict[str, References]:
+    """Return the kustomizations that the builds of some folders read, by their folders. That of a single folder is the first one."""
     found: dict[str, References] = {}
-    left = [folder]
+    left = list(folders)
     while left:
-        each = references[left.pop()]
-        if each.path not in found:
-            found[each.path] = each
-            left += each.folders
+        each = left.pop()
+        if each not in found:
+            found[each] = references[each]
+            left += found[each].folders
+    return found
+
+
+def _root(found: Mapping[str, References]) -> RootKustomization:
+    """Return what the build of the first of some kustomizations reads, which lists the others."""
+    first = next(iter(found.values()))
     obstacles = [obstacle for each in found.values() for obstacle in each.obstacles]
-    if not references[folder].lists:
+    if not first.lists:
         obstacles.append("lists no manifests")
+    has_changes = any(each.has_changes for each in found.values())
+    reads_around = any(not read.startswith(os.path.join(folder, "")) for folder, each in found.items() for read in each.files)
     return RootKustomization(
-        references[folder].path,
+        first.path,
         frozenset(manifest for each in found.values() for manifest in each.manifests),
         tuple(dict.fromkeys(read for each in found.values() for read in (each.path, *each.files))),
-        any(each.has_changes for each in found.values()),
+        has_changes,
+        not has_changes and not reads_around and len(found) == 1,
         next(iter(obstacles), ""),
         next((missing for each in found.values() for missing in each.missing), None),
         next((unknown for each in found.values() for unknown in each.unknown_fields), None),
-        any(not read.startswith(os.path.join(os.path.dirname(path), "")) for path, each in found.items() for read in each.files),
+        reads_around,
     )
 
 

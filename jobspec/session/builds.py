@@ -77,8 +77,7 @@ def in_builds(
 
     *within*: as in `repository_root`.
 
-    *about*: the files that a change can reach. Only kustomizations that read an edited one are built, then also those that change nothing
-    of what they list. None for all files.
+    *about*: the files that a change can reach. Only kustomizations that read an edited one are built. None for all files.
     """
     folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
@@ -213,8 +212,10 @@ def _built(
     *about*, *keep*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
-    wanted = (each for each in kustomizations.roots(references) if (each.is_worth_building if about is None else each.is_reached_by(about)))
-    roots = [each for each in wanted if not shown.keys().isdisjoint(each.read)]
+    given = frozenset(shown)
+    every = kustomizations.roots(references, given if about is None else None)
+    wanted = (each for each in every if about is None or each.is_reached_by(about))
+    roots = [each for each in wanted if not given.isdisjoint(each.read)]
     if not roots:
         return {}, {}
     shown.update({path: os.path.relpath(path) for root in roots for path in root.read if path not in shown})
@@ -229,6 +230,8 @@ def _built(
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, Output):
+            if about is None and root.is_list and root.manifests <= given:
+                continue  # the manifests are what is built of them, and an editor may have unsaved text of them
             found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
             found[path] = InBuild(build=Build(path, output, shown, root.read), comments=root.path in commented)
             continue
@@ -236,15 +239,15 @@ def _built(
             broken = _file_of(output.failure.folder, references) or root.path
             found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: its build fails"))
             note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, read)
-            found[shown[broken]] = InBuild(found[path].role, notes=(note,))
+            is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, root.manifests & given))
+            found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
         elif root.missing or root.unknown_field:
             why = "a file is missing" if root.missing else "unknown field"
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(_not_built(root, shown),))
-            if not root.has_changes:
-                continue  # the manifests say what would be built of them
         else:
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {root.obstacle or 'no kustomize or kubectl'}")
-        unbuilt |= {shown[each]: found[path].role for each in root.manifests}
+        if root.has_changes:  # else the manifests say what would be built of them
+            unbuilt |= {shown[each]: found[path].role for each in root.manifests}
     return found, unbuilt
 
 
@@ -293,6 +296,12 @@ def _broken(failure: FailedBuild, real: str, path: str, read: Mapping[str, _Read
     mark = place_of(failure, path, real, kustomization.data if kustomization else {}, _FILES)
     severity: Severity = "error" if failure.is_in_files else "warning"
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: {failure.why}", mark, severity=severity)
+
+
+def _has_wrong_yaml(path: str) -> bool:
+    """True if a manifest has an error in its YAML, or is a template."""
+    text = _FILES.text(path)
+    return any(each.severity == "error" for each in read(text, file=path)[1])
 
 
 def _with_replicas(note: Diagnostic, real: str, read: Mapping[str, _Read]) -> Diagnostic:

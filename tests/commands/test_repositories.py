@@ -428,6 +428,43 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
     }
 
 
+LISTS = REPOSITORIES / "lists"
+
+
+@builder
+def test_kustomizations_that_only_list_are_built_and_reported_in_their_files() -> None:
+    """Those over bases in place of their bases; those whose builds fail at the entry that is the cause."""
+    found, rows = _found(LISTS, ".")
+    assert found == _expected(LISTS)
+    assert (rows["kustomization"], rows["unbuilt kustomization: its build fails"]) == (5, 6)
+    assert [status for status in rows if "partly" in status] == []  # the files say what would be built of them
+
+
+@builder
+@pytest.mark.parametrize("named", [["prod"], ["prod/kustomization.yaml"], ["base"], ["--skip-unknown", "base/job.yaml"]])
+def test_an_overlay_that_only_lists_its_base_has_the_jobs_of_the_base(named: list[str]) -> None:
+    expected = {each: number for each, number in _expected(LISTS).items() if each[0].startswith(("base/", "prod/"))}
+    if "base" in named[-1]:  # a file that is not asked about
+        expected.pop(("prod/settings.yaml", 4, "wrong-type"), None)
+    assert _found(LISTS, *named)[0] == expected
+
+
+@builder
+def test_an_overlay_that_only_lists_its_base_is_compared_and_applied_by_its_engine(tmp_path: Path) -> None:
+    flux = "{interval: 10m, prune: true, path: ./prod, sourceRef: {kind: GitRepository, name: all}%s}"
+    engine = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: all, namespace: flux-system}\nspec: "
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: nlp}\nspec:\n  template: {spec: {restartPolicy: Never, "
+    base = job + "containers: [{name: train, image: 'example.com/train:1.0'}]}}\n"
+    files = {"base/kustomization.yaml": "resources: [job.yaml]\n", "prod/kustomization.yaml": "resources: [../base]\n"}
+    committed(tmp_path, {**files, "base/job.yaml": base, "flux.yaml": engine + flux % ""})
+    write(tmp_path, {"base/job.yaml": base.replace("1.0", "2.0")})
+    assert _found(tmp_path, "prod", "--from-ref", "HEAD")[0] == {("base/job.yaml", 5, "immutable-field"): 1}
+    assert ("base/job.yaml", 5, "immutable-field") in _found(tmp_path, ".", "--from-ref", "HEAD")[0]
+    write(tmp_path, {"flux.yaml": engine + flux % ", force: true"})
+    rules = {rule for _, _, rule in _found(tmp_path, ".", "--from-ref", "HEAD")[0]}
+    assert "immutable-field" not in rules
+
+
 @builder
 def test_what_is_built_of_an_unknown_kind_is_not_counted_as_a_kustomization(tmp_path: Path) -> None:
     route = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: a}\n"
@@ -690,7 +727,7 @@ def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_coun
     told = [("base/job.yaml", 6, "wrong-type"), ("missing/kustomization.yaml", 4, "broken-kustomization")]
     told += [("base/kustomization.yaml", 5, "hashed-name"), ("overlays/prod/kustomization.yaml", 2, "renamed-reference")]
     assert found == Counter(told)
-    assert rows["unbuilt kustomization: no kustomize or kubectl"] == 3
+    assert rows["unbuilt kustomization: no kustomize or kubectl"] == 4
     assert rows["PersistentVolumeClaim partly"] == 1
 
 
@@ -790,7 +827,7 @@ def test_nothing_is_started_for_what_needs_the_network_a_plugin_or_a_file_elsewh
     _found(BUILDS, ".")
     lines = log.read_text().splitlines()
     built = [json.loads(line)["resources"][0] for line in lines if line.startswith("{")]
-    assert sorted(each.rpartition("builds/")[2] for each in built) == ["broken", "overlays/dev", "overlays/prod"]
+    assert sorted(each.rpartition("builds/")[2] for each in built) == ["broken", "overlays/dev", "overlays/prod", "plain"]
     around = [line.split() for line in lines if not line.startswith("{")]
     assert all(not Path(path).is_relative_to(tmp_path) and proxy == "http://127.0.0.1:9" for path, proxy in around)
 
@@ -806,7 +843,7 @@ def test_nothing_is_started_for_what_needs_the_network_a_plugin_or_a_file_elsewh
 def test_why_a_build_fails_is_said_without_paths_of_this_machine(text: str, cause: str, tmp_path: Path) -> None:
     write(tmp_path, {"base/a.yaml": text, "base/kustomization.yaml": "resources: [a.yaml]\n"})
     write(tmp_path, {"kustomization.yaml": "namespace: team\nresources: [base]\n"})
-    files = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+    files = json.loads(run_here("lint", "kustomization.yaml", "-o", "json", cwd=tmp_path).stdout)["files"]
     (message,) = (each["message"] for file in files for each in file["diagnostics"] if each["rule"] == "broken-kustomization")
     assert message.startswith("kustomize cannot build this: ") and cause in message
     assert str(tmp_path) not in message and "interface {}" not in message
@@ -818,14 +855,14 @@ def test_a_build_is_kept_until_what_it_reads_changes(tmp_path: Path) -> None:
     shutil.copytree(BUILDS, folder)
     before, _ = _found(folder, ".")
     kept = {path.name: path.stat().st_ino for path in (tmp_path / "cache/jobspec/builds").iterdir()}
-    assert (_found(folder, ".")[0], len(kept)) == (before, 2)
+    assert (_found(folder, ".")[0], len(kept)) == (before, 3)
     patch = folder / "overlays/prod/size.yaml"
     patch.write_text(patch.read_text().replace("ReadWriteSometimes", "ReadWriteMany"))
     after, _ = _found(folder, ".")
     assert before - after == Counter({("overlays/prod/size.yaml", 6, "unsupported-choice"): 1})
     now = {path.name: path.stat().st_ino for path in (tmp_path / "cache/jobspec/builds").iterdir()}
     assert kept.items() <= now.items()
-    assert len(now) == 3
+    assert len(now) == 4
 
 
 @builder
