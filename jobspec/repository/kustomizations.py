@@ -22,6 +22,7 @@ from jobspec.repository.source_files import SourceFiles
 LISTS = ("resources", "bases", "components")
 #: The fields that change nothing of what a kustomization lists.
 _PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOptions", "openapi", *LISTS))
+_KUSTOMIZATIONS = frozenset(KUSTOMIZATIONS)
 _HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 _CHARTS = "HelmChartInflationGenerator"
 _PLUGINS = ("generators", "transformers", "validators")
@@ -70,7 +71,7 @@ class RootKustomization:
     obstacle: str
     """Why it is not built; empty where it can be."""
     missing: tuple[str, str] | None
-    """A path that it names and that does not exist, and the kustomization that names it."""
+    """A path that it names and that does not exist, or has no kustomization, and the kustomization that names it."""
     unknown_field: tuple[str, str] | None
     """A field that kustomize does not have, and the kustomization that has it."""
     reads_around: bool
@@ -136,6 +137,8 @@ def references_of(
             found.obstacles.append("needs the network")
         elif not place.startswith(os.path.join(top, "")):
             found.obstacles.append("reads outside of the repository")
+        elif name in listed and place not in folders and os.path.isdir(place) and not _KUSTOMIZATIONS.isdisjoint(os.listdir(place)):
+            found.obstacles.append("is built of a hidden folder")
         elif place not in folders and (not os.path.exists(place) or (name in listed and os.path.isdir(place))):
             found.missing.append((name, path))
         elif name in listed and place in folders:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -242,8 +243,9 @@ def _built(
             is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, root.manifests & given))
             found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
         elif root.missing or root.unknown_field:
-            why = "a file is missing" if root.missing else "unknown field"
-            found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(_not_built(root, shown),))
+            note = _not_built(root, shown)
+            why = "unknown field" if not root.missing else "a file is missing" if note.severity == "info" else "its build fails"
+            found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(note,))
         else:
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {root.obstacle or 'no kustomize or kubectl'}")
         if root.has_changes:  # else the manifests say what would be built of them
@@ -319,18 +321,26 @@ def _with_replicas(note: Diagnostic, real: str, read: Mapping[str, _Read]) -> Di
 
 
 def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:
-    """What is reported of a kustomization for which no builder is started: it names a missing file, or has an unknown field."""
+    """What is reported of a kustomization for which no builder is started: a file that it names is missing, or it has an unknown field."""
     name, path = root.missing or root.unknown_field or ("", "")
     line, column = _line_and_column_of(name, _FILES.text(path))
     mark = Mark(shown[path], line, column, line, column + len(name))
     if root.missing:
-        return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+        place = os.path.join(os.path.dirname(path), name)
+        if os.path.isdir(place) and os.listdir(place):  # a submodule that is not there is empty
+            message = f"kustomize cannot build this: folder `{name}` has no kustomization.yaml"
+            hint = "list its files, or write a kustomization.yaml that does"
+            return Diagnostic("broken-kustomization", message, mark, severity="error", hint=hint)
+        what = "is empty" if os.path.isdir(place) else "does not exist"
+        return Diagnostic("broken-kustomization", f"`{name}` {what}", mark, severity="info")
     hint = closest(name, KNOWN_FIELDS)
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: unknown field `{name}`", mark, severity="warning", hint=hint)
 
 
 def _line_and_column_of(name: str, text: str) -> tuple[int, int]:
-    return next(((number, line.index(name) + 1) for number, line in enumerate(text.splitlines(), 1) if name in line), (1, 1))
+    word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])")
+    found = ((number, word.search(line)) for number, line in enumerate(text.splitlines(), 1))
+    return next(((number, at.start() + 1) for number, at in found if at), (1, 1))
 
 
 def _top_of(paths: Sequence[str], within: str) -> str:

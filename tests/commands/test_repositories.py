@@ -551,6 +551,25 @@ def test_a_missing_file_is_told_where_a_kustomization_only_lists_files(tmp_path:
     assert lines[1].startswith("2 documents: 1 valid, 1 skipped (1 unbuilt kustomization: a file is missing), 1 info")
 
 
+def test_a_folder_without_a_kustomization_is_told_from_one_that_is_missing(tmp_path: Path) -> None:
+    """An empty one may be a submodule, and kustomize builds hidden ones."""
+    listing = "resources: [sub.yaml, sub, empty, .hidden]\n"
+    files = {"sub.yaml": "", "sub/a.yaml": "kind: ConfigMap\n", ".hidden/kustomization.yaml": "resources: []\n"}
+    write(tmp_path, {**files, "kustomization.yaml": listing})
+    (tmp_path / "empty").mkdir()
+
+    def said() -> list[str]:
+        lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=tmp_path).stdout.splitlines()
+        return [lines[0].partition(" [")[0], lines[-1].partition("unbuilt kustomization: ")[2].partition(")")[0].partition(",")[0]]
+
+    why = "kustomization.yaml:1:23: error: kustomize cannot build this: folder `sub` has no kustomization.yaml"
+    assert said() == [why, "its build fails"]
+    write(tmp_path, {"kustomization.yaml": listing.replace("sub, ", "")})
+    assert said() == ["kustomization.yaml:1:23: info: `empty` is empty", "a file is missing"]
+    write(tmp_path, {"kustomization.yaml": "resources: [.hidden]\n"})
+    assert said()[1] == "is built of a hidden folder"
+
+
 @builder
 def test_what_a_generator_does_not_find_is_said_without_an_address_in_memory(tmp_path: Path) -> None:
     generator = "configMapGenerator: [{name: settings, behavior: merge, literals: [a=b]}]\n"
