@@ -5,6 +5,7 @@ kustomize says nothing of them. Follows `SelectByPatchTarget` and `ImageTagTrans
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, layers_using, objects_of, patches_in
+from jobspec.repository.roles import joined
 
 #: The fields with entries that select objects.
-_SELECTING = ("patches", "replacements", "images")
+_SELECTING = ("patches", "patchesJson6902", "replacements", "images")
 #: The conditions of a selector that say which objects, and a text that only a pattern for all names fits.
 _CHOOSING, _NO_NAME = ("kind", "name", "labelSelector", "annotationSelector"), "?"
 _RENAMED_BY = ("namePrefix", "nameSuffix")
@@ -36,7 +38,7 @@ def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Itera
         if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers, using)):
             document = next(iter(layer.files.documents(path)), None)
             followed = followed_fields(layers[folder] for folder in closure(layer, layers))
-            yield from ((path, found) for found in _idle(layer, material, followed, document)) if document else ()
+            yield from ((path, found) for found in _idle(layer, material, followed, document, shown)) if document else ()
 
 
 class _Material(NamedTuple):
@@ -73,25 +75,63 @@ def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, 
 # Entries.
 
 
-def _idle(layer: Layer, material: _Material, followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
-    for number, each in enumerate(entries_of(layer.data, "patches")):
-        if each.get("target") and not any(_selects(each["target"], one, material) for one in material.objects):
-            yield _selecting_nothing(document, ("patches", number, "target"), "the patch", each["target"], material)
-    for number, each in enumerate(entries_of(layer.data, "replacements")):
-        for at, target in enumerate(entries_of(each, "targets")):
-            after = material._replace(below=[*material.below, layer.data])
-            if target.get("select") and not any(_selects(target["select"], one, after) for one in material.objects):
-                path: Path = ("replacements", number, "targets", at, "select")
-                yield _selecting_nothing(document, path, "the replacement", target["select"], after)
+def _idle(
+    layer: Layer, material: _Material, followed: FollowedFields, document: Document, shown: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    for field in ("patches", "patchesJson6902"):
+        for number, each in enumerate(entries_of(layer.data, field)):
+            if each.get("target") and not any(_selects(each["target"], one, material) for one in material.objects):
+                yield _selecting_nothing(document, (field, number, "target"), "the patch", each["target"], material, layer)
+    after = material._replace(below=[*material.below, layer.data])
+    for within, path, target in _targets(layer, document, shown):
+        selected = [one for one in material.objects if _selects(target.get("select"), one, after)]
+        if target.get("select") and not selected:
+            yield _selecting_nothing(within, (*path, "select"), "the replacement", target["select"], after, layer)
+        elif selected and all(any(_rejects(each, one) for each in entries_of(target, "reject")) for one in selected):
+            hint = "kustomize says nothing and goes on: `reject` excludes all objects that `select` selects"
+            yield within.problem("selects-nothing", _idle_message("the replacement"), (*path, "reject"), hint=hint, severity="warning")
     yield from _idle_images(layer, material, followed, document)
 
 
-def _selecting_nothing(document: Document, path: Path, what: str, selector: Any, material: _Material) -> Diagnostic:
+def _targets(layer: Layer, document: Document, shown: Mapping[str, str]) -> Iterator[tuple[Document, Path, dict[str, Any]]]:
+    """Yield the targets of the replacements of a kustomization and its files, each with its document and path."""
+    for number, each in enumerate(entries_of(layer.data, "replacements")):
+        inside: list[tuple[Document, Path, dict[str, Any]]] = [(document, ("replacements", number), each)]
+        if name := each.get("path"):
+            real = joined(layer.folder, str(name))
+            found = list(layer.files.documents(shown.get(real) or os.path.relpath(real)))[:1]
+            inside = [(one, (), one.data) for one in found if isinstance(one.data, dict)]
+            inside += [(one, (at,), item) for one in found if isinstance(one.data, list) for at, item in enumerate(one.data)]
+        for within, path, replacement in inside:
+            targets = entries_of(replacement, "targets") if isinstance(replacement, dict) else []
+            yield from ((within, (*path, "targets", at), target) for at, target in enumerate(targets))
+
+
+def _rejects(selector: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """True if an entry of `reject` fits an object as written, whose name is one of those that kustomize compares."""
+    group, _, version = str(data.get("apiVersion")).rpartition("/")
+    metadata = mapping(data, "metadata")
+    own = {
+        "group": group,
+        "version": version,
+        "kind": data.get("kind"),
+        "name": metadata.get("name"),
+        "namespace": metadata.get("namespace"),
+    }
+    wanted = {field: value for field, value in selector.items() if value}
+    return bool(wanted) and wanted.keys() <= own.keys() and all(own[field] == value for field, value in wanted.items())
+
+
+def _idle_message(what: str) -> str:
+    return f"{what} selects no object, and changes nothing"
+
+
+def _selecting_nothing(document: Document, path: Path, what: str, selector: Any, material: _Material, layer: Layer) -> Diagnostic:
     """Return a warning at an entry that selects nothing.
 
     The hint names a condition without which the entry selects an object, if the rest of the selector still says which.
     """
-    field = next((each for each in _RENAMED_BY if document.data.get(each)), "")
+    field = next((each for each in _RENAMED_BY if layer.data.get(each)), "")
     hint = "kustomize says nothing and goes on: check kind and name" + (f", which are those before this `{field}`" if field else "")
     for key, wanted in selector.items() if isinstance(selector, dict) else ():
         others = {name: each for name, each in selector.items() if name != key and each}
@@ -101,7 +141,7 @@ def _selecting_nothing(document: Document, path: Path, what: str, selector: Any,
             names = f"; names are those before this `{field}`" if field and key == "name" else ""
             hint = f"without `{key}: {wanted}` it selects {found.get('kind')} `{mapping(found, 'metadata').get('name')}`{names}"
             break
-    return document.problem("selects-nothing", f"{what} selects no object, and changes nothing", path, hint=hint, severity="warning")
+    return document.problem("selects-nothing", _idle_message(what), path, hint=hint, severity="warning")
 
 
 def _selects(target: Any, data: Mapping[str, Any], material: _Material) -> bool:

@@ -92,6 +92,28 @@ def test_images_generated_names_and_replacements(kustomization: str, rules: list
     assert [rule for _, _, rule in _found(tmp_path)] == rules
 
 
+REPLACEMENT = "source: {kind: Job, name: fetch}\ntargets:\n- select: {kind: %s, name: train}\n  fieldPaths: [metadata.labels.a]\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "file", "found"),
+    [
+        ("patchesJson6902: [{target: {version: v1alpha1, kind: TrainJob, name: tran}, patch: '[]'}]", "", ("kustomization.yaml", 2)),
+        ("patchesJson6902: [{target: {version: v1alpha1, kind: TrainJob, name: train}, patch: '[]'}]", "", None),
+        ("replacements: [{path: file.yaml}]", REPLACEMENT % "TrainJobs", ("file.yaml", 3)),
+        ("replacements: [{path: file.yaml}]", REPLACEMENT % "TrainJob", None),
+        ("replacements: [{path: file.yaml}]", f"- {REPLACEMENT}".replace("\n", "\n  ") % "TrainJobs", ("file.yaml", 3)),
+        ("replacements: [{path: file.yaml}]", REPLACEMENT % "TrainJob" + "  reject: [{name: train}]\n", ("file.yaml", 5)),
+        ("replacements: [{path: file.yaml}]", REPLACEMENT % "TrainJob" + "  reject: [{name: trai}]\n", None),
+        ("replacements: [{path: file.yaml}]", REPLACEMENT % "TrainJob" + "  reject: [{kind: Job, name: train}]\n", None),
+    ],
+)
+def test_json_patches_and_replacements_in_files(entry: str, file: str, found: tuple[str, int] | None, tmp_path: Path) -> None:
+    files = {"trainjob.yaml": TRAINJOB.replace("labels: {", "labels: {a: b, "), "job.yaml": JOB, "file.yaml": file}
+    write(tmp_path, {".git/HEAD": "", **files, "kustomization.yaml": f"resources: [trainjob.yaml, job.yaml]\n{entry}\n"})
+    assert _found(tmp_path) == ([(*found, "selects-nothing")] if found else [])
+
+
 def test_a_component_is_judged_by_all_that_use_it(tmp_path: Path) -> None:
     component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{target: {kind: TrainJob}, patch: '[]'}]\n"
     files = {
