@@ -170,8 +170,12 @@ def with_roles(
     about: Reach | None = None,
     keep: bool = True,
 ) -> list[Found]:
-    """Each file with its role in a build; named files that are judged as they are stay unchanged."""
-    asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
+    """Each file with its role in a build.
+
+    Named files that are judged as they are stay unchanged, unless a kustomization that is named with them has them as patches or inputs.
+    """
+    parts = _parts_of_kustomizations([each for each in found if each.named and each.content is None])
+    asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown) or os.path.realpath(each.path) in parts]
     folders = {os.path.dirname(each.path) for each in asked}
     around = with_those_around(folders)
     folders |= {each for file in asked if file.named for each in folders_around(file.path)}
@@ -197,6 +201,20 @@ def with_roles(
     given = {os.path.normpath(each.path) for each in found}
     further = [(path, each) for path, each in known.items() if os.path.normpath(path) not in given]
     return [*files, *(Found(path, named=False, in_build=each, disk=disk) for path, each in further)]
+
+
+def _parts_of_kustomizations(named: Sequence[Found]) -> set[str]:
+    """Return the real paths of the patches and inputs of the kustomizations among named files."""
+    kustomizations = [each.path for each in named if os.path.basename(each.path) in KUSTOMIZATIONS]
+    if not kustomizations or len(kustomizations) == len(named):
+        return set()
+    from jobspec.repository.roles import inputs_of, patches_of
+    from jobspec.session.source_files import DiskFiles
+
+    files = DiskFiles(disk_of(named))
+    read = [(path, each.data) for path in kustomizations for each in files.documents(path)[:1] if isinstance(each.data, dict)]
+    parts = ((path, name) for path, data in read for name in (*patches_of(data), *inputs_of(data)) if name)
+    return {os.path.realpath(os.path.join(os.path.dirname(path), name)) for path, name in parts}
 
 
 def projects_around(found: Sequence[Found]) -> list[Found]:

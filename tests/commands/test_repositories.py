@@ -64,6 +64,26 @@ def test_what_builds_fill_in_is_not_missing() -> None:
     assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field", "wrong-size", "wrong-type"]
 
 
+def test_patches_and_inputs_that_are_named_with_their_kustomization_are_skipped(tmp_path: Path) -> None:
+    """Alone, such a file is judged as it is."""
+    kustomization = (
+        "resources: [job.yaml]\nconfigurations: [images.yaml]\npatches: [{path: p.json, target: {kind: Job}}, {path: patch.yaml}]\n"
+    )
+    parts = {
+        "patch.yaml": "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\nspec: {runPolicy: {backoffLimit: 2}}\n",
+        "p.json": '[{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]',
+        "images.yaml": "images: [{path: spec/image, kind: A}]\n",
+    }
+    write(tmp_path, {**parts, "job.yaml": JOB, "kustomization.yaml": kustomization.replace("Job}", "PyTorchJob}")})
+    found = _reported(tmp_path, "kustomization.yaml", *parts)
+    assert {path: found[path] for path in parts} == {
+        "patch.yaml": ("kustomize patch", []),
+        "p.json": ("kustomize patch", []),
+        "images.yaml": ("kustomize input", []),
+    }
+    assert all(errors for path, (_, errors) in _reported(tmp_path, "job.yaml", *parts).items() if path in parts)
+
+
 def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
     found = _reported(REPOSITORIES / "helm", ".")
     charts = ["chart/Chart.yaml", "chart/files/service.yaml", "chart/templates/job.yaml", "chart/templates/service.yaml"]
