@@ -87,10 +87,9 @@ def options_of(application: Document) -> list[str]:
 
 
 def _without_plugin(application: str) -> Undecrypted:
-    return Undecrypted(
-        f"{application} has no plugin that decrypts it: Argo CD applies the encrypted values",
-        "decrypt it in a config management plugin, such as KSOPS, or let External Secrets or Sealed Secrets make the Secret",
-    )
+    why = f"{application} has no plugin that decrypts it: Argo CD applies the encrypted values"
+    hint = "decrypt it in a config management plugin, such as KSOPS, or let External Secrets or Sealed Secrets make the Secret"
+    return Undecrypted(why, hint, why)
 
 
 def _by_flux(document: Document, documents: Sequence[Document], is_added: Callable[[str], bool]) -> AppliedFolder:
@@ -101,7 +100,8 @@ def _by_flux(document: Document, documents: Sequence[Document], is_added: Callab
     by = f"Kustomization `{document.name}`"
     encrypted = None
     if is_committed and not spec.get("decryption") and not is_added("decryption"):
-        encrypted = Undecrypted(f"{by} has no `decryption`: Flux applies nothing of its folder", "set `spec.decryption.provider: sops`")
+        why = f"{by} has no `decryption`: Flux applies"
+        encrypted = Undecrypted(f"{why} nothing of its folder", "set `spec.decryption.provider: sops`", f"{why} the encrypted values")
     return AppliedFolder(
         _substitution(document, documents, by, is_open=not is_committed or is_added("postBuild")),
         namespace=namespace,

@@ -20,6 +20,8 @@ class Undecrypted(NamedTuple):
 
     why: str
     hint: str
+    generated: str
+    """Why, if a generator of kustomize reads the file: nothing tells its object from others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from jobspec.repository.kustomizations import (
     kustomizations_below,
     references_of,
 )
-from jobspec.repository.layers import Layer
+from jobspec.repository.layers import Layer, closure
 from jobspec.repository.replica_counts import replicas_configuration
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.repository.unfollowed_names import unfollowed_names
@@ -50,6 +50,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.repository.chart_values import ChartValues
+    from jobspec.repository.in_build import Undecrypted
     from jobspec.session.options import Options
     from jobspec.session.reach import Reach
 
@@ -94,11 +95,11 @@ def in_builds(
         role = "kustomization" if path in kustomizations and build else roles.role(path)
         patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
+    layers = _layers(read) if build and about is None else {}
     if build:
         built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep)
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
-        layers = _layers(read) if about is None else {}
         for name, idle in gathered((*idle_entries(layers, shown), *unfollowed_names(layers, shown))).items():
             found |= {name: replace(found[name], notes=(*found[name].notes, *idle))} if name in found else {}
     patched = patched_by_flux(of_engines)
@@ -117,8 +118,30 @@ def in_builds(
         return each.applied(applied.get(folder), folder, decrypts=bool(decrypted(home)), is_below=home != folder)
 
     found = {name: in_folder(each, homes[name]) for name, each in found.items()}
+    undecrypted = {
+        folder: how.undecrypted for folder in layers if not decrypted(folder) and (how := applied.get(around(folder))) and how.undecrypted
+    }
+    for name, notes in _of_encrypted_inputs(undecrypted, layers, shown).items():
+        found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
     by_builds = _applied_with_builds(found.values())
     return {name: replace(each, by_engine=by_builds[real[name]]) if each.is_built else each for name, each in found.items()}
+
+
+def _of_encrypted_inputs(
+    undecrypted: Mapping[str, Undecrypted], layers: Mapping[str, Layer], shown: Mapping[str, str]
+) -> dict[str, list[Diagnostic]]:
+    """Return what is reported of encrypted files of generators, by the path of the kustomization whose folder an engine applies.
+
+    *undecrypted*: the folders of kustomizations whose engines decrypt nothing, and why.
+    """
+    from jobspec.repository.encrypted_inputs import encrypted_inputs
+
+    notes: dict[tuple[str, str], tuple[str, Diagnostic]] = {}
+    for folder, why in undecrypted.items():
+        if name := shown.get(layers[folder].references.path):
+            inside = (one for each in closure(layers[folder], layers) for one in encrypted_inputs(layers[each], why, shown))
+            notes |= {key: (name, one) for one in inside if (key := (str(one.mark), one.message)) not in notes}
+    return gathered(notes.values())
 
 
 def _applied_with_builds(found: Iterable[InBuild]) -> dict[str, AppliedFolder]:

@@ -61,6 +61,36 @@ def test_what_sops_encrypts_is_reported_where_argo_cd_has_no_plugin_for_it(
     assert [each[:3] for each in found] == ([("jobs/token.yaml", 5, "encrypted-manifest")] if is_reported else [])
 
 
+SOPS_METADATA = "sops:\n  mac: ENC[AES256_GCM,data:A,iv:A,tag:B,type:str]\n"
+ENCRYPTED = "token%sENC[AES256_GCM,data:A,iv:A,tag:B,type:str]\n"
+
+
+@pytest.mark.parametrize(
+    ("engine", "generator", "said"),
+    [
+        (_flux("jobs", None), "envs: [hub.env]", "Kustomization `jobs` has no `decryption`: Flux applies the encrypted values"),
+        (_flux("jobs", None), "files: [conf=conf.yaml]", "Flux applies the encrypted values"),
+        (_flux("jobs", None, path="./prod"), "files: [conf.yaml]", "Flux applies the encrypted values"),
+        (_application("jobs"), "files: [conf.yaml]", "Argo CD applies the encrypted values"),
+        (_flux("jobs", None), "files: [plain.yaml]", ""),
+        (_flux("jobs", None, decryption={"provider": "sops"}), "envs: [hub.env]", ""),
+    ],
+)
+def test_encrypted_files_of_generators_are_reported(engine: str, generator: str, said: str, tmp_path: Path) -> None:
+    files = {
+        "jobs/hub.env": ENCRYPTED % "=" + "sops_mac=ENC[AES256_GCM,data:A,iv:A,tag:B,type:str]\n",
+        "jobs/conf.yaml": ENCRYPTED % ": " + SOPS_METADATA,
+        "jobs/plain.yaml": "token: a\n",
+        "jobs/kustomization.yaml": f"secretGenerator:\n- name: hub\n  {generator}\n",
+        "prod/kustomization.yaml": "resources: [../jobs]\nnamePrefix: prod-\n",
+    }
+    write(tmp_path, {".git/HEAD": "", **files, "engine.json": engine})
+    found = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+    rows = [each for file in found for each in file["diagnostics"] if each["rule"] == "encrypted-manifest"]
+    assert [(each["file"].removeprefix("./"), each["line"]) for each in rows] == ([("jobs/kustomization.yaml", 3)] if said else [])
+    assert all(said in each["message"] for each in rows)
+
+
 def test_values_that_all_kustomizations_of_a_folder_give_are_filled_in(tmp_path: Path) -> None:
     job = JOB.replace("name: train", "name: ${name}").replace("replicas: 1", "replicas: ${replicas}")
     files = {
