@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jobspec.diagnostics.places import Mark
+from jobspec.go.values import structs, texts
+from jobspec.repository.kustomizations import LISTS
 from jobspec.repository.roles import joined, patches_of
 
 TYPE_CHECKING = False
@@ -47,6 +49,10 @@ _SAID: list[tuple[str, str]] = [
     (r"^accumulation err='accumulating resources from '([^']*)': .*?': recursed merging from path '[^']*': ", r"`\1`: "),
     (r"^accumulation err='accumulating resources from '([^']*)': .*?': (?=cycle)", r"`\1`: "),
     (r"^(?:accumulating|merging) resources from '([^']*)': ", r"`\1`: "),
+    (
+        r"^accumulating components: loader\.New \"must build at directory: '[^']*?([^'/]+)': file is not directory\"$",
+        r"`\1`: file is not directory",
+    ),
     (r": must build at directory: .*$", ""),
     (r": node contents: .*", ""),
     (r"map\[string\]interface \{\}\(nil\): ", ""),
@@ -103,9 +109,12 @@ def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any]
     for word in words:
         if (found := _line_with(word, lines)) is not None:
             return _mark(path, lines, *found)
-    for name in patches_of(dict(data)):
-        patch = joined(os.path.dirname(real), name)
-        content = files.text(patch).split("\n") if name and "\n" not in name and os.path.isfile(patch) else []
+    for name in (name for field in LISTS for name in texts(dict(data), field)):
+        if os.path.basename(name) in words and (found := _line_with(name, lines)) is not None:
+            return _mark(path, lines, *found)
+    for name in (*patches_of(dict(data)), *(str(each.get("path") or "") for each in structs(data, "replacements"))):
+        part = joined(os.path.dirname(real), name)
+        content = files.text(part).split("\n") if name and "\n" not in name and os.path.isfile(part) else []
         if any(_line_with(word, content) is not None for word in words) and (found := _line_with(name, lines)) is not None:
             return _mark(path, lines, *found)
     for said, field in _FIELDS:

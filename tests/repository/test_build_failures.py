@@ -13,6 +13,8 @@ JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {template
 OTHER = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: other}\n"
 OPERATION = "- {op: replace, path: /spec/nothing/here, value: 1}\n"
 
+REPLACEMENT = "source: {kind: ConfigMap, name: nothing, fieldPath: data.a}\ntargets: [{select: {kind: Job}, fieldPaths: [spec.a.b]}]\n"
+
 pytestmark = pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
 
 
@@ -38,6 +40,8 @@ def _found(folder: Path) -> list[tuple[str, str, str]]:
         ("configMapGenerator:\n  - name: a\n    behavior: merge\n    literals: [a=b]\n", 3, "error", "ConfigMap `a` does not exist"),
         ("commonLabels: {a: 2}\n", 2, "error", "cannot unmarshal number"),
         ("resources: [job.yaml, again.yaml]\nnamePrefix: a-\n", 2, "error", "`again.yaml`: may not add resource"),
+        ("replacements:\n  - path: replacement.yaml\n", 3, "error", "nothing selected by ConfigMap `nothing`"),
+        ("components:\n  - ../component.yaml\n", 3, "error", "`component.yaml`: file is not directory"),
         ("patchs: []\n", 2, "warning", "unknown field `patchs`"),
         ("resources: [job.yaml, ../around.yaml]\n", 2, "warning", "`../around.yaml`: the file is not in or below the folder"),
     ],
@@ -47,6 +51,7 @@ def test_a_build_that_fails_is_reported_at_the_entry_that_is_its_cause(
 ) -> None:
     head = "# All jobs.\n" + ("resources: [job.yaml]\n" if "resources" not in kustomization else "")
     files = {"app/job.yaml": JOB, "app/again.yaml": JOB, "app/operation.yaml": OPERATION, "app/other.yaml": OTHER, "around.yaml": JOB}
+    files |= {"app/replacement.yaml": REPLACEMENT, "component.yaml": "kind: Component\n"}
     write(tmp_path, {".git/HEAD": "", **files, "app/kustomization.yaml": head + kustomization})
     at = line + 1 if "resources: [job.yaml]\n" in head else line
     ((place, how, message),) = _found(tmp_path)
