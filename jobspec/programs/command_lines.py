@@ -43,7 +43,6 @@ RANKS_OF_LAUNCHERS = frozenset(
         *("JAX_PROCESS_ID", "DMLC_TASK_ID"),
     )
 )
-BEGINNINGS_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", INDEX)
 #: The variables that launchers and operators alone set, and no image.
 OF_LAUNCHERS = frozenset(
     (
