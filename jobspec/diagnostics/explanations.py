@@ -132,7 +132,7 @@ _OUTCOME = {
     "stateful-set-not-updated": "An update of a LeaderWorkerSet is accepted, and the server refuses the StatefulSet that it becomes.",
     "stateful-set-refused": "The server refuses a StatefulSet that LeaderWorkerSet creates, so its pods never start; an event says why.",
     "claim-refused": "The server refuses the claim that JobSet creates for an accepted job, so the pods wait forever.",
-    "no-rendezvous": "torchrun gets no rendezvous address of the others: each pod waits at its own until a timeout, and exits with 1.",
+    "no-rendezvous": "torchrun waits at its own address, or for more pods than the job has: each pod exits with 1 after a timeout.",
     "trains-alone": "The pods do not train together: the program gets or reads no rank, or torchrun counts one node.",
     "ranks-missing": "The program waits for more ranks than there are processes, forever.",
     "wrong-process-count": "torchrun exits at once, since the number of nodes, or of processes per node, is not valid.",

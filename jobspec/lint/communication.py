@@ -16,8 +16,9 @@ from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
 from jobspec.operators.made import MINUTES, RANDOM
 from jobspec.operators.workloads import JOBS
+from jobspec.outcome.rendezvous import waits_for_more_pods
 from jobspec.programs import command_lines
-from jobspec.programs.torchrun import SAME_RUN, STATIC
+from jobspec.programs.torchrun import SAME_RUN, STATIC, nodes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     """A torchrun flag overrides what the operator sets, with another value.
 
     Why: a flag wins over the variables by which the operator passes the number of nodes and the rank to torchrun. With another number the
-    pods wait for more than there are, or begin without the others, each for itself; with a fixed rank, all pods are the same node.
+    pods wait for more than there are, or begin without the others, each for itself; with a fixed rank, all pods are the same node. An
+    elastic job with one number is elastic no more: it does not go on without a lost Worker, and a Worker that is added waits outside.
     Instead: leave the flag out; the operator sets `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and the others.
     Before: command: [torchrun, --nnodes=4, train.py]
     After: command: [torchrun, train.py]
@@ -186,13 +188,26 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
             if name == "--standalone" and job.training_pods > 1 and settings is None:
                 yield Finding(place, f"`--standalone`: the {job.training_pods} pods do not train together", "remove the flag")
             elif name == "--nnodes":
+                said = (settings.value("nnodes") if settings else value) or ""
                 wanted = text(container.variable(command_lines.NNODES), "value")
-                is_told = value == "1" and settings is not None
-                if value.isdigit() and wanted.isdigit() and value != wanted and not is_told:
-                    yield Finding(place, f"torchrun gets {value} as the number of nodes, the job has {wanted}", "remove the flag")
+                is_told = settings is not None and (nodes_of(said) == (1, 1) or waits_for_more_pods(job.expanded, program))
+                why = "" if is_told else _why_other_nodes(nodes_of(said), nodes_of(wanted), job.training_pods)
+                if why:
+                    yield Finding(place, f"torchrun gets {said} as the number of nodes, {why.format(wanted)}", "remove the flag")
             elif name == "--node-rank" and (count := ranks[value]) > 1 and not (settings and settings.backend != STATIC):
                 message = f"all {count} pods get node rank {value}"
                 yield Finding(place, message, "remove the flag: the operator sets the rank")
+
+
+def _why_other_nodes(said: tuple[int, int] | None, wanted: tuple[int, int] | None, pods: int) -> str:
+    """Say what is wrong with the nodes of a flag, with `{}` for those of the operator; empty if nothing is."""
+    if said is None or wanted is None:
+        return ""
+    if wanted[0] == wanted[1] and said[0] == said[1]:
+        return "the job has {}" if said != wanted else ""
+    if not said[0] <= pods <= said[1]:
+        return f"the job has {pods}"
+    return "the elastic policy says {}" if wanted[0] < said[0] or said[1] < wanted[1] else ""
 
 
 def _pods_by_rank(job: LintedJob) -> Counter[str]:
@@ -274,6 +289,7 @@ def elastic_range(job: LintedJob) -> Iterator[Finding]:
     Evidence: `parse_min_max_nnodes` of torch.distributed.run; kubeflow/trainer#2277
     """
     policy = job.tree.get("spec", "elasticPolicy")
+    is_overridden = any(name == "--nnodes" for each in job.training_containers for name, _, _ in each.torchrun_flags)
     if policy and policy.get("metrics"):
         return  # the server refuses an autoscaler with such limits, which is reported as the job's outcome
     least, most = (policy and policy.get(name) for name in ("minReplicas", "maxReplicas"))
@@ -281,6 +297,8 @@ def elastic_range(job: LintedJob) -> Iterator[Finding]:
     workers = next((role.count for role in job.roles if role.name == "Worker"), 0)
     if least and low is not None and high is not None and low > high:
         yield Finding(least, f"`minReplicas` ({low}) is above `maxReplicas` ({high})", "raise `maxReplicas`")
+    elif is_overridden:
+        return  # `overriding_flags` says what its number means
     elif least and low is not None and 0 < workers < low:
         yield Finding(least, f"{counted(workers, 'Worker')} wait for {low}", "add Workers, or lower `minReplicas`")
     elif most and high is not None and workers > high:

@@ -436,11 +436,11 @@ def find_each_other(words: Sequence[str], pods: int, processes: str, *, launcher
         (launchers_meet or pods == 1)
         and command_lines.is_process_count(processes)
         and not any(each.option in ("", command_lines.OF_LAUNCH) or command_lines.TORCHRUN.refuses(each) for each in options)
-        and not any(each.option == "--nnodes" and (pods == 1 or not _is_several(each.value)) for each in options)
+        and not any(each.option == "--nnodes" and not _meet_in(pods, each.value) for each in options)
         and (pods == 1 or not any(each.option in _MEETING for each in options))
     )
 
 
-def _is_several(nodes: str | None) -> bool:
-    """Whether a number of nodes is surely two or more."""
-    return nodes is not None and nodes.isdecimal() and int(nodes) > 1
+def _meet_in(pods: int, nodes: str | None) -> bool:
+    """Whether a number of nodes is surely two or more, and at most that of the pods."""
+    return nodes is not None and nodes.isdecimal() and 1 < int(nodes) <= pods

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.apis.kinds import LEADER_WORKER_SET, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.rules import Finding
+from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
 from jobspec.kubernetes.problems import listed
 from jobspec.outcome.endings import runtime_reference
@@ -58,6 +59,32 @@ def no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             hint = _HINTS.get(job.job.group_kind, "set `PET_MASTER_ADDR`, or give `--rdzv-endpoint`")
         message = f"torchrun in {role.name} never starts: {why}, each pod waits {where} for {settings.nodes[0]} nodes"
         yield Finding(place, message, hint, rule="no-rendezvous")
+
+
+def _too_few_pods(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """Report a number of nodes by a flag of torchrun that is above the number of pods."""
+    for role, program in started:
+        if waits_for_more_pods(job, program):
+            said, pods = program.settings.value("nnodes"), _number_of_pods(job)
+            message = f"torchrun in {role.name} never starts: it waits for {said} nodes, the job has {counted(pods, 'pod')}"
+            yield Finding(program.place_of("nnodes"), message, "remove the flag: the operator sets the number", rule="no-rendezvous")
+
+
+def waits_for_more_pods(job: ExpandedJob, program: TrainingProgram) -> bool:
+    """True if torchrun surely waits for more nodes, by its flag, than the job ever has pods.
+
+    If the nodes meet elsewhere than at a pod of the job, or another rule says why they do not meet, return False.
+    """
+    settings = program.settings if program.is_torchrun and program.option("--nnodes") else None
+    if settings is None or settings.nodes is None or settings.endpoint is None or job.job.group_kind not in _FOR_PYTORCH:
+        return False
+    host, is_static = settings.endpoint.rpartition(":")[0] or settings.endpoint, settings.backend == STATIC
+    names = [name for role in job.roles for pod in role.pods for name in (pod.name, pod.host_name)]
+    is_own = any(host == each or host.startswith(f"{each}.") for each in names)
+    waits_by_another_rule = settings.meets_itself or (is_static and program.has_one_rank)
+    scaled = [text(each, "spec", "maxReplicas") for each in job.of_kind("HorizontalPodAutoscaler")]
+    most = max(_number_of_pods(job), *(int(each) for each in scaled if each.isdecimal()), 0)
+    return is_own and not waits_by_another_rule and settings.nodes[is_static] > most
 
 
 def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
@@ -181,4 +208,4 @@ def _pods_of_one_rank(job: ExpandedJob, role: ExpandedRole, started: Sequence[St
     return sum(each.meeting for each in same)
 
 
-RENDEZVOUS_RULES = (no_rendezvous, _trains_alone, _ranks_missing, _wrong_count, unknown_address)
+RENDEZVOUS_RULES = (no_rendezvous, _too_few_pods, _trains_alone, _ranks_missing, _wrong_count, unknown_address)

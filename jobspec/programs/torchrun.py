@@ -57,8 +57,7 @@ class TorchrunSettings(Record):
     @property
     def nodes(self) -> tuple[int, int] | None:
         """The least and the most nodes; None where that is not known, or no number."""
-        said = (self.value("nnodes") or "").split(":")
-        return (int(said[0]), int(said[-1])) if len(said) < 3 and all(map(_is_integer, said)) else None
+        return nodes_of(self.value("nnodes") or "")
 
     @property
     def backend(self) -> str | None:
@@ -114,6 +113,15 @@ class TorchrunSettings(Record):
                 is_taken, what = _PARSED[OPTIONS[option]["type"]]
                 if not is_taken(said):
                     yield name, what, 2
+
+
+def nodes_of(text: str) -> tuple[int, int] | None:
+    """Return the least and the most nodes of a number or a range such as `1:4`.
+
+    If the text is neither, return None.
+    """
+    said = text.split(":")
+    return (int(said[0]), int(said[-1])) if len(said) < 3 and all(map(_is_integer, said)) else None
 
 
 def _is_integer(text: str) -> bool:
