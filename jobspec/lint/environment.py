@@ -9,6 +9,7 @@ from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import closest, listed
+from jobspec.lint.env_values import unexpanded_values
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.workloads import REPLICATED_JOBS
 from jobspec.programs.command_lines import JAX, OF_LAUNCHERS, RANKS, TORCH, is_shell, references
@@ -131,12 +132,13 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
 
 
 def unexpanded_variable(job: LintedJob) -> Iterator[Finding]:
-    """A command line without a shell has `$NAME`, which nothing expands.
+    """A command line without a shell, or a value of `env`, has `$NAME`, which nothing expands.
 
-    Why: Kubernetes expands `$(NAME)` alone, and `$NAME` is for shells. The program gets the name and not the value: it writes to a folder
-    named `$OUT`, or cannot read a number.
-    Instead: write `$(NAME)`, or run the program in a shell.
-    Fix: writes `$(NAME)` in `command` and `args`.
+    Why: Kubernetes expands `$(NAME)` alone, and `$NAME` is for shells, which expand it in a script and not in the value of a variable. The
+    program gets the name and not the value: it writes to a folder named `$OUT`, or cannot read a number. With `$PATH:/opt/bin` as PATH,
+    the folders of the image are lost, and programs or libraries are not found.
+    Instead: write `$(NAME)`, or run the program in a shell; of a variable of the image, write the whole value, or export it in a shell.
+    Fix: writes `$(NAME)` in `command` and `args`, and in `env` if the variable is defined before.
     Before: 'command: [python, train.py, "--out=$OUT"]'
     After: 'command: [python, train.py, "--out=$(OUT)"]'
     Evidence: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/
@@ -154,6 +156,7 @@ def unexpanded_variable(job: LintedJob) -> Iterator[Finding]:
                     wanted = wanted.replace(f"${{{name}}}", f"$({name})").replace(f"${name}", f"$({name})")
                 message = f"no shell expands `${names[0]}`: the program gets this text"
                 yield Finding(place, message, f"write `$({names[0]})`, which Kubernetes expands", edits=[(place, set_to((), wanted))])
+        yield from unexpanded_values(job, container)
 
 
 def _of_shells(word: str) -> list[str]:
