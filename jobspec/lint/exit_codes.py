@@ -1,12 +1,15 @@
-"""Exit codes: rules about them match what the container ends with, which is not what the script in it exits with."""
+"""Exit codes: what the container ends with is not always what the program in it exits with."""
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.life import RETRYABLE
+from jobspec.operators.life import RETRYABLE, runs_until_deleted
 from jobspec.outcome.training_program import TrainingProgram
-from jobspec.programs.command_lines import length_of_start
+from jobspec.programs.command_lines import SHELLS, file_name, length_of_start
+from jobspec.programs.exit_status import LostStatus, lost_status
+from jobspec.programs.shells import script_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +24,10 @@ _OF_TORCHRUN = (1, 2)
 
 #: The codes from here on are those of shells that find no program, and of signals.
 _OF_SHELLS = RETRYABLE - 2
+
+
+#: The kinds whose pods are never done: one that ends is started again, whatever its status is.
+_NEVER_DONE = (LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE)
 
 
 def hidden_exit_code(job: LintedJob) -> Iterator[Finding]:
@@ -55,6 +62,36 @@ def hidden_exit_code(job: LintedJob) -> Iterator[Finding]:
             yield Finding(policy, message, "use `OnFailure` with a `backoffLimit`")
 
 
+def lost_exit_status(job: LintedJob) -> Iterator[Finding]:
+    """A shell's script ends with another exit status than that of the training.
+
+    Why: a pipeline has the status of its last command, and so has a script: behind `| tee` it is that of `tee`, behind `; echo done` that
+    of `echo`. A training that fails then counts as done: it is not restarted, no `backoffLimit` is used, and the job succeeds.
+    Instead: `set -o pipefail` before a pipeline, which bash has and some shells of the name `sh` have not; `set -e` before a list of
+    commands, or `rc=$?` right behind the training and `exit $rc` at the end.
+    Before: 'command: [bash, -c, "torchrun train.py 2>&1 | tee /tmp/log"]'
+    After: 'command: [bash, -c, "set -o pipefail; torchrun train.py 2>&1 | tee /tmp/log"]'
+    Evidence: 2.8.2 and 2.9.2 of the Shell Command Language of POSIX
+    """
+    for container in job.training_containers:
+        program = container.program
+        at = script_at(program.texts)
+        restarts_anyway = text(container.role.pod_tree, "spec", "restartPolicy") == "Always" or job.given.group_kind in _NEVER_DONE
+        if at is None or program.script is None or restarts_anyway or runs_until_deleted(job.given, container.role.name):
+            continue
+        lost = lost_status(program.texts, at, program.script)
+        if lost and program.words[at].mark.line:
+            what = "its pipeline has" if lost.is_piped else "the script ends with"
+            message = f"a failed `{lost.launcher}` counts as done: {what} the status of `{lost.taken_from}`"
+            yield Finding(program.words[at], message, _remedy(lost, file_name(program.texts[0])))
+
+
+def _remedy(lost: LostStatus, shell: str) -> str:
+    if lost.is_piped:
+        return f"{'' if shell == 'bash' else 'use bash, and '}write `set -o pipefail` at the beginning"
+    return f"write `set -e` at the beginning, or exit with the status of `{lost.launcher}`"
+
+
 def _is_hidden(code: int) -> bool:
     """Whether torchrun never exits with a code."""
     return code not in _OF_TORCHRUN and code < _OF_SHELLS
@@ -66,4 +103,7 @@ def _ends_as_torchrun(container: MarkedTree) -> bool:
     return program.is_torchrun and (program.script is None or length_of_start(program.script.commands[-1].words) > 0)
 
 
-RULES = (Rule(hidden_exit_code, "info", reads=["onExitCodes", "ExitCode"]),)
+RULES = (
+    Rule(hidden_exit_code, "info", reads=["onExitCodes", "ExitCode"]),
+    Rule(lost_exit_status, "warning", sees="job", reads=SHELLS),
+)

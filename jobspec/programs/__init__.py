@@ -5,6 +5,7 @@ DOORS: tuple[str, ...] = (
     "command_lines",
     "downloads",
     "launchers",
+    "exit_status",
     "mpirun",
     "public_images",
     "shells",

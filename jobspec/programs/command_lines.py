@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: How a command line starts its program: by the launcher, in a shell, directly, or by the unknown entrypoint of the image.
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
-_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
+SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
 #: The variables by which processes find each other, set by the operators: those of torchrun, which are its options, then by framework.
 TORCH = NNODES, NPROC_PER_NODE, NODE_RANK, MASTER_ADDR, MASTER_PORT = tuple(
@@ -236,7 +236,7 @@ def read(
 
 def is_shell(word: str) -> bool:
     """True if a word is the name or the path of a shell."""
-    return file_name(word) in _SHELLS
+    return file_name(word) in SHELLS
 
 
 def starts_python(words: Sequence[str]) -> bool:

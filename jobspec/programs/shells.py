@@ -25,6 +25,15 @@ class ShellCommand(Record):
     """The file that its standard output goes to, or `PIPE`; empty if it goes where that of the script goes."""
 
 
+class ShellStep(Record):
+    """A simple command of a script as it is written, with its assignments, the words of control before it, and what ends it."""
+
+    words: Sequence[str]
+    """As those of a `ShellCommand`; the status of the last command, `$?`, is `$(?)`."""
+    end: str
+    """What separates it from the next one, with brackets: `;`, `&&`, `||`, `|`, `&` or a line's end; empty at the end of the script."""
+
+
 class HereDocument(Record):
     """The lines behind a command that are its input, as in `<< EOF`."""
 
@@ -47,6 +56,8 @@ class Script(Record):
     reads_files: bool
     """True if it runs text that it does not hold: a file (`. env.sh`), or what a command prints (`eval`)."""
     here_documents: Sequence[HereDocument] = ()
+    steps: Sequence[ShellStep] = ()
+    """All of the script's commands in their order, also those that only set a variable."""
 
 
 #: The words that make what follows depend on a condition, or run in another order.
@@ -114,6 +125,7 @@ def read_script(text: str) -> Script:
         is_straight=is_straight,
         reads_files=reads_files,
         here_documents=tuple(reader.here_documents),
+        steps=tuple(ShellStep(words, end) for words, end in zip(reader.commands, reader.ends, strict=True)),
     )
 
 
@@ -137,6 +149,10 @@ class _ScriptReader:
         self.commands: list[list[str]] = []
         self.used: set[str] = set()
         self.assigned: set[str] = set()
+        self.ends: list[str] = []
+        """What separates each command from the next one."""
+        self._separators: list[str] = []
+        """What stands between commands, in the order in which it is read."""
         self.turns: list[str] = []
         """What makes the order of commands another one, or what follows no command."""
         self.alternatives: list[int] = []
@@ -158,6 +174,9 @@ class _ScriptReader:
             if words:
                 self.outputs[len(self.commands)] = next(reversed(self._redirected), "")
                 self.commands.append(words)
+                self.ends.append(self._separators[-1])
+            elif self.ends:
+                self.ends[-1] += self._separators[-1]
             words = []
             self._redirected.clear()
 
@@ -181,6 +200,7 @@ class _ScriptReader:
                     end = text.index("\n", at) + 1
                 if letter == PIPE and not text.startswith("||", at):
                     self._redirected.insert(0, PIPE)
+                self._separators.append(text[at:end])
                 yield None
                 self.turns.extend(each for each in text[at:end] if each in "()")
                 self.alternatives.extend([len(self.commands)] if text.startswith("||", at) else [])
@@ -190,6 +210,7 @@ class _ScriptReader:
                 if text[at : at + 2] == "()":
                     word, at = f"{word}()", at + 2
                 yield word
+        self._separators.append("")
         yield None
 
     def _here_document(self, at: int) -> int:
@@ -285,7 +306,7 @@ class _ScriptReader:
             self.used.add(text[at + 1 : end])
             made.append(f"$({text[at + 1 : end]})")
             return end
-        made.append("$()" if following and following in _SPECIAL else "$")
+        made.append("$(?)" if following == "?" else "$()" if following and following in _SPECIAL else "$")
         return at + 2 if following and following in _SPECIAL else at + 1
 
     def _parameter(self, inside: str, made: list[str]) -> None:

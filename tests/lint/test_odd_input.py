@@ -94,6 +94,7 @@ _BESIDE = {
     ("pods-refused", "host-namespaces"),
     ("never-submitted", "cluster-outlives-job"),
     ("no-rendezvous", "training-without-end"),
+    ("no-rendezvous", "lost-exit-status"),
 }
 
 
