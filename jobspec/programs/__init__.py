@@ -4,8 +4,8 @@
 DOORS: tuple[str, ...] = (
     "command_lines",
     "downloads",
-    "launchers",
     "exit_status",
+    "launchers",
     "mpirun",
     "public_images",
     "shells",
