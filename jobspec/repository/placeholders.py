@@ -10,7 +10,7 @@ from jobspec.diagnostics.places import Mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
 #: Placeholders: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by convention.
 PLACEHOLDER = re.compile(
@@ -25,6 +25,46 @@ _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 _ALONE = re.compile(r"\s*(?:([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)|(?:- )?(?:\S+: )?(%[dqstv]))(?:\|.*)?\s*")
 NOTE = "unjudged-template"
 """The rule that says what is not judged because of placeholders."""
+
+
+#: Capabilities of Linux, names of variables and references that have the form of a placeholder.
+_CAPABILITY = re.compile(
+    r"\b(?:CAP_)?(?:AUDIT_(?:CONTROL|READ|WRITE)|BLOCK_SUSPEND|CHECKPOINT_RESTORE|DAC_(?:OVERRIDE|READ_SEARCH)|IPC_(?:LOCK|OWNER)"
+    r"|LINUX_IMMUTABLE|MAC_(?:ADMIN|OVERRIDE)|NET_(?:ADMIN|BIND_SERVICE|BROADCAST|RAW)"
+    r"|SYS_(?:ADMIN|BOOT|CHROOT|MODULE|NICE|PACCT|PTRACE|RAWIO|RESOURCE|TIME|TTY_CONFIG)|WAKE_ALARM)\b"
+)
+_VARIABLE = re.compile("[A-Z][A-Z0-9_]*")
+_REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
+#: Fields that name variables, and those in which the kubelet expands `$(NAME)`.
+_OF_VARIABLES = re.compile(r".*env(?:\[\d+\]\.name)?")
+_EXPANDED = re.compile(r".*(?:(?:command|args)\[\d+\]|env\[\d+\]\.value|subPathExpr)")
+
+
+def without_real_values(text: str, field: str, placeholders: Container[str] = ()) -> str:
+    """Remove from the text of a *field* what has the form of a placeholder and is none.
+
+    That is a capability such as `IPC_LOCK`, the name of a variable, and a reference `$(NAME)` that the kubelet expands. If NAME is one of
+    the *placeholders*, the reference stays.
+    """
+    text = _CAPABILITY.sub("", text)
+    if _OF_VARIABLES.fullmatch(field) and _VARIABLE.fullmatch(text):
+        return ""
+    if _EXPANDED.fullmatch(field):
+        text = _REFERENCE.sub(lambda found: found[0] if found[1] in placeholders else "", text)
+    return text
+
+
+def is_misspelt_choice(value: object, error: Diagnostic) -> bool:
+    """True if a refused value is one of the choices but for capitals, `_` and `-`, such as `ON_FAILURE`."""
+    choices = _QUOTED.findall(error.message.partition(" one of ")[2]) if error.rule == "unsupported-choice" else ()
+    return _letters(str(value)) in map(_letters, choices)
+
+
+_QUOTED = re.compile("`([^`]+)`")
+
+
+def _letters(text: str) -> str:
+    return text.replace("_", "").replace("-", "").lower()
 
 
 def placeholder_in(text: str) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 from jobspec.apis.kinds import OVERLAY
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Mark, Path, span_of, value_at
+from jobspec.diagnostics.places import Mark, Path, span_of, spell, value_at
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.fields import path_of
-from jobspec.repository.placeholders import NOTE, PLACEHOLDER, WORDS, with_names
+from jobspec.repository.placeholders import NOTE, PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
 from jobspec.repository.substitution import Variables, substituted, with_texts_changed
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -89,7 +89,10 @@ def _with_hint(found: Diagnostic, document: Document) -> Diagnostic:
 
 def _may_be_about_one(error: Diagnostic, data: Any, shape: Shape | None, given: Variables) -> bool:
     """Whether an error may be about a placeholder: by its schema the one at its field; webhooks may report a field of another cause."""
-    return error.stage != "schema" or error.field == "sops" or _with_stand_in(data, path_of(error.field, data), shape, given) is not data
+    if error.stage != "schema" or error.field == "sops":
+        return True
+    path = path_of(error.field, data)
+    return not is_misspelt_choice(value_at(data, path), error) and _with_stand_in(data, path, shape, given) is not data
 
 
 def _paths_to(mark: Mark, document: Document) -> list[Path]:
@@ -103,7 +106,7 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None, given: Variables)
     if path == ("sops",) and isinstance(data, dict):
         return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
     before = value_at(data, path)
-    after = _stand_in(before, shape.at(path) if shape else None, given, has_default=path != _NAME)
+    after = _stand_in(before, path, shape.at(path) if shape else None, given)
     if path == _NAMESPACE and after is not before:  # may be any namespace, as where none is written
         return {**data, "metadata": {key: each for key, each in data["metadata"].items() if key != "namespace"}}
     return data if after is before else with_value_at(data, path, after)
@@ -113,15 +116,19 @@ _NAME = ("metadata", "name")
 _NAMESPACE = ("metadata", "namespace")
 
 
-def _stand_in(value: Any, shape: Shape | None, given: Variables, *, has_default: bool) -> Any:
-    """Return a value of the right type for a placeholder, its default where *has_default*; the same value if it is no placeholder."""
+def _stand_in(value: Any, path: Path, shape: Shape | None, given: Variables) -> Any:
+    """Return a value of the right type for a placeholder, its default but in a name; the same value if it is no placeholder."""
     if isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any"):
         text = f"{{{next(iter(value))}}}"
-    elif isinstance(value, str) and (PLACEHOLDER.search(given.unsettled(value)) or (_is_word(value, shape))):
-        text = substituted(value, Variables(is_open=True)) if has_default else value
+    elif isinstance(value, str) and (_has_placeholder(value, path, given) or _is_word(value, shape)):
+        text = substituted(value, Variables(is_open=True)) if path != _NAME else value
     else:
         return value
     return _of_type(with_names(text), shape)
+
+
+def _has_placeholder(value: str, path: Path, given: Variables) -> bool:
+    return PLACEHOLDER.search(without_real_values(given.unsettled(value), spell(path))) is not None
 
 
 def _is_word(value: str, shape: Shape | None) -> bool:

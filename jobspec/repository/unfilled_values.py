@@ -17,7 +17,7 @@ from jobspec.diagnostics.rules import REFUSALS
 from jobspec.diagnostics.wording import counted
 from jobspec.repository.in_build import InBuild, Undecrypted
 from jobspec.repository.origins import is_patched_in
-from jobspec.repository.placeholders import NOTE, PLACEHOLDER, WORDS, with_names
+from jobspec.repository.placeholders import NOTE, PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
 from jobspec.repository.source_files import SourceFiles
 from jobspec.repository.substitution import Variables
 
@@ -26,7 +26,7 @@ _FILLED_IN = re.compile(r"\{\{.*?\}\}")
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
 _FLAG = re.compile(r"--?[\w-]+=")
-_NAME_SIGNS = re.compile(r"[${}]")
+_NAME_SIGNS = re.compile(r"[${}()]")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 _HINT = "check the rendered manifests, or give values by --substitute or --set-env"
 _SHOWN = 3  # names in a hint
@@ -173,9 +173,9 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
     """
     if found.field == "sops" and found.rule == "unknown-field":
         return True
-    value = given.unsettled(_written_at(found.mark, lines_of).strip("\"'"))
+    value = without_real_values(given.unsettled(_written_at(found.mark, lines_of).strip("\"'")), found.field, certain)
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
-    if found.rule in _ABOUT_PLACEHOLDERS:
+    if found.rule in _ABOUT_PLACEHOLDERS or is_misspelt_choice(value, found) or f" has no key `{value}`" in found.message:
         return False
     if (flag := _FLAG.match(value)) and _NAME_SIGNS.sub("", value[flag.end() :]) in certain:
         value = value[flag.end() :]

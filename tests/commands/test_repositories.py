@@ -26,6 +26,7 @@ from jobspec.repository.substitution import Variables
 from jobspec.repository.unfilled_values import without_placeholders
 from jobspec.session.source_files import DiskFiles
 from jobspec.world.world import Cluster
+from tests.support.cases import every_place, expectations
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -140,6 +141,18 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
     filled_in = _reported(folder, "pods.yaml", "--substitute", "SUFFIX=-a", "--substitute", "POOL=x")["pods.yaml"]
     assert filled_in == ("", ["pods-refused", "pods-refused"])
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORIES / "no-placeholders").glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_a_name_in_capitals_and_a_reference_of_kubernetes_mean_themselves(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path)
+    files = json.loads(run_here("lint", ".", "--closed-world", "--ignore", "unresolved-reference", "-o", "json", cwd=tmp_path).stdout)[
+        "files"
+    ]
+    found = [(one["line"], one["rule"], one["message"]) for each in files for one in every_place(each) if one["rule"] not in ADVICE]
+    expected = expectations(path.read_text())
+    assert sorted(each[:2] for each in found) == [each[:2] for each in expected], found
+    assert all(want.words in said[2] for want, said in zip(expected, sorted(found), strict=True))
 
 
 def test_an_image_that_a_build_replaces_is_not_unpinned_though_the_build_lacks_a_file() -> None:
