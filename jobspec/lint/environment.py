@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import TRAINJOB
+from jobspec.apis.kinds import RUNTIMES, TRAINJOB
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
@@ -106,18 +106,22 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     Why: the trainer's pods have the variables of torchrun (`PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR`), and no RANK, WORLD_SIZE or
     MASTER_ADDR, which torchrun sets for its processes; training-operator sets RANK, and no NODE_RANK. In a shell, the value is empty;
     `$(NAME)` in `command`, `args` and `env` stays as it is. The program gets a wrong number or address, and ends or waits. A container
-    with an unknown `$(NAME)` in the `subPathExpr` of a mount never starts.
+    with an unknown `$(NAME)` in the `subPathExpr` of a mount never starts. A TrainJob may set variables that its runtime uses: of a runtime
+    without a job among the files, an info names them.
     Instead: leave the options to torchrun, which reads its variables; or use a variable that the pod has, or set it.
     Before: 'command: [sh, -c, "torchrun --node-rank=$NODE_RANK train.py"]'
     After: command: [torchrun, train.py]
     Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800, kubernetes-sigs/lws#390
     """
-    for container in job.containers if not job.has_unknown_operator else ():
+    is_runtime = job.given.group_kind in RUNTIMES
+    is_used = is_runtime and (job.given.kind, job.given.name) in job.documents.used_runtimes  # what is missing is found in each job
+    for container in job.containers if not (job.has_unknown_operator or is_used) else ():
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
             continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}
         program = container.program
-        given = [(each.get("value"), references(text(each, "value"))) for _, each in container.variables]
+        values = [each.get("value") for _, each in container.variables]
+        given = [(each, references(text(each))) for each in values]
         given += [(word, _used(word, program.script)) for word in program.words]
         paths = [each.get("subPathExpr") for each in items(container.tree.get("volumeMounts"))]
         given += [(each, references(str(each.value))) for each in paths if each]
@@ -128,7 +132,15 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
                 hint = f"the pod has {listed(has)}" if has else "set the variable, or remove it"
                 hint = closest(missing[0], sorted(known)) or hint
                 effect = "the container never starts" if place in paths else "undefined"
-                yield Finding(place, f"{effect}: nothing sets {listed(missing)} in `{container.role.name}`", hint)
+                if is_runtime and place not in values and not any(map(_differs_by_pod, missing)):
+                    yield Finding(place, f"{effect} unless the TrainJob sets {listed(missing)}", hint, severity="info")
+                else:
+                    yield Finding(place, f"{effect}: nothing sets {listed(missing)} in `{container.role.name}`", hint)
+
+
+def _differs_by_pod(name: str) -> bool:
+    """True if a variable has another value in each pod, or is an operator's own, so that no TrainJob sets it."""
+    return name in (*_RANKS, *_RANKS_OF_PODS) or name.startswith(_OF_OPERATORS)
 
 
 def unexpanded_variable(job: LintedJob) -> Iterator[Finding]:
