@@ -13,11 +13,11 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error, lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted, severity_counts
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, items_of
 from jobspec.documents.manifest import document_of
 from jobspec.journey.checking import apply
 from jobspec.journey.journey import Journey, travel
-from jobspec.journey.reading import items_of, read
+from jobspec.journey.reading import read
 from jobspec.journey.steps import Checked, LoadedFile, Manifests, Source
 from jobspec.world.world import Cluster
 

@@ -394,6 +394,14 @@ def result_of(
     )
 
 
+def items_of(document: Document) -> list[Document]:
+    """The items of a `v1` List as documents of their own; any other document is itself."""
+    items = document.data.get("items") if isinstance(document.data, dict) else None
+    if document.kind != "List" or document.api_version != "v1" or not isinstance(items, list):
+        return [document]
+    return [document.part(item, ("items", number)) for number, item in enumerate(items)]
+
+
 def without_wrapped(documents: Sequence[DocumentOrResult]) -> list[DocumentOrResult]:
     """Leave out manifests inside other objects, since their controllers apply them."""
     wrapping = {each.index for each in documents if each.kind in WRAPPING_KINDS and not each.is_item}

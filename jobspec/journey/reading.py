@@ -6,7 +6,7 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.results import PATCH, DocumentResult
 from jobspec.documents.decoding import MAX_BYTES, decode
-from jobspec.documents.document import Document, result_of
+from jobspec.documents.document import Document, items_of, result_of
 from jobspec.documents.reader import read as read_documents
 from jobspec.journey.steps import Manifests
 
@@ -107,14 +107,6 @@ def _lost_indentation(text: str, problems: list[Diagnostic], target: Target) -> 
 
     found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
     return {document: lost for document, lost in found.items() if lost}
-
-
-def items_of(document: Document) -> list[Document]:
-    """The items of a `v1` List as documents of their own; any other document is itself."""
-    items = document.data.get("items") if isinstance(document.data, dict) else None
-    if document.kind != "List" or document.api_version != "v1" or not isinstance(items, list):
-        return [document]
-    return [document.part(item, ("items", number)) for number, item in enumerate(items)]
 
 
 def _completed(documents: list[Document], source: Source, target: Target) -> tuple[list[Document], list[Diagnostic]]:

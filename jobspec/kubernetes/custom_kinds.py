@@ -13,7 +13,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Data, Key
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, items_of
 from jobspec.documents.reader import pieces, read, read_piece
 from jobspec.go.values import without_nulls
 from jobspec.kubernetes.builtin import is_judged
@@ -51,7 +51,7 @@ def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], 
     *judge* gives the diagnostics of a CRD.
     """
     documents, errors = read(text, file=path)
-    crds = [each for each in documents if (each.api_version, each.kind) == CRD]
+    crds = [each for document in documents for each in items_of(document) if (each.api_version, each.kind) == CRD]
     return crds, errors + [each for crd in crds for each in judge(crd) if each.severity == "error"]
 
 
@@ -238,7 +238,8 @@ def _accepted_in(file: UnreadFile, name: tuple[str, str], judge: Judge) -> list[
     documents: list[Document] = []
     for each in parts:
         read_piece(each, 0, documents, [])
-    crds = [each for each in documents if (each.api_version, each.kind) == CRD and defined_by(each) == name]
+    objects = [item for each in documents for item in items_of(each)]
+    crds = [each for each in objects if (each.api_version, each.kind) == CRD and defined_by(each) == name]
     return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
 
 

@@ -20,10 +20,9 @@ from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import package_path, path_of_file
 from jobspec.apis.shipped import path as shipped_path
 from jobspec.diagnostics.record import Record
-from jobspec.documents.document import PAGES
+from jobspec.documents.document import PAGES, items_of
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, text, texts
-from jobspec.journey.reading import items_of
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
 from jobspec.session.disk import DISK

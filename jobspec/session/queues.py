@@ -11,9 +11,8 @@ from jobspec.apis.releases import Target, choose
 from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, items_of
 from jobspec.journey.policies import as_policies_leave
-from jobspec.journey.reading import items_of
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
 from jobspec.kubernetes.verdict import verdict

@@ -15,9 +15,8 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace
+from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, items_of
 from jobspec.documents.reader import read
-from jobspec.journey.reading import items_of
 from jobspec.journey.reading import read as read_file
 from jobspec.session.disk import DISK
 from jobspec.session.finding import find

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from jobspec.documents.document import items_of
 from jobspec.documents.reader import read
-from jobspec.journey.reading import items_of
 from tests.support.manifests import JOB as PYTORCHJOB
 from tests.support.manifests import PROJECT_HEAD, RUNTIME, write
 from tests.support.processes import run_here

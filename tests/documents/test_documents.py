@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Marks
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, items_of
 from jobspec.documents.reader import MAX_DEPTH, read
 from jobspec.documents.scalars import resolve
-from jobspec.journey.reading import items_of
 from tests.support import kubectl
 from tests.support.processes import python
 from tests.support.reference import ROOT

@@ -99,6 +99,18 @@ def test_an_unknown_field_names_the_file_of_the_crd(tmp_path: Path, capsys: pyte
     assert hints(str(tmp_path / "both.yaml")) == ["did you mean `replicas`?", ""]
 
 
+def test_crds_in_a_list_are_read_as_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crd = Path(_CRD).read_text().partition("\n---\n")[0]
+    lines = [line for line in crd.splitlines() if not line.startswith("#")]
+    listed = "apiVersion: v1\nkind: List\nitems:\n- " + "\n  ".join(lines)
+    (tmp_path / "crds.yaml").write_text(listed)
+    wrong = tmp_path / "a.yaml"
+    wrong.write_text("apiVersion: odd.example.com/v1\nkind: Listing\nmetadata: {name: a}\nspec: {set: [a, a]}\n")
+    assert _statuses(_report(capsys, str(wrong), "--crd", str(tmp_path / "crds.yaml"))) == ["invalid"]
+    assert _statuses(_report(capsys, str(wrong), "--crd", str(tmp_path))) == ["invalid"]
+    assert _statuses(_report(capsys, str(tmp_path))) == ["invalid", "valid"]
+
+
 def test_a_crd_that_is_twice_in_a_folder_is_reported_when_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(Path(_CRD).read_text().partition("\n---\n")[0])

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from jobspec.apis.releases import choose
+from jobspec.documents.document import items_of
 from jobspec.documents.reader import read
-from jobspec.journey.reading import items_of
 from jobspec.operators.kueue.admission import ask, ask_in_turn
 from jobspec.operators.kueue.fitting import fitting
 from jobspec.operators.kueue.versions import KINDS
