@@ -65,12 +65,19 @@ def _other(value: Any) -> int | str | None:
 
 
 def found_with_both(found: Sequence[Diagnostic], others: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
-    """What is found with some numbers and with others, without the numbers in which the messages differ."""
+    """What is found with some numbers and with others, without the numbers in which the messages differ.
+
+    If a rule compares two numbers, the one that is filled in may be the right one.
+    """
     by_key = {_key(each): each for each in others}
     for each in found:
         other = by_key.get(_key(each))
-        if other:
+        if other and (each.message == other.message or each.rule not in _COMPARING):
             yield each.with_message(_alike(each.message, other.message)).with_hint(_alike(each.hint, other.hint))
+
+
+#: Rules that find two numbers that are not the same.
+_COMPARING = ("overriding-flags", "partial-gang", "uncounted-accelerators", "uncounted-group-resources")
 
 
 def _key(found: Diagnostic) -> Key:

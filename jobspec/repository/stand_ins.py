@@ -55,8 +55,7 @@ def stood_in(
             for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
                 changed = _with_stand_in(data, path, shape, given)
                 if changed is not data:
-                    field = "sops" if error.field == "sops" else ""
-                    notes.append(Diagnostic(NOTE, "", error.mark, field=field, document=document.index, severity="info"))
+                    notes.append(Diagnostic(NOTE, "", error.mark, field=spell(path), document=document.index, severity="info"))
                     data = changed
         made.append(document if data is document.data else document.changed(data))
     return made, notes

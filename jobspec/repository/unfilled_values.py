@@ -79,6 +79,8 @@ def without_placeholders(
         if _is_filled_in(each, *object_of(each), within, lines_of, files) or any(_is_beside(each, other) for other in unknown)
     ]
     kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
+    in_spec = {each.document for each in unjudged if not each.field.startswith("metadata.")}
+    kept = [_with_least_total(each) if each.document in in_spec else each for each in kept]
     if len(kept) == len(result.diagnostics):
         return result
     places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
@@ -109,6 +111,14 @@ def without_placeholders(
         for row, is_left in zip(result.documents, left, strict=True)
     ]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
+
+
+def _with_least_total(found: Diagnostic) -> Diagnostic:
+    """Say "at least" before a total that was computed with the least value for a placeholder."""
+    return found.with_message(_TOTAL.sub(r"at least \g<0>", found.message)) if found.rule in ("never-admitted", "never-fits") else found
+
+
+_TOTAL = re.compile(r"(?<=request )\d\S* of `|(?<=the job has )\d+|\b\d\S* wanted\b")
 
 
 def _without_actions(text: str) -> str:

@@ -143,8 +143,11 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     assert filled_in == ("", ["pods-refused", "pods-refused"])
 
 
-@pytest.mark.parametrize("path", sorted((REPOSITORIES / "no-placeholders").glob("*.yaml")), ids=lambda path: path.stem)
-def test_what_a_name_in_capitals_and_a_reference_of_kubernetes_mean_themselves(path: Path, tmp_path: Path) -> None:
+_FILES = [path for folder in ("no-placeholders", "numbers-to-fill-in") for path in sorted((REPOSITORIES / folder).glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+def test_what_holds_whatever_is_filled_in_is_reported(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path)
     files = json.loads(run_here("lint", ".", "--closed-world", "--ignore", "unresolved-reference", "-o", "json", cwd=tmp_path).stdout)[
         "files"
