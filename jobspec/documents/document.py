@@ -217,6 +217,11 @@ class Document:
         """Return `metadata.namespace`. If there is none, return an empty string."""
         return _string_field(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
 
+    @property
+    def has_open_namespace(self) -> bool:
+        """True if the namespace is a placeholder, in place of which the data have none: the object may be in any namespace."""
+        return not self.namespace and self.nearest(("metadata",)).child("namespace") is not None
+
     def problem(
         self,
         rule: str,

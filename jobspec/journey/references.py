@@ -36,9 +36,11 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
     folders = folders or [""] * len(files)
 
     def of_name(name: Name, number: int) -> list[Document]:
-        """The documents of other files that hold, or make, an object of a name; some are made in namespaces that nobody names."""
-        kind, _, own = name
+        """The documents of other files that hold, or make, an object of a name; the namespace `*` stands for any."""
+        kind, namespace, own = name
         found = [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
+        if namespace == "*":
+            found = [each for (its, _, called), several in holders.items() if (its, called) == (kind, own) for each in several]
         return [each for at, each in found if at != number and reaches(each, folders[at], folders[number])]
 
     return [

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def names_of(document: Document) -> list[Name]:
     """Return the names by which webhooks and plugins look up an object.
 
-    The namespace is empty for kinds without one.
+    The namespace is empty for kinds without one, and `*` if a runtime may be in any.
 
     What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
     """
@@ -24,5 +24,7 @@ def names_of(document: Document) -> list[Name]:
         made = [(each, each["metadata"]) for each in generated_by(document.data)]
         return [(("", each["kind"]), metadata["namespace"] or "", metadata["name"]) for each, metadata in made]
     namespace = "" if kinds.is_cluster_scoped(document.api_version, document.kind) else document.namespace
+    if kind == kinds.TRAINING_RUNTIME and document.has_open_namespace:
+        namespace = "*"
     every = [(kind, namespace, "")] if kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS) else []
     return [(kind, namespace, document.name), *every]

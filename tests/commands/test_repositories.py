@@ -143,19 +143,24 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are_and_which_images
     assert filled_in == ("", ["pods-refused", "pods-refused"])
 
 
-_FILES = [path for folder in ("no-placeholders", "numbers-to-fill-in") for path in sorted((REPOSITORIES / folder).glob("*.yaml"))]
+_FILES = [path for folder in ("no-placeholders", "filled-in-later") for path in sorted((REPOSITORIES / folder).glob("*.yaml"))]
 
 
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_what_holds_whatever_is_filled_in_is_reported(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path)
-    files = json.loads(run_here("lint", ".", "--closed-world", "--ignore", "unresolved-reference", "-o", "json", cwd=tmp_path).stdout)[
-        "files"
-    ]
+    files = json.loads(run_here("lint", ".", "--closed-world", "-o", "json", cwd=tmp_path).stdout)["files"]
     found = [(one["line"], one["rule"], one["message"]) for each in files for one in every_place(each) if one["rule"] not in ADVICE]
     expected = expectations(path.read_text())
     assert sorted(each[:2] for each in found) == [each[:2] for each in expected], found
     assert all(want.words in said[2] for want, said in zip(expected, sorted(found), strict=True))
+
+
+def test_a_runtime_and_a_job_in_two_files_meet_where_a_namespace_is_filled_in(tmp_path: Path) -> None:
+    documents = (REPOSITORIES / "filled-in-later" / "namespaces.yaml").read_text().split("---\n")
+    write(tmp_path, {f"{number}.yaml": document for number, document in enumerate(documents)})
+    found = _reported(tmp_path, ".", "--closed-world")
+    assert {path: errors for path, (_, errors) in found.items() if errors} == {"4.yaml": ["unresolved-reference"]}
 
 
 def test_an_image_that_a_build_replaces_is_not_unpinned_though_the_build_lacks_a_file() -> None:

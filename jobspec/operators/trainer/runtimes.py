@@ -102,8 +102,10 @@ def runtime_of(job: Document, context: Iterable[Document], target: Target, *, el
 
 def is_meant(ref: RuntimeReference, job: Document, runtime: Document) -> bool:
     """Whether a document is the runtime that a job's reference names."""
-    named = (runtime.group_kind, runtime.name) == (ref.group_kind, ref.name)
-    return named and (runtime.group_kind == CLUSTER_TRAINING_RUNTIME or runtime.namespace == job.namespace)
+    if (runtime.group_kind, runtime.name) != (ref.group_kind, ref.name):
+        return False
+    is_visible = runtime.group_kind == CLUSTER_TRAINING_RUNTIME or runtime.namespace == job.namespace
+    return is_visible or runtime.has_open_namespace or job.has_open_namespace
 
 
 _shipped: dict[str, dict[str, Any]] = {}

@@ -273,7 +273,7 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     runtime = runtimes.runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
     if runtime and ref.group_kind in objects.complete.pinned and runtime not in objects.in_file and runtime not in objects.elsewhere:
         runtime = None  # a shipped one that the pinned cluster does not have
-    namespace = job.namespace if ref.group_kind == TRAINING_RUNTIME else ""
+    namespace = ("*" if job.has_open_namespace else job.namespace) if ref.group_kind == TRAINING_RUNTIME else ""
     wanted: list[Name] = [] if runtime in objects.in_file else [(ref.group_kind, namespace, ref.name)]
     if not runtime:
         return AdmissionAnswer([*alone, job.diagnostic(_no_runtime(ref, job, target, objects), _RULE)], wanted)
