@@ -66,6 +66,8 @@ def kept_claim(job: LintedJob) -> Iterator[Finding]:
     After: "volumes: [{name: cache, persistentVolumeClaim: {claimName: cache}}]"
     Evidence: kubernetes-sigs/jobset#1307
     """
+    if not job.given.name:
+        return  # `generateName` gives each run a name and a claim of its own
     for policy, template in _claims(job):
         missing = [each for each in _OF_BOUND_CLAIMS if not text(template, "spec", each)]
         if text(policy, *_RETENTION) == _RETAIN and missing:
