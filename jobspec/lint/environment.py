@@ -114,8 +114,7 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     Evidence: hpcaitech/ColossalAI#6349, kubeflow/trainer#2800, kubernetes-sigs/lws#390
     """
     is_runtime = job.given.group_kind in RUNTIMES
-    is_used = is_runtime and (job.given.kind, job.given.name) in job.documents.used_runtimes  # what is missing is found in each job
-    for container in job.containers if not (job.has_unknown_operator or is_used) else ():
+    for container in job.containers if not (job.has_unknown_operator or job.is_used_runtime) else ():
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
             continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}

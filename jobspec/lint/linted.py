@@ -103,6 +103,11 @@ class LintedDocument:
         return []
 
     @property
+    def is_used_runtime(self) -> bool:
+        """True if the document is a runtime that TrainJobs among the documents use, so that findings about its pods are made there."""
+        return (self.given.kind, self.given.name) in self.documents.used_runtimes
+
+    @property
     def is_hook(self) -> bool:
         """Whether Argo CD or Helm creates the object as a hook, anew each time."""
         return any(self.get("metadata", "annotations", each) is not None for each in HOOKS)

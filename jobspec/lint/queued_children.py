@@ -25,7 +25,7 @@ def queue_name_in_template(job: LintedJob) -> Iterator[Finding]:
     """
     given = job.given
     if given.group_kind in RUNTIMES:
-        if (given.kind, given.name) in job.documents.used_runtimes:
+        if job.is_used_runtime:
             return  # it is said of the jobs that name no queue
         owner, hint = "TrainJobs that name none", "remove it, and add it to `metadata.labels` of each TrainJob"
     else:

@@ -271,7 +271,7 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
     After: template: {spec: {restartPolicy: Never}}
     Evidence: kubeflow/trainer#3779; the webhooks of JobSet, and the API server's validation of Jobs
     """
-    if (job.given.kind, job.given.name) in job.documents.used_runtimes:
+    if job.is_used_runtime:
         return
     name = job.given.nearest(("metadata", "name")).place()
     for each in _refusals(job):

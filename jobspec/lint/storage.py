@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, TRAINJOB
+from jobspec.apis.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, TRAINJOB
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
+from jobspec.go.values import mapping, structs
 from jobspec.lint.container import LintedContainer, amount, bytes_of, volumes_of, written
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.expansion import ExpandedRole
@@ -37,6 +38,7 @@ OF_THE_NODE = (
 
 
 SHM = "/dev/shm"  # noqa: S108 (a path in containers)
+_DEFAULT_SHM = 64 << 20
 
 
 def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
@@ -52,15 +54,20 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
     """
     for container in job.training_containers:
-        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, SHM):
+        if container.only_shows or text(container.role.pod_tree, "spec", "hostIPC") == "True":
             continue
-        hint = _shared_memory_hint(job, container)
+        volume = _volume_at(container, SHM)
+        size = volume.get("emptyDir", "sizeLimit") if volume and text(volume, "emptyDir", "medium") == "Memory" else None
+        if volume and not (size and 0 < bytes_of(text(size)) <= _DEFAULT_SHM):
+            continue
+        has = f"{SHM} has {text(size) if size else '64 MB'}"
+        hint = "raise `sizeLimit`" if size else _shared_memory_hint(job, container)
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
         if container.gpus > 1:
-            yield Finding(container.gpu_place, f"{SHM} has 64 MB, too little for NCCL between {container.gpus} GPUs", hint)
+            yield Finding(size or container.gpu_place, f"{has}, too little for NCCL between {container.gpus} GPUs", hint)
         elif workers and workers[0][0] > 1:
-            message = f"{SHM} has 64 MB, too little for {workers[0][0]} DataLoader workers"
-            yield Finding(workers[0][1], message, hint, severity="info")
+            message = f"{has}, too little for {workers[0][0]} DataLoader workers"
+            yield Finding(size or workers[0][1], message, hint, severity="info")
 
 
 def _shared_memory_hint(job: LintedJob, container: LintedContainer) -> str:
@@ -84,7 +91,7 @@ def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:
     After: emptyDir: {medium: Memory, sizeLimit: 16Gi}
     Evidence: kubernetes/kubernetes#125852, kubernetes/website#36453
     """
-    for role, volume in _memory_volumes(job):
+    for role, volume in _memory_volumes(job) if not job.is_used_runtime else ():
         if not text(volume, "emptyDir", "sizeLimit"):
             place = written(volume.get("emptyDir"), volume)
             what = "fill the pod's memory limit, and the program is killed" if _limits_memory(job, role) else "use up the node's memory"
@@ -92,13 +99,20 @@ def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:
 
 
 def _limits_memory(job: LintedJob, role: ExpandedRole) -> bool:
-    """Whether the pods of a role have a memory limit: of their own, or one of each container.
+    """Whether the pods of a role have a memory limit: of their own, one of each container, or that of a LimitRange.
 
     Follows `ResourceConfigForPod`, k8s.io/kubernetes pkg/kubelet/cm, 1.36.
     """
     own = text(role.pod_tree, "spec", "resources", "limits", "memory")
     limits = [text(each.tree, "resources", "limits", "memory") for each in job.containers if each.role is role]
-    return bytes_of(own) > 0 or all(bytes_of(each) > 0 for each in limits)
+    return bytes_of(own) > 0 or all(bytes_of(each) > 0 for each in limits) or _has_default_limit(job)
+
+
+def _has_default_limit(job: LintedJob) -> bool:
+    """True if a LimitRange of the job's namespace gives a memory limit to containers without one; a maximum is the default, too."""
+    ranges = [each for each in job.documents.of_kind(LIMIT_RANGE) if job.documents.are_together(each, job.given)]
+    bounds = [bound for each in ranges for bound in structs(each.data, "spec", "limits") if bound.get("type") == "Container"]
+    return any(mapping(bound, field).get("memory") is not None for bound in bounds for field in ("default", "max"))
 
 
 def memory_volume_over_limit(job: LintedJob) -> Iterator[Finding]:
@@ -240,11 +254,11 @@ def _mounts_of(container: LintedContainer, volume: MarkedTree) -> list[MarkedTre
     return [each for each in items(container.tree.get("volumeMounts")) if text(each, "name") == text(volume, "name")]
 
 
-def _has_volume_at(container: LintedContainer, path: str) -> bool:
-    """Whether a volume of the pods is mounted at a path of a container."""
+def _volume_at(container: LintedContainer, path: str) -> MarkedTree | None:
+    """The volume of the pods that is mounted at a path of a container."""
     mounts = items(container.tree.get("volumeMounts"))
     mounted = next((text(each, "name") for each in mounts if text(each, "mountPath").rstrip("/") == path), "")
-    return any(mounted and text(each, "name") == mounted for each in volumes_of(container.role))
+    return next((each for each in volumes_of(container.role) if mounted and text(each, "name") == mounted), None)
 
 
 def _shared_claims(job: LintedJob) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
