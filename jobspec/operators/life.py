@@ -223,13 +223,16 @@ _PLACING = (
 )
 
 
-def effect_on_mpijob(path: Path, old: Document, new: Document) -> Effect:
-    """The effect of a changed field of an MPIJob, at a path in its spec."""
+def effect_on_mpijob(path: Path, old: Document, new: Document, *, is_stopped: bool = False) -> Effect:
+    """Return the effect of a changed field of an MPIJob, at a path in its spec.
+
+    *is_stopped*: Kueue suspends and resumes the job because of the change.
+    """
     if path == suspend_of(MPIJOB):
         return suspension_effect(old, new)
     if path[:2] == _RUN_POLICY:
         return _effect_of_run_policy(path)
-    is_paused = is_suspended(old) or is_suspended(new)
+    is_paused = is_stopped or is_suspended(old) or is_suspended(new)
     if path[:3] == (*REPLICAS, WORKER):
         was_there, is_there = (value_at(each.data, path[:3]) is not None for each in (old, new))
         if path[3:] == ("replicas",) or was_there != is_there:

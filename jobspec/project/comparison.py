@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property
 from typing import Literal
 
-from jobspec.apis.kinds import COMPONENTS, PYTORCHJOB, RUNTIMES
+from jobspec.apis.kinds import COMPONENTS, RUNTIMES
 from jobspec.diagnostics.places import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, walk
@@ -259,28 +259,31 @@ class _Between:
                 found = self._changes(stored, document, name)
                 if found:
                     change = effects.update(stored, document, found, new, self._after.cluster(name))
-                    change = effects.requeued(change, self._requeued(document, name))
+                    change = effects.requeued(change, self._requeued(stored, document, name))
                     yield with_stuck_jobs(change, self._jobs_before, self._after.cluster(name))
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
                 yield ObjectChange(document, "new-run" if document is new_job else "created")
 
-    def _requeued(self, document: Document, name: str) -> list[Document]:
+    def _requeued(self, stored: Document, document: Document, name: str) -> list[Document]:
         """Return the jobs that Kueue stops and queues again since an object has changed: the job itself, or those of a runtime."""
-        if document.group_kind not in (PYTORCHJOB, *RUNTIMES):
-            return []
-        names = [name] if is_workload(document) else sorted(self._before.rendered.keys() & self._after.rendered.keys())
-        return [each for variant in names for each in self._requeued_of(variant)]
+        if document.group_kind not in RUNTIMES:
+            return [document] if self._is_requeued(stored, document, name) else []
+        variants = sorted(self._before.rendered.keys() & self._after.rendered.keys())
+        return [job for variant in variants for job in self._requeued_of(variant)]
 
     def _requeued_of(self, name: str) -> Iterator[Document]:
-        cluster = self._after.cluster(name)
-        old, new = ([*state.documents(name), *cluster.lookups] for state in (self._before, self._after))
         stored = {identity_of(each): each for each in self._before.documents(name)}
         for job in filter(None, [job_among(self._after.documents(name))]):
             before = stored.get(identity_of(job))
-            if before and is_requeued((before, old), (job, new), cluster.target, self._queues):
+            if before and self._is_requeued(before, job, name):
                 yield job
+
+    def _is_requeued(self, before: Document, job: Document, name: str) -> bool:
+        cluster = self._after.cluster(name)
+        old, new = ([*state.documents(name), *cluster.lookups] for state in (self._before, self._after))
+        return is_requeued((before, old), (job, new), cluster.target, self._queues)
 
     def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
         """Return the change to the job that follows another one.

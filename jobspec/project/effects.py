@@ -153,12 +153,26 @@ def requeued(change: ObjectChange, jobs: Sequence[Document]) -> ObjectChange:
     """Return the change of a job or runtime for which Kueue stops running *jobs*, and queues them again."""
     if change.meaning not in ("ignored", "in-place") or not jobs:
         return change
-    if is_workload(change.document):
-        note = "Kueue stops the job and queues it again: its pods are deleted, and start over with the new spec"
-    else:
+    if not is_workload(change.document):
         names = shortened([f"`{each.name}`" for each in jobs])
         note = f"Kueue stops {names} and queues it again: the pods start over, with the runtime that the job began with"
-    return replace(change, meaning="in-place", fields=[(each, "in-place") for each, _ in change.fields], notes=[note])
+        return replace(change, meaning="in-place", fields=[(each, "in-place") for each, _ in change.fields], notes=[note])
+    effects = [_effect_over_stop(each, change.document) for each, _ in change.fields]
+    lost = list(dict.fromkeys(each.note for each in effects if not each.heeded))
+    meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
+    note = f"Kueue stops the job and queues it again: its pods are deleted, and start over{'' if lost else ' with the new spec'}"
+    fields = [(each, meaning) for (each, _), meaning in zip(change.fields, meanings, strict=True)]
+    return replace(change, meaning=gravest(meanings), fields=fields, notes=[note, *lost])
+
+
+def _effect_over_stop(change: FieldChange, job: Document) -> Effect:
+    """Return the effect of a changed field of a job that Kueue stops and starts again.
+
+    All pods are new. Only the launcher of an MPIJob keeps its pod template.
+    """
+    if job.group_kind == MPIJOB and change.path[0] == "spec":
+        return effect_on_mpijob(change.path, job, job, is_stopped=True)
+    return Effect()
 
 
 def by_engine_alone(new: Document, changes: Sequence[FieldChange], folder: AppliedFolder) -> ObjectChange:

@@ -11,6 +11,7 @@ from jobspec.apis.releases import QUEUES, is_at_least
 from jobspec.go.values import mapping, string_map, text
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
+from jobspec.operators.kueue.ray import ELASTIC
 from jobspec.operators.kueue.versions import RELEASE, not_queued, writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from jobspec.apis.kinds import GroupKind
     from jobspec.apis.releases import Target
     from jobspec.diagnostics.places import Data
+    from jobspec.documents.document import Document
     from jobspec.operators.kueue.world import World
 
 DEFAULT_QUEUE = "default"
@@ -90,6 +92,14 @@ def _always_asks_for_namespace(target: Target, world: World) -> bool:
     gate = mapping(world.configuration, "featureGates").get("ManagedJobsNamespaceSelectorAlwaysRespected")
     release = _release(target)
     return is_at_least(release, "0.15.0") if gate is None or is_at_least(release, "0.19.0") else gate is True
+
+
+def is_elastic(job: Document, target: Target, world: World) -> bool:
+    """True if Kueue follows a changed number of pods of a job by slices of its Workload, without a stop."""
+    if string_map(mapping(job.data, "metadata"), "annotations").get(ELASTIC) != "true":
+        return False
+    gate = mapping(world.configuration, "featureGates").get("ElasticJobsViaWorkloadSlices")
+    return gate if isinstance(gate, bool) else is_at_least(_release(target), "0.18.0")
 
 
 def suspends_without_queue(kind: GroupKind, namespace: str, target: Target, world: World) -> bool | None:
