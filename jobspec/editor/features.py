@@ -43,7 +43,7 @@ from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import field_lines
 from jobspec.reports.diff import text_report as changes_report
 from jobspec.reports.expansion import table
-from jobspec.reports.queue import Asked, TextOptions, text_report, verdict_text
+from jobspec.reports.queue import Asked, TextOptions, text_report, verdict_text, why_bypassed
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
 from jobspec.session.comparing import compared
@@ -552,9 +552,11 @@ def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     world = _queues(view)
     for path, number in projects.items() if world else ():
         found.append((first, lsp.Command(f"queue ({counted(number, 'variant')})", command=QUEUED, arguments=[path])))
+    release = view.snapshot.cluster.target.get("kueue", RELEASE)
     for asked in _asked(view, name, world) if world and not projects else ():
         answer = asked.answer
-        title = f"queue {answer.workload.queue}: {verdict_text(answer)}" if answer else "bypasses Kueue: no queue-name label"
+        assert world
+        title = f"queue {answer.workload.queue}: {verdict_text(answer)}" if answer else why_bypassed(asked.job, world, release)
         found.append((asked.job.marks.mark.line, lsp.Command(title, command=QUEUED, arguments=[name])))
     return [lsp.CodeLens(lsp.Range(lsp.Position(line - 1, 0), lsp.Position(line - 1, 0)), command) for line, command in found]
 

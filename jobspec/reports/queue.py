@@ -14,6 +14,7 @@ from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer
 from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import Cell, World, plus, spelt
+from jobspec.operators.workloads import queued_object
 from jobspec.reports.text import BOLD, paint, visible, wrapped
 
 _COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "never": "31", "unknown": "2"}
@@ -85,13 +86,13 @@ def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
         yield from _indented(f"{name}: no queue-name label: {why} ({job.file})", "", how)
         return
     if answer is None:
-        yield f"{name}: bypasses Kueue: no queue-name label ({job.file})"
+        yield from _indented(f"{name}: {why_bypassed(job, world, how.release)} ({job.file})", "", how)
         return
     queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
-    where = f"in queue {queue}" if queue else "in no queue"
+    where = f" in queue {queue}" if queue else ""
     verdict = verdict_text(answer)
-    is_wide = len(f"{visible(job.kind)} {_name(each)}: {verdict} {where} ({job.file})") > how.width
-    yield f"{name}: {_coloured(answer.verdict, verdict, how)} {where}" + ("" if is_wide else f" ({visible(job.file)})")
+    is_wide = len(f"{visible(job.kind)} {_name(each)}: {verdict}{where} ({job.file})") > how.width
+    yield f"{name}: {_coloured(answer.verdict, verdict, how)}{where}" + ("" if is_wide else f" ({visible(job.file)})")
     if is_wide:
         yield f"  ({visible(job.file)})"
     for said in filter(None, [answer.reason, each.room, *answer.notes, remark_on_kind(each, world, how)]):
@@ -133,8 +134,14 @@ def verdict_text(answer: QueueAnswer) -> str:
 
 def remark_on_kind(each: Asked, world: World, how: TextOptions) -> str:
     """Write why jobs of a kind bypass Kueue. If Kueue queues the kind, return an empty string."""
-    bypasses, hint = not_queued(each.job.group_kind, how.release, world.configuration)
+    bypasses, hint = not_queued(queued_object(each.job).group_kind, how.release, world.configuration)
     return f"kind-not-queued: {bypasses}; {hint}" if bypasses else ""
+
+
+def why_bypassed(job: Document, world: World, release: str) -> str:
+    """Write why Kueue leaves a job alone that names no queue."""
+    bypasses, _ = not_queued(queued_object(job).group_kind, release, world.configuration)
+    return bypasses or "bypasses Kueue: no queue-name label"
 
 
 def _name(each: Asked) -> str:
@@ -249,9 +256,11 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
         answer = each.answer
         if answer is None:
             verdict = f"resumed: its {each.children[0][0]} is in a queue" if each.children else "bypasses Kueue"
-            lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", verdict, "no queue-name label"))
+            why = "no queue-name label" if each.children else why_bypassed(each.job, world, how.release).partition(": ")[2]
+            lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", verdict, why))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
+        queue = queue if answer.workload.queue else "-"
         why = "; ".join(filter(None, [answer.reason, each.room, *answer.notes, remark_on_kind(each, world, how)]))
         lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
         for pods in answer.pod_sets:

@@ -1,6 +1,7 @@
 """`jobspec queue`: files and projects, queues from elsewhere, and each format."""
 
 import json
+import re
 from bisect import bisect
 from pathlib import Path
 
@@ -80,6 +81,21 @@ def test_a_job_is_in_the_queue_that_a_policy_of_another_file_gives_it(tmp_path: 
     found = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)
     never = [each for file in found["files"] for each in file["diagnostics"] if each["rule"] == "never-admitted"]
     assert [(each["file"], each["line"]) for each in never] == [("job.yaml", 3)]
+
+
+def test_the_jobs_of_a_cron_job_are_in_the_queue_that_a_policy_gives_them(tmp_path: Path) -> None:
+    container = "{name: a, image: a, resources: {requests: {cpu: CPU}}}"
+    job = f"{{backoffLimit: 1, template: {{spec: {{restartPolicy: Never, containers: [{container}]}}}}}}"
+    head = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: nlp}"
+    cron_job = f'{head}, spec: {{schedule: "0 3 * * *", jobTemplate: {{spec: {job}}}}}}}\n'
+    write(tmp_path, {"job.yaml": cron_job.replace("CPU", "9"), "policy.yaml": POLICY, "queues.yaml": QUEUES})
+    assert "CronJob nlp/a: never in queue nlp" in run_here("queue", ".", cwd=tmp_path).stdout
+    said = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout
+    assert ("[never-admitted]" in said, "[no-queue-name]" in said) == (True, False)
+    write(tmp_path, {"job.yaml": cron_job.replace("CPU", "1")})
+    assert "CronJob nlp/a: fits in queue nlp" in run_here("queue", ".", cwd=tmp_path).stdout
+    write(tmp_path, {"policy.yaml": POLICY.replace("jobs, jobsets", "cronjobs")})
+    assert "CronJob nlp/a: bypasses Kueue" in run_here("queue", ".", cwd=tmp_path).stdout
 
 
 def test_queues_come_from_elsewhere_and_a_job_without_one_starts_past_them(tmp_path: Path) -> None:
@@ -197,6 +213,36 @@ spec:
         namespaceSelector: {}
         resourceGroups: [{coveredResources: [cpu], flavors: [{name: any, resources: [{name: cpu, nominalQuota: 4}]}]}]
 """
+
+
+def test_the_default_queue_is_not_that_of_a_kind_that_kueue_does_not_queue(tmp_path: Path) -> None:
+    """Kueue 0.19 does not look at a PyTorchJob without a label; its Configuration, or an older release, makes it wait in the queue."""
+    queues = QUEUES.replace("name: nlp, namespace", "name: default, namespace").replace("spec: {cl", "spec: {stopPolicy: Hold, cl")
+    job = PYTORCHJOB.replace("  name: train", "  name: train\n  namespace: nlp", 1)
+    configuration = (
+        "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [kubeflow.org/pytorchjob]}\n"
+    )
+    write(tmp_path, {"job.yaml": job, "platform/queues.yaml": queues, "configured/queues.yaml": f"{queues}---\n{configuration}"})
+    done = run_here("queue", "job.yaml", "--queues", "platform", cwd=tmp_path)
+    said = "PyTorchJob nlp/train: bypasses Kueue: Kueue 0.19.2 does not queue PyTorchJobs by default"
+    assert (done.returncode, said in " ".join(done.stdout.split()), "1 bypasses Kueue" in done.stdout) == (0, True, True)
+    for given in (("configured",), ("platform", "--target", "kueue=0.18")):
+        done = run_here("queue", "job.yaml", "--queues", *given, cwd=tmp_path)
+        assert (done.returncode, "never in queue default" in done.stdout) == (1, True)
+
+
+def test_a_cron_job_without_a_queue_is_judged_by_the_kind_of_its_jobs(tmp_path: Path) -> None:
+    configuration = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"
+    job = "{template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}"
+    cron_job = (
+        f'{{apiVersion: batch/v1, kind: CronJob, metadata: {{name: a}}, spec: {{schedule: "0 3 * * *", jobTemplate: {{spec: {job}}}}}}}\n'
+    )
+    for framework, said in (("batch/job", "never"), ("jobset.x-k8s.io/jobset", "bypasses Kueue: its configuration does not queue Jobs")):
+        more = f"integrations: {{frameworks: [{framework}]}}\n"
+        write(tmp_path, {"job.yaml": cron_job, "platform/queues.yaml": f"{QUEUES}---\n{configuration}{more}"})
+        done = run_here("queue", "job.yaml", "--queues", "platform", cwd=tmp_path)
+        assert re.search(rf"CronJob (default/)?a: {said} \(job.yaml\)", done.stdout), done.stdout
+        assert ("kind-not-queued" in done.stdout, "in no queue" in done.stdout) == (False, False)
 
 
 def test_runtimes_beside_the_queues_are_known(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators import mpi_operator
 from jobspec.operators.kueue import webhook
-from jobspec.operators.kueue.management import default_queue, suspends_without_queue
+from jobspec.operators.kueue.management import default_queue, is_queued_kind, suspends_without_queue
 from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
 from jobspec.operators.kueue.ray import ray_pods, started
 from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE
@@ -203,11 +203,12 @@ def _pod_set(pods: QueuedPodSet) -> Data:
 def queue_name(job: Document, target: Target, world: World) -> str:
     """Return the queue of a job.
 
-    The queue is the label of the job. If there is no label, the queue is `default` if the namespace of the job has a LocalQueue of that
-    name and Kueue gives it to jobs there.
+    The queue is the label of the job. If there is no label, the queue is `default` if Kueue queues the kind, the namespace of the job has a
+    LocalQueue of that name, and Kueue gives it to jobs there.
     """
-    said = string_map(mapping(with_labels_of_pods(job).data, "metadata"), "labels").get(QUEUE, "")
-    return said or default_queue(job.namespace, target, world)
+    if said := string_map(mapping(with_labels_of_pods(job).data, "metadata"), "labels").get(QUEUE):
+        return said
+    return default_queue(job.namespace, target, world) if is_queued_kind(job.group_kind, target, world) else ""
 
 
 def is_managed(job: Document, target: Target, world: World) -> bool:
