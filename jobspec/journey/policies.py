@@ -117,6 +117,6 @@ def as_changed(document: Document, policies: Index, cluster: Cluster) -> Documen
     """A document as policies leave it that change objects, where it is a job; each value that they set has the policy for its place."""
     if document.is_held or not (is_workload(document) or document.group_kind in KINDS):
         return document
-    from jobspec.operators.policies import changed_job
+    from jobspec.operators.policies import changed_job, with_labels_of_next_job
 
-    return changed_job(document, policies, cluster.target)
+    return with_labels_of_next_job(changed_job(document, policies, cluster.target), policies, cluster.target)

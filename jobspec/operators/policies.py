@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from jobspec.apis.kinds import CRON_JOB
 from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, of_kind, set_by, text
+from jobspec.documents.marked_tree import MarkedTree, changed, changed_tree, marked, of_kind, set_by, text, with_fields
 from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.kubernetes.admission.review import filled_pod
 from jobspec.kubernetes.index import Index
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
-from jobspec.operators.expansion import ExpandedJob
+from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import RANDOM, with_crd_defaults, with_generated_names
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -56,6 +58,24 @@ def changed_job(job: Document, policies: Index | None, target: Target) -> Docume
     request = Request(as_admitted(job, target), namespace=job.namespace)
     found = changed_manifest(job, request, policies, target, tree=marked(job))
     return job.written_as(found.tree.data(), found.tree.marks()) if found.policies else job
+
+
+def with_labels_of_next_job(job: Document, policies: Index, target: Target) -> Document:
+    """Return a CronJob with the labels in its `jobTemplate` that policies give its Jobs.
+
+    Kueue's webhook comes after the policies, and reads the name of the queue from these labels. A job of another kind stays as it is.
+    """
+    if job.group_kind != CRON_JOB:
+        return job
+    made = expand(job, (), target, first_and_last_only=True, skip_server_checks=True)
+    for each in of_kind(made.objects, "Job"):
+        found = _changed_object(each, ExpandedJob(job, made.objects, target, made.counts), policies, ())
+        before, after = (tree.get("metadata", "labels") for tree in (each, found.tree))
+        if after and after.data() != (before.data() if before else {}):
+            add = partial(with_fields, fields={"labels": after})
+            tree = changed(marked(job), ("spec", "jobTemplate", "metadata"), add)
+            return job.written_as(tree.data(), tree.marks())
+    return job
 
 
 class ChangedObjects(NamedTuple):
