@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CLUSTER_QUEUE, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
+from jobspec.apis.kinds import CLUSTER_QUEUE, CRON_JOB, QUEUE_GROUP, QUEUE_KINDS, RESOURCE_FLAVOR, GroupKind
 from jobspec.apis.releases import QUEUES, REMOVED_VERSIONS
 from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.problems import remove, set_to
@@ -118,7 +118,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     """A job in a queue says `suspend: false`.
 
     Why: Kueue suspends and releases the job by this field. An engine that syncs the manifest writes `false` back, and starts what has no
-    quota; an apply is refused, or fights with Kueue forever.
+    quota; an apply is refused, or fights with Kueue forever. The Jobs of a CronJob are not in Git, so that no sync changes them back.
     Instead: leave the field out: Kueue suspends the job when it is made.
     Fix: removes the field; the pods are the same.
     Before: runPolicy: {suspend: false}
@@ -126,7 +126,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#3888, kubernetes-sigs/kueue#14676
     """
     said = job.tree.get(*suspend_of(job.given.group_kind))
-    if said and said.value is False and text(job.queue_name) and job.can_be_synced:
+    if said and said.value is False and text(job.queue_name) and job.can_be_synced and job.given.group_kind != CRON_JOB:
         message = "Kueue sets this field to start the job, and a sync from Git reverts it"
         yield Finding(said, message, "remove it", edits=[(said, remove())])
 
