@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import RESOURCE_QUOTA
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, RESOURCE_QUOTA, Kind, every, plural_of
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
@@ -150,22 +150,57 @@ def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
 
 
 def uncounted_quota(document: LintedDocument) -> Iterator[Finding]:
-    """A ResourceQuota has a key that no one counts: an extended resource without `requests.`.
+    """A ResourceQuota has a key that the server does not count.
 
-    Why: the server takes any name with a slash, and counts extended resources as `requests.NAME` alone: the quota stays at zero, and each
-    namespace gets as many GPUs as it asks for. `limits.NAME` is an info, since schedulers such as Volcano may read it themselves.
-    Instead: write `requests.` before the name.
+    Why: the server takes any name with a slash, and counts extended resources as `requests.NAME` alone, and objects as
+    `count/PLURAL.GROUP`, such as `count/jobs.batch`. The quota stays at zero, and each namespace gets as many as it asks for.
+    `limits.NAME` is an info, since schedulers such as Volcano may read it themselves.
+    Instead: write `requests.` before the name of a resource, and the whole name of a kind.
     Before: hard: {nvidia.com/gpu: 8}
     After: hard: {requests.nvidia.com/gpu: 8}
     Evidence: `isExtendedResourceNameForQuota` of k8s.io/kubernetes pkg/quota/v1/evaluator/core; kubernetes/website#2460
     """
     hard = document.get("spec", "hard")
     for key in hard if isinstance(hard, dict) else ():
-        name = key.removeprefix("limits.")
-        if "/" in key and "k8s.io/" not in key and not key.startswith(("count/", "requests.")) and is_extended(name):
+        place = ("spec", "hard", key)
+        if key.startswith("count/"):
+            if name := _counted_kind(key.removeprefix("count/"), document):
+                yield Finding(place, f"no effect: the server counts these objects as `count/{name}`", f"write `count/{name}`")
+            continue
+        name = _bare(key)
+        if "/" in key and "k8s.io/" not in key and not key.startswith("requests.") and is_extended(name):
             message = f"no effect: the server counts `{name}` as `requests.{name}` alone"
-            severity: Severity | None = "info" if key != name else None
-            yield Finding(("spec", "hard", key), message, f"write `requests.{name}`", severity=severity)
+            severity: Severity | None = "info" if key == f"limits.{name}" else None
+            yield Finding(place, message, f"write `requests.{name}`", severity=severity)
+
+
+def _bare(key: str) -> str:
+    """Return the resource that a key of a quota means; `request.` and `limit.` are taken for misspelt prefixes."""
+    prefix, _, rest = key.partition(".")
+    is_misspelt = prefix in ("request", "limit") and "." in rest.partition("/")[0]
+    return rest if is_misspelt else key.removeprefix("limits.")
+
+
+#: Parts of the names of groups that say nothing about whose they are.
+_COMMON_PARTS = frozenset(("com", "dev", "io", "k8s", "org", "sigs", "x-k8s"))
+
+
+def _counted_kind(name: str, document: LintedDocument) -> str:
+    """Return the name by which the server counts the kind that a name means; empty if the name is right or of no known kind."""
+    resource, _, group = name.partition(".")
+    alike = [each for each in every() if resource in (each.name.lower(), plural_of(each.name)) and each.component != "jobspec"]
+    names = {f"{plural_of(each.name)}.{each.group}".rstrip("."): each for each in alike if _is_meant(group, each)}
+    if name in names or (group and document.documents.of_name(CUSTOM_RESOURCE_DEFINITION, name)):
+        return ""
+    return min(names, key=lambda each: not names[each].is_builtin, default="")
+
+
+def _is_meant(group: str, kind: Kind) -> bool:
+    """True if a group is written for that of a kind: none, that of another one of its project, or the same with a version."""
+    bare, _, version = group.rpartition(".")
+    if not group or group == kind.group or (bare == kind.group and version in kind.versions):
+        return True
+    return not kind.is_builtin and bool({*group.split(".")} & {*kind.group.split(".")} - _COMMON_PARTS)
 
 
 def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
