@@ -58,6 +58,12 @@ class FailureRule(Record):
         same = bool(later.patterns) and set(later.patterns) <= set(self.patterns)
         return self.matches(failure) or (same and self.can_match(failure))
 
+    def covers(self, later: FailureRule) -> bool:
+        """Whether the rule matches whatever failure the *later* one matches, by what both say alone."""
+        pairs = ((self.reasons, later.reasons), (self.targets, later.targets))
+        covered = all(not own or (other and set(other) <= set(own)) for own, other in pairs)
+        return covered and (self._has_any_message() or (bool(later.patterns) and set(later.patterns) <= set(self.patterns)))
+
     def matches(self, failure: JobFailure) -> bool:
         """Whether the rule certainly matches the failure: its message is known, or the rule takes any."""
         return self.can_match(failure) and (failure.reason in _MESSAGES or self._has_any_message())
@@ -102,9 +108,11 @@ def _reasons(job: MarkedTree | None) -> list[str]:
 def rules_in_place_of(rule: FailureRule, earlier: Sequence[FailureRule], ways: Sequence[JobFailure]) -> list[FailureRule]:
     """Return the *earlier* rules that decide on all failures a rule is for.
 
-    If the rule decides on a failure itself, or is for no failure, return no rule.
+    If the rule decides on a failure itself, return no rule. A rule for messages that no known failure has is compared by its text.
     """
     own = [each for each in ways if rule.can_match(each)]
+    if not own:
+        return [each for each in earlier if each.covers(rule)][:1]
     found = [next((one for one in earlier if one.matches_before(rule, each)), None) for each in own]
     return [each for each in found if each] if all(found) else []
 
