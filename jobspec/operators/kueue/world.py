@@ -485,6 +485,14 @@ class QueueInCohort:
         found = ((name, self.world.object("AdmissionCheck", name)) for name in self.checks)
         return sorted(name for name, each in found if each and text(mapping(each, "spec"), "controllerName") == f"{GROUP}/{controller}")
 
+    def _parameters(self) -> Iterator[tuple[str, str, str]]:
+        """Each check whose parameters name an object of Kueue that is not given, though others of its kind are; kind and name of that."""
+        for check in sorted(self.checks):
+            named = mapping(self.world.object("AdmissionCheck", check), "spec", "parameters")
+            kind, name = text(named, "kind"), text(named, "name")
+            if text(named, "apiGroup") == GROUP and not self.world.object(kind, name) and any(self.world.of_kind(kind)):
+                yield check, kind, name
+
     @cached_property
     def is_tas_only(self) -> bool:
         """Whether all of its flavors have a topology."""
@@ -499,6 +507,7 @@ class QueueInCohort:
         world = self.world
         found = [("ResourceFlavor", each) for each in dict.fromkeys(self.flavors) if each not in world.flavors]
         found += [("AdmissionCheck", each) for each in sorted(self.checks) if not world.object("AdmissionCheck", each)]
+        found += [(kind, name) for _, kind, name in self._parameters()]
         topologies = dict.fromkeys(flavor.topology for name in self.flavors if (flavor := world.flavors.get(name)) and flavor.topology)
         needs_them = with_topologies or not self.checks_of("multikueue")
         return found + [("Topology", each) for each in topologies if needs_them and world.levels(each) is None]
@@ -530,6 +539,7 @@ class QueueInCohort:
             found.append(f"has no AdmissionCheck {listed(missing)}")
         inactive = [each for each in sorted(self.checks) if has_condition(world.object("AdmissionCheck", each), "Active", "False")]
         found += [f"waits for the inactive AdmissionCheck `{each}`" for each in inactive]
+        found += [f"has no {kind} `{name}` of AdmissionCheck `{each}`" for each, kind, name in self._parameters() if world.lacks(kind)]
         several = self.checks_of("multikueue")
         if len(several) > 1:
             found.append(f"has several MultiKueue checks: {listed(several)}")
