@@ -1,7 +1,7 @@
 """Values of `env` with `$NAME`, which stays as it is: Kubernetes expands `$(NAME)` alone, and a shell expands no value again.
 
-Found is what no program expands by itself: search paths such as PATH, and references to other variables of a container that trains. Other
-programs fill in `${NAME}` themselves, as Spring does, or scripts that `eval` a value.
+Found is what no program expands by itself: search paths such as PATH, and references to other variables of a container that trains, or
+runs a Python file for a job. Other programs fill in `${NAME}` themselves, as Spring does, or scripts that `eval` a value.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def unexpanded_values(job: LintedJob, container: LintedContainer) -> list[Findin
             effect = "the image's own value is lost" if name in lost else "the program gets this text"
             hint = f"write the whole value, or export `{name}` in a shell"
             found.append(Finding(value, f"nothing expands `${lost[0]}` in the value of `{name}`: {effect}", hint))
-        elif value and own and _gets_text(name, container) and not _is_template(job):
+        elif value and own and _gets_text(name, job, container) and not _is_template(job):
             found.append(_of_own(name, value, [(ref, other) for ref, other in references if other in own], before, every))
         before.add(name)
     return found
@@ -90,11 +90,12 @@ def _of_own(
     return Finding(value, message, f"use `$({other})` in `args`")
 
 
-def _gets_text(name: str, container: LintedContainer) -> bool:
-    """Whether the program of a container that trains surely gets the value of a variable as it stands."""
+def _gets_text(name: str, job: LintedJob, container: LintedContainer) -> bool:
+    """Whether the program of a container that trains, or Python of a job, surely gets a variable's value as it stands."""
     if name in _SEARCH_PATHS:
         return True
-    program, is_known = container.program, container.trains and bool(items(container.tree.get("command")))
+    program, is_known = container.program, bool(items(container.tree.get("command")))
+    is_known = is_known and (container.trains or (job.is_job and program.is_plain_python))
     runs_more = bool(program.script and program.script.reads_files) or any(each.endswith((".sh", ".bash")) for each in program.texts)
     is_expanded = name.startswith(_EXPANDED) or name.endswith(_WORDS) or program.mentions("eval ", "envsubst", "expandvars", ".sh ")
     return is_known and is_name(name) and not runs_more and not is_expanded
