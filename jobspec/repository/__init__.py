@@ -6,6 +6,7 @@ DOORS: tuple[str, ...] = (
     "build_failures",
     "builds",
     "chart_values",
+    "encrypted_inputs",
     "engines",
     "helm",
     "helm_numbers",

@@ -150,7 +150,7 @@ def references_of(
 
 
 def roots(references: Mapping[str, References], given: Container[str] | None = None) -> list[RootKustomization]:
-    """Return the kustomizations, by their folders, that no other one refers to, but for components.
+    """Return the kustomizations that no other one refers to, but for components.
 
     *given*: the files that are asked about. A kustomization that is not among them and changes nothing does not count, so that files are
     not judged with all others of a list. If None, all count.
