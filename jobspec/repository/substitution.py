@@ -207,12 +207,16 @@ def _unset_variable(document: Document, path: Path, names: Sequence[str], given:
 
 
 def _place_in(mark: Mark, text: str, files: SourceFiles) -> Mark:
-    """The first place of a text in the lines of a mark; the mark itself where they do not have it."""
+    """The first place of a text in the lines of a mark; the mark itself where they do not have it.
+
+    A mark without a length is that of a whole file, such as one that a generator reads.
+    """
     try:
         lines = files.text(mark.file).split("\n")
     except OSError:
         return mark
-    for number in range(mark.line, min(mark.end_line, len(lines)) + 1):
+    last = len(lines) if (mark.end_line, mark.end_column) == (mark.line, mark.column) else min(mark.end_line, len(lines))
+    for number in range(mark.line, last + 1):
         column = lines[number - 1].find(text, mark.column - 1 if number == mark.line else 0) if number else -1
         if column >= 0:
             return Mark(mark.file, number, column + 1, number, column + len(text) + 1, mark.layer)

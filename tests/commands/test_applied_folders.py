@@ -108,6 +108,16 @@ def test_values_that_all_kustomizations_of_a_folder_give_are_filled_in(tmp_path:
     assert found[1][3] == several
 
 
+def test_a_variable_in_a_file_of_a_generator_is_reported_at_its_line(tmp_path: Path) -> None:
+    files = {
+        "jobs/kustomization.yaml": "configMapGenerator: [{name: scripts, files: [run.sh]}]\n",
+        "jobs/run.sh": "#!/bin/bash\n\ntorchrun --nnodes=${PET_NNODES} train.py\n",
+        "flux.json": _flux("jobs", {"OTHER": "1"}),
+    }
+    write(tmp_path, {".git/HEAD": "", **files})
+    assert [each[:3] for each in _found(tmp_path)] == [("jobs/run.sh", 3, "unset-variable")]
+
+
 def test_a_finding_in_what_helm_rendered_names_the_template(tmp_path: Path) -> None:
     wrong = JOB.replace("name: train", "name: Train")
     rendered = f"---\n# Source: train/templates/job.yaml\n{wrong}---\n# Source: train/templates/more.yaml\n{wrong}---\n{wrong}"
