@@ -120,7 +120,8 @@ def _placed(document: Document, name: str) -> Document:
 
 def _unbuilt(found: Sequence[Found], option: str, name_here: Callable[[str], str]) -> list[FileResult]:
     """Warn of kustomizations that could not be built on the stored side."""
-    names = [name_here(each.path) for each in found if each.in_build and each.in_build.notes]
+    broken = [each for each in found if each.in_build and any(note.rule == "broken-kustomization" for note in each.in_build.notes)]
+    names = [name_here(each.path) for each in broken]
     hint = "build it at both sides, or compare with the rendered files by --from"
     return [
         FileResult(

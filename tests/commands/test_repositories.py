@@ -507,6 +507,13 @@ def test_an_overlay_that_only_lists_its_base_is_compared_and_applied_by_its_engi
 
 
 @builder
+def test_an_entry_that_selects_nothing_at_a_git_ref_is_no_failed_build(tmp_path: Path) -> None:
+    patch = "resources: [job.yaml]\npatches: [{target: {kind: Jobs}, patch: '[]'}]\n"
+    committed(tmp_path, {"kustomization.yaml": patch, "job.yaml": JOB})
+    assert _found(tmp_path, ".", "--from-ref", "HEAD")[0] == {("kustomization.yaml", 2, "selects-nothing"): 1}
+
+
+@builder
 def test_what_is_built_of_an_unknown_kind_is_not_counted_as_a_kustomization(tmp_path: Path) -> None:
     route = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: a}\n"
     write(tmp_path, {"route.yaml": route, "kustomization.yaml": "resources: [route.yaml]\nnamePrefix: my-\n"})
