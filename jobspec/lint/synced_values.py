@@ -32,7 +32,7 @@ def out_of_sync_value(document: LintedDocument) -> Iterator[Finding]:
 
     Why: Kueue converts objects of `v1beta1`, and its webhook, as that of JobSet, writes a new object back: every quantity in its canonical
     form, and values that have another name in `v1beta2` by that. Argo CD compares texts: it syncs again and again, or the object is
-    OutOfSync forever.
+    OutOfSync forever. What `ignoreDifferences` of an Application names is left out.
     Instead: write the value as it is stored.
     Fix: writes the value as it is stored.
     Before: "nominalQuota: '1000'"
@@ -49,7 +49,12 @@ def out_of_sync_value(document: LintedDocument) -> Iterator[Finding]:
         who, when = "a webhook", "after it is created"
     else:
         return
+    from jobspec.repository.ignored_differences import ignores_difference
+
+    applications = [each for kind in _ARGO_CD for each in document.documents.of_kind(kind)]
     for path, stored in _rewritten(given, target):
+        if any(ignores_difference(each, given, path) for each in applications):
+            continue
         if stored is None:
             yield Finding(path, f"OutOfSync {when}: {who} drops `{path[-1]}`", "write the object in `kueue.x-k8s.io/v1beta2`")
         else:

@@ -11,6 +11,7 @@ DOORS: tuple[str, ...] = (
     "helm",
     "helm_numbers",
     "idle_entries",
+    "ignored_differences",
     "in_build",
     "kustomizations",
     "layers",
