@@ -13,7 +13,7 @@ from jobspec.programs.command_lines import expand_references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 #: The folders in which Python makes temporary files, behind those of the variables; the last is the working folder.
@@ -86,10 +86,10 @@ def output_in_container(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         known = {name: text(each, "value") for name, each in container.variables if text(each, "value")}
         for name, said, place in _settings(container):
-            folder = expand_references(said, known).rstrip("/")
+            folder = _expanded(container, said, known).rstrip("/")
             if name not in _WRITTEN or folder[:1] != "/" or "$" in folder or container.mount_around(folder):
                 continue
-            if not _is_below(folder, _PASSING) and not _is_used_again(container, folder):
+            if not _is_below(folder, _PASSING) and not _is_used_again(container, folder, known):
                 yield Finding(place, f"`{folder}` is on no volume: what is written there is lost with the pod", "mount a volume there")
 
 
@@ -102,10 +102,22 @@ def _settings(container: LintedContainer) -> Iterator[tuple[str, str, MarkedTree
             yield f"--{name.rpartition('.')[2].replace('_', '-')}", value, place
 
 
-def _is_used_again(container: LintedContainer, folder: str) -> bool:
+def _expanded(container: LintedContainer, said: str, known: Mapping[str, str]) -> str:
+    """Return a text with the values of *known* variables: of `$(NAME)`, and of `$NAME` in a script that does not set it."""
+    said, script = expand_references(said, known), container.program.script
+    if "$" not in said or script is None or script.reads_files:
+        return said
+    import re
+
+    values = {name: value for name, value in known.items() if name not in script.assigned}
+    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", lambda found: values.get(found[1] or found[2], found[0]), said)
+
+
+def _is_used_again(container: LintedContainer, folder: str, known: Mapping[str, str]) -> bool:
     """Whether a script has another command about a folder, which may copy it to where it stays."""
     script = container.program.script
-    return script is not None and sum(any(folder in word for word in each.words) for each in script.commands) > 1
+    commands = script.commands if script else ()
+    return sum(any(folder in _expanded(container, word, known) for word in each.words) for each in commands) > 1
 
 
 def _folders_for_temporary_files(container: LintedContainer) -> list[str]:
