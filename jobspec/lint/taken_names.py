@@ -143,9 +143,9 @@ def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
         users = documents.once("users of subdomains", lambda: _users_of_subdomains(documents)).get((given.namespace, service), [])
         before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
         for other in before:
-            if other.name != given.name and documents.are_together(other, given):
+            if _called(other) != _called(given) and documents.are_together(other, given):
                 place = ("spec", "network", "subdomain") if job.get("spec", "network", "subdomain") else _NAME
-                message = f"`{given.name}` and `{other.name}` share the Service `{service}`, which selects pods of one of them"
+                message = f"`{_called(given)}` and `{_called(other)}` share the Service `{service}`, which selects pods of one of them"
                 yield Finding(place, message, "give each its own `network.subdomain`")
                 break
 
@@ -157,7 +157,13 @@ def _users_of_subdomains(documents: Documents) -> Mapping[tuple[str, str], Seque
         runtime = runtime_of(each, documents.referred(each), documents.target)
         if runtime is not None:
             found.append((each, mapping(runtime.data, "spec", "template", "spec")))
-    return gathered(((each.namespace, headless_service(spec, each.name)), each) for each, spec in found if each.name)
+    services = ((each, headless_service(spec, each.name)) for each, spec in found)
+    return gathered(((each.namespace, service), each) for each, service in services if service)
+
+
+def _called(job: Document) -> str:
+    """The name of a job, or what its generated name begins with."""
+    return job.name or str(value_at(job.data, ("metadata", "generateName")))
 
 
 def _others(job: LintedJob, kind: GroupKind, names: Iterable[str]) -> Iterator[Document]:
