@@ -84,6 +84,16 @@ def _too_many_objects(job: ExpandedJob, policies: Index) -> Iterator[Finding]:
     if job.job.group_kind == LEADER_WORKER_SET and job.of_kind("StatefulSet"):  # of which the first and last group are expanded
         made = _numbers_of_groups(job, made)
     yield from too_many(made, job.job.namespace, policies)
+    yield from _too_much_storage(job, made.get(PERSISTENT_VOLUME_CLAIM, 0), policies)
+
+
+def _too_much_storage(job: ExpandedJob, number: int, policies: Index) -> Iterator[Finding]:
+    """Yield the quotas that have less storage than the claims that are made for a job. *number*: how many claims there are."""
+    from jobspec.kubernetes.admission.quotas import made_claims_quota_problems
+
+    claims = [each.data() for each in job.of_kind("PersistentVolumeClaim")]
+    for problem in made_claims_quota_problems(claims, number, job.job.namespace, policies):
+        yield Finding(None, f"{problem.message}: some claims are never created", "request less, or raise the quota", rule="never-fits")
 
 
 def _numbers_of_groups(job: ExpandedJob, made: Mapping[GroupKind, int]) -> dict[GroupKind, int]:

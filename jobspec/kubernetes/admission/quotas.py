@@ -74,6 +74,18 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
         yield from _exceeded(quota, asked, {}, f"{whose} request", (), count=counts[0] if len(counts) == 1 else 0)
 
 
+def made_claims_quota_problems(claims: Sequence[Data], number: int, namespace: str, objects: Index) -> Problems:
+    """Return the problems of the storage that the claims of one job request, by ResourceQuotas.
+
+    *number*: how many there are, if *claims* stands for more. The numbers of claims count as those of other objects.
+    """
+    for quota in _quotas(namespace, objects) if claims else ():
+        matching = [each for each in claims if _matches_claim(quota.data, each)]
+        storage = ({name: each for name, each in claim_usage(claim).items() if name.endswith("requests.storage")} for claim in matching)
+        asked = {name: Quantity(each.nanos * number // len(claims), each.format) for name, each in sum_of(storage).items()}
+        yield from _exceeded(quota, asked, {}, "the job's claims request", (), count=number)
+
+
 def exceeds(problem: Problem) -> bool:
     """True if a pod's problem is an exceeded quota, and not a missing request or limit."""
     return problem.rule == _RULE and problem.path == _WHOLE
