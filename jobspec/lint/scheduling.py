@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOB, JOBSET, QUEUE_GROUP, TRAINJOB, WORKLOADS, of_name
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, QUEUE_GROUP, TRAINJOB, WORKLOADS, of_name
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping, structs, text
 from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, disabled_fields, with_requests
@@ -72,6 +72,10 @@ def foreign_scheduling_gate(document: LintedDocument) -> Iterator[Finding]:
                 yield Finding((*path, "schedulingGates", index, "name"), message, "remove it, if no controller of yours does")
 
 
+#: The kinds that hold the spec of a Job -> its path. The server drops a field of a CronJob's when a Job is made.
+_JOB_SPECS = {JOB: ("spec",), CRON_JOB: ("spec", "jobTemplate", "spec")}
+
+
 def disabled_field(document: LintedDocument) -> Iterator[Finding]:
     """The server drops a field silently: its feature gate is off by default.
 
@@ -83,11 +87,12 @@ def disabled_field(document: LintedDocument) -> Iterator[Finding]:
     """
     release = document.target["kubernetes"]
     off = [(*path, *inside) for path, spec in document.pod_specs for inside in disabled_fields(spec, release)]
-    if document.given.group_kind == JOB:
+    if document.given.group_kind in _JOB_SPECS:
         from jobspec.kubernetes.workloads.jobs import disabled_fields_of_job
 
-        spec = mapping(document.given.data, "spec")
-        off += [("spec", name) for name in sorted(disabled_fields_of_job(release)) if spec.get(name) is not None]
+        at = _JOB_SPECS[document.given.group_kind]
+        spec = mapping(document.given.data, *at)
+        off += [(*at, name) for name in sorted(disabled_fields_of_job(release)) if spec.get(name) is not None]
     for path in off:
         message = f"no effect: the server drops `{path[-1]}`, whose feature gate is off by default in Kubernetes {release}"
         yield Finding(path, message, "remove it, or turn the feature gate on")
