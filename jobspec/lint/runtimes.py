@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from jobspec.apis.kinds import TRAINING_RUNTIME
 from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.values import rewritten_quantities
 from jobspec.operators.trainer.pod_sets import LAUNCHER
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, group_counts_runtime_only, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
-from jobspec.operators.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in
+from jobspec.operators.workloads import NODE, PATCHED_JOBS, QUEUE, REPLICATED_JOBS, TEMPLATE, roles_in
 from jobspec.programs.command_lines import file_name
 from jobspec.programs.shells import script_at
 from jobspec.schemas import shapes
@@ -188,10 +189,11 @@ def _words(container: Any, *fields: str) -> list[str]:
 
 
 def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
-    """A patch of the job replaces the runtime's tolerations.
+    """A patch of the job replaces the tolerations of the runtime, or those of an earlier patch.
 
-    Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node forever.
-    Instead: repeat the runtime's tolerations.
+    Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node forever. Of several
+    patches, each with its manager, the last decides.
+    Instead: repeat the tolerations of the runtime and of earlier patches.
     Before: tolerations: [{key: spot, operator: Exists}]
     After: tolerations: [{key: nvidia.com/gpu, operator: Exists}, {key: spot, operator: Exists}]
     Evidence: the JobSet plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0 to 2.3
@@ -207,6 +209,30 @@ def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
                 key = lost[0].get("key")
                 said = key or ", ".join(f"{name}: {value}" for name, value in lost[0].items())
                 yield Finding(first, f"the runtime's toleration of `{said}` is replaced", "repeat it")
+    yield from _lost_between_patches(job)
+
+
+def _lost_between_patches(job: LintedJob) -> Iterator[Finding]:
+    """Yield the tolerations of patches that a later patch of the same replicated job replaces."""
+    for several in _tolerations_of_patches(job).values():
+        manager, kept = several[-1]
+        for _, before in several[:-1]:
+            lost = [each for each in before if not any(tolerates_as_much(other.data(), each.data()) for other in kept)]
+            if lost:
+                data = lost[0].data()
+                said = data.get("key") or ", ".join(f"{name}: {value}" for name, value in data.items())
+                yield Finding(lost[0], f"the toleration of `{said}` is lost: the patch of `{manager}` replaces the list", "repeat it there")
+
+
+def _tolerations_of_patches(job: LintedJob) -> dict[str, list[tuple[str, list[MarkedTree]]]]:
+    """The manager and tolerations of each patch that has some, in their order, by the name of the replicated job.
+
+    The trainer leaves an empty list out.
+    """
+    entries = items(job.tree.get("spec", "runtimePatches"))
+    jobs = ((text(entry, "manager"), each) for entry in entries for each in items(entry.get(*PATCHED_JOBS)))
+    lists = ((text(each, "name"), (manager, each.get(*TEMPLATE, "spec", "tolerations"))) for manager, each in jobs)
+    return gathered((name, (manager, items(found))) for name, (manager, found) in lists if items(found))
 
 
 def tolerates_as_much(toleration: Data, other: Data) -> bool:
