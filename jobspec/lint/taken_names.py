@@ -16,7 +16,7 @@ from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, structs
 from jobspec.lint.documents import Documents, whereabouts
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.jobset.objects import headless_service
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.diagnostics.places import Data
 
 
 _NAME = ("metadata", "name")
@@ -150,15 +151,55 @@ def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
                 break
 
 
+def shared_job_name(job: LintedJob) -> Iterator[Finding]:
+    """Two JobSets of a namespace create a Job of one name: the second one never starts.
+
+    Why: JobSet names its Jobs `<jobset>-<replicated job>-<index>`. A JobSet `tune` with the replicated job `a-worker` and a JobSet `tune-a`
+    with `worker` both create `tune-a-worker-0`. JobSet tries forever to create one that exists, and only an event says so.
+    Instead: give one of the JobSets, or its replicated job, another name.
+    Before: "JobSet tune with the replicated job a-worker, beside JobSet tune-a with worker"
+    After: "JobSet tune with the replicated job a-worker, beside JobSet tune-b with worker"
+    Evidence: `createJobs` of sigs.k8s.io/jobset pkg/controllers
+    """
+    given, documents = job.given, job.documents
+    if given.group_kind not in (JOBSET, TRAINJOB) or _manager(job) not in _MANAGERS:
+        return
+    users = documents.once("users of names of Jobs", lambda: _users_of_job_names(documents))
+    for (namespace, name), several in users.items():
+        if namespace != given.namespace or not any(each is given for each in several):
+            continue
+        before = several[: next(at for at, each in enumerate(several) if each is given)]
+        for other in (each for each in before if each.name != given.name and documents.are_together(each, given)):
+            message = f"never starts: `{other.name}` creates the Job `{name}-0`, too"
+            yield Finding(_NAME, message, _hint(other, job), severity=_severity(other, job))
+            break
+
+
+def _users_of_job_names(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
+    """The JobSets and TrainJobs that share names of Jobs, by namespace and by the beginning of the name, before the index."""
+    found = [
+        ((each.namespace, f"{each.name}-{job.get('name')}"), each)
+        for each, spec in _jobsets(documents)
+        for job in structs(spec, "replicatedJobs")
+        if each.name and job.get("replicas") != 0
+    ]
+    return {key: several for key, several in gathered(found).items() if len(several) > 1}
+
+
 def _users_of_subdomains(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
     """The JobSets, and the TrainJobs of which JobSets are made, by namespace and by the name of their headless Service."""
+    services = ((each, headless_service(spec, each.name)) for each, spec in _jobsets(documents))
+    return gathered(((each.namespace, service), each) for each, service in services if service)
+
+
+def _jobsets(documents: Documents) -> list[tuple[Document, Data]]:
+    """The JobSets, and the TrainJobs of which JobSets are made, each with the spec of its JobSet."""
     found = [(each, mapping(each.data, "spec")) for each in documents.of_kind(JOBSET)]
     for each in documents.of_kind(TRAINJOB):
         runtime = runtime_of(each, documents.referred(each), documents.target)
         if runtime is not None:
             found.append((each, mapping(runtime.data, "spec", "template", "spec")))
-    services = ((each, headless_service(spec, each.name)) for each, spec in found)
-    return gathered(((each.namespace, service), each) for each, service in services if service)
+    return found
 
 
 def _called(job: Document) -> str:
@@ -217,4 +258,5 @@ RULES = (
     Rule(taken_service_name, "warning", sees="pods", kinds=[SERVICE]),
     Rule(taken_mpi_name, "error", sees="MPIJob", kinds=_OF_MPIJOBS),
     Rule(shared_subdomain, "warning", sees="pods", reads=["subdomain"], kinds=[JOBSET]),
+    Rule(shared_job_name, "error", sees="pods", kinds=[JOBSET]),
 )

@@ -20,7 +20,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("pod-waits", "kind-not-queued", "admission-not-known", "undercounted-requests", "never-admitted", "never-fits", "pods-lost"),
         *("unknown-source", "unknown-file", "blocked-by-policy", "existing-claim", "kept-claim", "unknown-service-account"),
         *("claim-of-one-node", "claim-of-one-pod", "read-only-claim", "taken-jobset-name", "taken-snapshot-name", "taken-job-name"),
-        *("taken-service-name", "taken-mpi-name", "shared-subdomain", "queue-name-in-template", "time-limit-of-queue"),
+        *("taken-service-name", "taken-mpi-name", "shared-subdomain", "shared-job-name", "queue-name-in-template", "time-limit-of-queue"),
         *("ineffective-annotation", "ineffective-label", "istio-sidecar", "ineffective-istio-key", "host-name-without-service"),
         *("tolerations-lost-at-admission", "unknown-topology-level", "implicit-runtime-kind", "gang-without-scheduler"),
     ),
