@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, QUEUE_GROUP, TRAINJOB, WORKLOADS, of_name
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, PRIORITY_CLASS, QUEUE_GROUP, QUEUE_KINDS, TRAINJOB, WORKLOADS, of_name
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping, structs, text
 from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS, disabled_fields, with_requests
 from jobspec.kubernetes.pods.resources import is_extended
-from jobspec.kubernetes.problems import listed
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument
-from jobspec.operators.workloads import holds_patterns
+from jobspec.operators.workloads import holds_patterns, queue_of, queue_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,28 @@ def foreign_scheduling_gate(document: LintedDocument) -> Iterator[Finding]:
             if name and not name.startswith(f"{QUEUE_GROUP}/"):
                 message = f"pods wait until something removes the scheduling gate `{name}`: neither the operator nor Kueue does"
                 yield Finding((*path, "schedulingGates", index, "name"), message, "remove it, if no controller of yours does")
+
+
+def misspelt_priority_class(document: LintedDocument) -> Iterator[Finding]:
+    """Pods name a PriorityClass that is not among the files, and a class of nearly the same name is.
+
+    Why: the server refuses pods of a class that does not exist: the job is accepted, and its pods never come.
+    Instead: name the class of the files, or pass the file of the other one, too.
+    Before: priorityClassName: hgih
+    After: priorityClassName: high
+    Evidence: `getPriorityClass` of k8s.io/kubernetes plugin/pkg/admission/priority
+    """
+    documents = document.documents
+    is_in_queue = bool(queue_path(document.given.group_kind) and queue_of(document.given)) and documents.has(QUEUE_KINDS)
+    if is_in_queue or document.cluster.complete.lack(PRIORITY_CLASS, ""):  # what becomes of the job says it
+        return
+    for path, spec in document.pod_specs:
+        name = text(spec, "priorityClassName")
+        if not name or documents.of_name(PRIORITY_CLASS, name) or documents.may_get_name(PRIORITY_CLASS, name):
+            continue
+        hint = closest(name, sorted({each.name for each in documents.of_kind(PRIORITY_CLASS)}))
+        if hint and not name.startswith("system-"):
+            yield Finding((*path, "priorityClassName"), f"pods refused: no PriorityClass `{name}` among the files", hint)
 
 
 #: The kinds that hold the spec of a Job -> its path. The server drops a field of a CronJob's when a Job is made.
@@ -158,6 +180,7 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
 RULES = (
     Rule(ored_selector_terms, "info", sees="document"),
     Rule(foreign_scheduling_gate, "info", sees="document"),
+    Rule(misspelt_priority_class, "warning", sees="document", kinds=[PRIORITY_CLASS]),
     Rule(disabled_field, "warning", sees="document"),
     Rule(empty_quantity, "warning", sees="document"),
     Rule(pod_resources_below_containers, "error", sees="document", of=[*WORKLOADS, JOBSET]),
