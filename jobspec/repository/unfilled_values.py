@@ -78,7 +78,9 @@ def without_placeholders(
         for each in result.diagnostics
         if _is_filled_in(each, *object_of(each), within, lines_of, files) or any(_is_beside(each, other) for other in unknown)
     ]
-    kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
+    of_open_counts = {each.document for each in unjudged if _COUNT.search(each.field)}
+    compared = [each for each in result.diagnostics if each.document in of_open_counts and _COMPARED.search(each.message)]
+    kept = [each for each in result.diagnostics if id(each) not in left_out and each not in (*completed, *compared)]
     in_spec = {each.document for each in unjudged if not each.field.startswith("metadata.")}
     kept = [_with_least_total(each) if each.document in in_spec else each for each in kept]
     if len(kept) == len(result.diagnostics):
@@ -118,6 +120,9 @@ def _with_least_total(found: Diagnostic) -> Diagnostic:
     return found.with_message(_TOTAL.sub(r"at least \g<0>", found.message)) if found.rule in ("never-admitted", "never-fits") else found
 
 
+#: Fields that say how many pods there are, and what outcomes say that compares that number with another one.
+_COUNT = re.compile(r"(?:^|\.)(?:numNodes|replicas|parallelism|completions|size)$")
+_COMPARED = re.compile(r"never starts: it waits for \S+ nodes, the job has ")
 _TOTAL = re.compile(r"(?<=request )\d\S* of `|(?<=the job has )\d+|\b\d\S* wanted\b")
 
 
