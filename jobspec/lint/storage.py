@@ -38,7 +38,7 @@ OF_THE_NODE = (
 
 
 SHM = "/dev/shm"  # noqa: S108 (a path in containers)
-_DEFAULT_SHM = 64 << 20
+DEFAULT_SHM = 64 << 20
 
 
 def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
             continue
         volume = _volume_at(container, SHM)
         size = volume.get("emptyDir", "sizeLimit") if volume and text(volume, "emptyDir", "medium") == "Memory" else None
-        if volume and not (size and 0 < bytes_of(text(size)) <= _DEFAULT_SHM):
+        if volume and not (size and 0 < bytes_of(text(size)) <= DEFAULT_SHM):
             continue
         has = f"{SHM} has {text(size) if size else '64 MB'}"
         hint = "raise `sizeLimit`" if size else _shared_memory_hint(job, container)

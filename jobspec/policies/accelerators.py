@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from jobspec.apis import kinds
 from jobspec.lint.accelerators import MOST_OF_A_NODE
-from jobspec.lint.storage import SHM
+from jobspec.lint.storage import DEFAULT_SHM, SHM
 from jobspec.policies.cel import GPUS, in_containers, literal
 from jobspec.policies.rule import Parameter, PolicyRule
+from jobspec.policies.storage import IS_MEMORY, SAID_SIZE, SIZE
 from jobspec.policies.templates import EVERY, WHOLE
 
 _MOST = Parameter("most-gpus", MOST_OF_A_NODE, "The most GPUs of one container: those of the largest node.")
 _TAINTS = Parameter("gpu-taints", [], "Keys of the taints of all nodes with GPUs, such as `nvidia.com/gpu`; none by default.")
 _OWN = "mainContainers"
+#: True of a memory volume that is no larger than what a container gets without one.
+_SMALL = (
+    f"({IS_MEMORY} && {SIZE}.hasValue() && !({SAID_SIZE} in ['', '0']) &&\n"
+    f"        !quantity({SAID_SIZE}).isGreaterThan(quantity({literal(str(DEFAULT_SHM))})))"
+)
 _MOUNTED = (
     f"container.mounts.exists(mount, mount.mountPath in [{literal(SHM)}, {literal(f'{SHM}/')}] &&\n"
-    "        pod.volumes.exists(volume, volume.name == mount.name))"
+    f"        pod.volumes.exists(volume, volume.name == mount.name && !{_SMALL}))"
 )
 _TOLERATES = (
     "pod.tolerations.exists(each, (each.?key.orValue('') == '' || each.?key.orValue('') == taint) &&\n"

@@ -237,6 +237,7 @@ DIFFERS: dict[str, Callable[[Seen, list[str], list[str]], bool]] = {
     "misplaced-queue-name": lambda each, lint, said: each.document.given.kind == "TrainJob" and bool(lint) and not said,
     "unknown-queue": lambda each, *_: not each.in_cluster,
     "secret-in-manifest": lambda _, lint, said: not said and _has_token_in_words(lint),
+    "unlimited-memory-volume": lambda each, lint, _: not lint and each.document.is_used_runtime,
     "lost-logs": lambda _, lint, said: not said and all("before 1.9.4" in message for message in lint),
 }
 
