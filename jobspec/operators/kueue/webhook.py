@@ -607,25 +607,30 @@ def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def submitter_topology(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The annotations for the topology of the pod that submits a RayJob's program must be readable; nothing else of them is validated.
+    """The annotations for the topology of the pod that submits a RayJob's program must be readable, and fit the other one of its group.
 
     Follows `podSetTopologyRequestBuilder.Build`, pkg/controller/jobframework, 0.19.2.
     """
+    for pods in _submitters(workload):
+        said = pods.annotations
+        asks = REQUIRED_TOPOLOGY in said or PREFERRED_TOPOLOGY in said
+        if not asks and said.get(ANYWHERE, "true") not in _BOOLEANS:
+            yield pods.finding(ANYWHERE, f"`{said[ANYWHERE]}` is not a boolean", "write `true`")
+        if LAYERS in said and _is_later(target):
+            layers = layers_in(said[LAYERS])
+            if layers is None or not 1 <= len(layers) <= 3:
+                yield pods.finding(LAYERS, _NO_LAYERS)
+        elif SLICE_TOPOLOGY in said and SIZE in said and integer(said[SIZE], 32) is None:
+            yield pods.finding(SIZE, f"`{said[SIZE]}` is not a number of pods")
+
+
+def _submitters(workload: Workload) -> list[_Pods]:
+    """The pod that submits the program of a RayJob, which Kueue counts beside those of the cluster; none of other objects."""
     spec = workload.spec
     if workload.document.group_kind != RAY_JOB or not ray.has_submitter(spec) or not isinstance(spec.get("rayClusterSpec"), dict):
-        return
+        return []
     path: Path = ("spec", "submitterPodTemplate", "metadata", "annotations")
-    said = without_nulls(mapping(value_at(workload.document.data, path)))
-    pods = _Pods(said, path, 1)
-    asks = REQUIRED_TOPOLOGY in said or PREFERRED_TOPOLOGY in said
-    if not asks and said.get(ANYWHERE, "true") not in _BOOLEANS:
-        yield pods.finding(ANYWHERE, f"`{said[ANYWHERE]}` is not a boolean", "write `true`")
-    if LAYERS in said and _is_later(target):
-        layers = layers_in(said[LAYERS])
-        if layers is None or not 1 <= len(layers) <= 3:
-            yield pods.finding(LAYERS, _NO_LAYERS)
-    elif SLICE_TOPOLOGY in said and SIZE in said and integer(said[SIZE], 32) is None:
-        yield pods.finding(SIZE, f"`{said[SIZE]}` is not a number of pods")
+    return [_Pods(without_nulls(mapping(value_at(workload.document.data, path))), path, 1)]
 
 
 _NO_LAYERS = "slice layers are a JSON list of one to three objects with `topology` and `size`"
@@ -675,7 +680,8 @@ _ROLES = {JOBSET: "replicated job", MPIJOB: "replica type"}
 def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
     """A `podset-group-name` joins two replicated jobs, or roles, one of them with a single pod, that ask for the same topology."""
     role = _ROLES.get(workload.document.group_kind, "pod template")
-    together = [each for each in _annotated_pods(workload) if PLACED_TOGETHER in each.annotations]
+    counted_pods = [*_annotated_pods(workload), *_submitters(workload)]
+    together = [each for each in counted_pods if PLACED_TOGETHER in each.annotations]
     asking = [each for each in together if REQUIRED_TOPOLOGY in each.annotations or PREFERRED_TOPOLOGY in each.annotations]
     for name, members in grouped(asking, lambda each: each.annotations[PLACED_TOGETHER]).items():
         if len(members) != 2:
