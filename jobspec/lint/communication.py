@@ -16,7 +16,6 @@ from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
 from jobspec.operators.made import MINUTES, RANDOM
 from jobspec.operators.workloads import JOBS
-from jobspec.outcome.rendezvous import waits_for_more_pods
 from jobspec.programs import command_lines
 from jobspec.programs.torchrun import SAME_RUN, STATIC, nodes_of
 
@@ -188,6 +187,8 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
             if name == "--standalone" and job.training_pods > 1 and settings is None:
                 yield Finding(place, f"`--standalone`: the {job.training_pods} pods do not train together", "remove the flag")
             elif name == "--nnodes":
+                from jobspec.outcome.rendezvous import waits_for_more_pods
+
                 said = (settings.value("nnodes") if settings else value) or ""
                 wanted = text(container.variable(command_lines.NNODES), "value")
                 is_told = settings is not None and (nodes_of(said) == (1, 1) or waits_for_more_pods(job.expanded, program))

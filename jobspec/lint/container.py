@@ -10,12 +10,13 @@ from jobspec.operators.accelerators import is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs import command_lines
-from jobspec.programs.launchers import LauncherCommand, launcher_command
 from jobspec.programs.shells import is_name, read_script, script_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from jobspec.programs.launchers import LauncherCommand
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
     Flag = tuple[str, str, MarkedTree]
@@ -143,6 +144,10 @@ class LintedContainer:
     @cached_property
     def other_launcher(self) -> tuple[LauncherCommand, Sequence[MarkedTree]] | None:
         """The call of accelerate or DeepSpeed that it surely starts once, with the places of its words; None if there is none."""
+        if not any(name in word for word, _ in self.words for name in (command_lines.ACCELERATE, command_lines.DEEPSPEED)):
+            return None
+        from jobspec.programs.launchers import launcher_command
+
         words, script = self.program.words, self.program.script
         commands = [each.words for each in script.commands] if script else [self.program.texts]
         found = [(command, each) for each in commands if (command := launcher_command(each))]

@@ -8,7 +8,6 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.life import RETRYABLE, runs_until_deleted
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs.command_lines import SHELLS, file_name, length_of_start
-from jobspec.programs.exit_status import LostStatus, lost_status
 from jobspec.programs.shells import script_at
 
 TYPE_CHECKING = False
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.lint.linted import LintedJob
+    from jobspec.programs.exit_status import LostStatus
 
 
 #: The codes below those of signals and shells with which torchrun exits: a failure of any kind, and a wrong command line.
@@ -79,6 +79,8 @@ def lost_exit_status(job: LintedJob) -> Iterator[Finding]:
         restarts_anyway = text(container.role.pod_tree, "spec", "restartPolicy") == "Always" or job.given.group_kind in _NEVER_DONE
         if at is None or program.script is None or restarts_anyway or runs_until_deleted(job.given, container.role.name):
             continue
+        from jobspec.programs.exit_status import lost_status
+
         lost = lost_status(program.texts, at, program.script)
         if lost and program.words[at].mark.line:
             what = "its pipeline has" if lost.is_piped else "the script ends with"

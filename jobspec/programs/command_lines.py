@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
+ACCELERATE, DEEPSPEED = "accelerate", "deepspeed"
+"""Launchers besides torchrun whose options are known."""
 #: The variables by which processes find each other, set by the operators: those of torchrun, which are its options, then by framework.
 TORCH = NNODES, NPROC_PER_NODE, NODE_RANK, MASTER_ADDR, MASTER_PORT = tuple(
     f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")

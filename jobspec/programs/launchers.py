@@ -7,13 +7,12 @@ deepspeed/launcher/runner.py.
 from __future__ import annotations
 
 from jobspec.diagnostics.record import Record
-from jobspec.programs.command_lines import CommandWord, file_name, read
+from jobspec.programs.command_lines import ACCELERATE, DEEPSPEED, CommandWord, file_name, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ACCELERATE, DEEPSPEED = "accelerate", "deepspeed"
 #: The words that start each launcher.
 _STARTS = {ACCELERATE: [ACCELERATE, "launch"], DEEPSPEED: [DEEPSPEED]}
 _SWITCHES = {
