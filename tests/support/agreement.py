@@ -8,6 +8,7 @@ from pathlib import Path
 from jobspec.commands.preflight import answer_to
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.editor.mcp import Tools
 from jobspec.editor.workspace import Workspace
@@ -68,7 +69,7 @@ def _agrees_with_queue(path: Path, lint: RunResults) -> None:
     except JobspecError:
         return
     found = [each for file in lint.files for each in file.diagnostics]
-    starts = {each.job.marks.mark.line for each in asked}
+    starts = [each.job.marks.mark for each in asked]
     for each in asked:
         verdict = each.answer.verdict if each.answer else ""
         never = [one for one in found if one.rule == "never-admitted" and one.severity == "error" and _is_of(one, each.job, starts)]
@@ -78,10 +79,11 @@ def _agrees_with_queue(path: Path, lint: RunResults) -> None:
         assert verdict != "never" or is_known, (each.job, each.answer and each.answer.reason)
 
 
-def _is_of(found: Diagnostic, job: Document, starts: Iterable[int]) -> bool:
-    """*starts*: the first lines of all jobs, since a document may be a List of several."""
-    is_in_document = found.document == job.index and found.mark.file == job.marks.mark.file
-    return is_in_document and job.marks.mark.line == max((each for each in starts if each <= found.mark.line), default=0)
+def _is_of(found: Diagnostic, job: Document, starts: Iterable[Mark]) -> bool:
+    """*starts*: where all jobs begin, since a document may be a List of several."""
+    here = job.marks.mark
+    before = (each.line for each in starts if each.file == here.file and each.line <= found.mark.line)
+    return found.document == job.index and found.mark.file == here.file and here.line == max(before, default=0)
 
 
 def _agrees_with_expand(path: Path, lint: RunResults) -> None:
