@@ -37,12 +37,20 @@ if TYPE_CHECKING:
 def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> list[Document]:
     """Return the objects that jobs of a file may refer to: its own, others' runtimes, classes.
 
+    Those of its own that the server refuses are left out.
+
     Of several in other files that have one name, nobody knows which is meant.
     """
     objects = (each for other in files if other is not file for each in other.objects)
     named = (each for each in objects if each.group_kind in kinds.WEBHOOK_LOOKUPS)
     others = grouped(named, lambda each: (each.group_kind, each.namespace, each.name)).values()
-    return [*file.documents, *(several[0] for several in others if len(several) == 1), *cluster.lookups]
+    return [*_accepted(file), *(several[0] for several in others if len(several) == 1), *cluster.lookups]
+
+
+def _accepted(file: Checked) -> list[Document]:
+    """Return the documents of a file that the server does not refuse."""
+    refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
+    return [each for each in file.documents if document_key(each) not in refused]
 
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:
@@ -59,8 +67,7 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
         file = _with_outcomes_of_templates(file, cluster)
     if not jobs:
         return file
-    refused = {document_key(row) for row in file.result.documents if row.status == "invalid"}
-    context = [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and document_key(each) not in refused]
+    context = [each for each in _accepted(file) if each.group_kind in kinds.WEBHOOK_LOOKUPS]
     return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
 
 

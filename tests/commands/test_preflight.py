@@ -287,6 +287,19 @@ def test_the_answer_names_the_runtime_without_which_nothing_is_known(tmp_path: P
     assert (job["verdict"], job["reason"]) == ("unknown", "no TrainingRuntime `ours` in the files: the job was not checked")
 
 
+def test_a_refused_runtime_of_the_same_file_is_no_runtime(tmp_path: Path) -> None:
+    """Its template is no object, of which nothing can be computed."""
+    runtime = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: ours, namespace: nlp}
+spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: text}}]}}}
+"""
+    write(tmp_path, {"job.yaml": f"{runtime}---\n{TRAINJOB}"})
+    job = next(each for each in preflight(tmp_path, ".")[0]["jobs"] if each["kind"] == "TrainJob")
+    assert job["verdict"] == "unknown"
+
+
 SUSPENDED = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
