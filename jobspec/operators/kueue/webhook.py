@@ -832,6 +832,10 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
 }
 
 
+#: The namespaces for whose jobs the server asks no webhook of Kueue, by Kueue's own manifests of this release and later ones.
+_UNASKED, _UNASKED_SINCE = ("kube-system", "kueue-system"), "0.18.0"
+
+
 def objections(document: Document, target: Target, objects: Objects, *, old: Document | None) -> list[Diagnostic]:
     """Return the refusals of a document by Kueue's webhook.
 
@@ -840,6 +844,8 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
     """
     is_job = document.group_kind[0] != GROUP
     if is_job and (document.group_kind not in RULES or QUEUES not in target or is_of_other_operator(document)):
+        return []
+    if is_job and document.namespace in _UNASKED and is_at_least(release_of(QUEUES, target), _UNASKED_SINCE):
         return []
     if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []
