@@ -21,7 +21,7 @@ from jobspec.apis.kinds import (
     TRAINJOB,
     UNKNOWN,
 )
-from jobspec.apis.releases import QUEUES, Target, is_at_least
+from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.record import Record
@@ -319,8 +319,16 @@ def _has_defaulter(document: Document, target: Target, *, old: Document | None) 
     kind = document.group_kind
     if kind == LEADER_WORKER_SET:
         return True
-    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in _READ_BY_KUEUE)
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in _READ_BY_KUEUE and kueue_is_asked(document, target))
     return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
+
+
+def kueue_is_asked(job: Document, target: Target) -> bool:
+    """True if the server asks Kueue's webhooks about a job.
+
+    By Kueue's own manifests it does not in the cluster's namespace and in Kueue's, from this release on.
+    """
+    return job.namespace not in ("kube-system", "kueue-system") or not is_at_least(release_of(QUEUES, target), "0.18.0")
 
 
 #: The kinds of jobs that a webhook of Kueue reads, in a queue or not, and whether Kueue is set up for them or not.
@@ -335,6 +343,8 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     if kind in _OF_KUEUE:
         return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in items(metadata, "finalizers")
     if QUEUES not in target or not queued_by_default(kind, target[QUEUES]) or is_of_other_operator(document):
+        return False
+    if not kueue_is_asked(document, target):
         return False
     policy = mapping(document.data, *JOBS[kind].policy) if kind in JOBS else {}
     if kind == TRAINJOB or (mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True):

@@ -34,7 +34,7 @@ from jobspec.operators.kueue import ray
 from jobspec.operators.mpi_operator import LAUNCHER, WORKER
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
-from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
+from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, kueue_is_asked, misnamed, undecodable_value
 from jobspec.operators.workloads import (
     LEADER,
     MAXIMUM_TIME,
@@ -832,10 +832,6 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
 }
 
 
-#: The namespaces for whose jobs the server asks no webhook of Kueue, by Kueue's own manifests of this release and later ones.
-_UNASKED, _UNASKED_SINCE = ("kube-system", "kueue-system"), "0.18.0"
-
-
 def objections(document: Document, target: Target, objects: Objects, *, old: Document | None) -> list[Diagnostic]:
     """Return the refusals of a document by Kueue's webhook.
 
@@ -845,7 +841,7 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
     is_job = document.group_kind[0] != GROUP
     if is_job and (document.group_kind not in RULES or QUEUES not in target or is_of_other_operator(document)):
         return []
-    if is_job and document.namespace in _UNASKED and is_at_least(release_of(QUEUES, target), _UNASKED_SINCE):
+    if is_job and not kueue_is_asked(document, target):
         return []
     if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []
