@@ -19,13 +19,13 @@ from typing import Any
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.grouping import gathered
-from jobspec.diagnostics.places import Mark, Marks, Path, value_at
+from jobspec.diagnostics.places import Mark, Marks, Path
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import CHART_VALUES, Document
 from jobspec.documents.marked_tree import each_inside, tree_at, walk, with_marks
 from jobspec.documents.reader import read
 from jobspec.repository.builds import Build, Output
-from jobspec.repository.chart_templates import locate, outline
+from jobspec.repository.chart_templates import Located, locate, outline
 from jobspec.repository.helm_numbers import NumberInText
 from jobspec.repository.source_files import SourceFiles
 
@@ -125,14 +125,13 @@ class _ChartMarks:
     files: SourceFiles
 
     def __call__(self) -> Marks:
-        return self._marks((), _Origins(self.data, self.source, self.values, self.files))
+        return self._marks(self.data, (), _Origins(self.data, self.source, self.values, self.files))
 
-    def _marks(self, path: Path, origins: _Origins) -> Marks:
-        value = value_at(self.data, path) if path else self.data
+    def _marks(self, value: Any, path: Path, origins: _Origins) -> Marks:
         if not isinstance(value, (dict, list)):
             return origins.of_scalar(path, value)
-        make = partial(each_inside, value, lambda step, _: self._marks((*path, step), origins))
-        return Marks(origins.of_field(path).mark, make=make)
+        make = partial(each_inside, value, lambda step, each: self._marks(each, (*path, step), origins))
+        return Marks(origins.of_field(path), make=make)
 
 
 class _Origins:
@@ -145,24 +144,33 @@ class _Origins:
         scalars = ((path, each) for tree in self._trees for path, each in walk(tree) if not isinstance(each.value, (dict, list)))
         self._by_value = gathered(((type(each.value), each.value), (path, each)) for path, each in scalars)
 
-    def of_field(self, path: Path) -> Marks:
-        """The line of the template that writes a field, or the innermost field around it; else the template's first line."""
-        line = locate(self._template, self._data, path).line
-        return Marks(Mark(self._source, line.number, line.column, line.number, line.end) if line else Mark(self._source, 1, 1))
+    def of_field(self, path: Path) -> Mark:
+        """Return the line of the template that writes a field.
+
+        If no one line does, return that of the innermost field around it, or the template's first line.
+        """
+        return self._mark(locate(self._template, self._data, path))
+
+    def _mark(self, located: Located) -> Mark:
+        line = located.line
+        return Mark(self._source, line.number, line.column, line.number, line.end) if line else Mark(self._source, 1, 1)
 
     def of_scalar(self, path: Path, value: Any) -> Marks:
-        """The place in the values that a line of the template names, or that alone has the value; else the line of the template."""
+        """Return the place of a scalar in the values.
+
+        If the template writes it, or the values do not tell, return the line of the template.
+        """
         located = locate(self._template, self._data, path)
         line = located.line if located.is_exact else None
         if line and line.is_literal:
-            return self.of_field(path)
+            return Marks(self._mark(located))
         named = line.references if line else []
         found = [each for tree in self._trees for at in named if (each := tree_at(tree, at)) and _is_same(each.value, value)]
         if not named:
             own = [(at, each) for at, each in self._by_value.get((type(value), value), ()) if at]
             key = next((step for step in path[::-1] if isinstance(step, str)), "")
             found = [each for at, each in own if isinstance(value, str) or at[-1] == key] if len(own) == 1 else []
-        return Marks(found[0].mark, found[0].key) if found else self.of_field(path)
+        return Marks(found[0].mark, found[0].key) if found else Marks(self._mark(located))
 
 
 def _is_same(value: Any, rendered: Any) -> bool:
