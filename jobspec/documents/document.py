@@ -219,7 +219,10 @@ class Document:
 
     @property
     def has_open_namespace(self) -> bool:
-        """True if the namespace is a placeholder, in place of which the data have none: the object may be in any namespace."""
+        """True if the namespace is a placeholder, so that the object may be in any namespace.
+
+        The data then have no namespace.
+        """
         return not self.namespace and self.nearest(("metadata",)).child("namespace") is not None
 
     def problem(

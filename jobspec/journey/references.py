@@ -36,7 +36,10 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
     folders = folders or [""] * len(files)
 
     def of_name(name: Name, number: int) -> list[Document]:
-        """The documents of other files that hold, or make, an object of a name; the namespace `*` stands for any."""
+        """Return the documents of other files that hold, or make, an object of a name.
+
+        The namespace `*` stands for any.
+        """
         kind, namespace, own = name
         found = [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
         if namespace == "*":

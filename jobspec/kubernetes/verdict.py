@@ -151,7 +151,10 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
 
 
 def _with_file(found: Sequence[Problem], file: str, document: Document) -> list[Problem]:
-    """Return problems whose hints about unknown fields name the *file* of the CRD, if that is another one than the document's."""
+    """Return problems whose hints about unknown fields name the *file* of the CRD.
+
+    If that is the document's own file, return the same problems.
+    """
     if file in ("", document.file):
         return list(found)
     whose = f"by the CRD in {file}"

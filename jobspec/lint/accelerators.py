@@ -175,7 +175,10 @@ def uncounted_quota(document: LintedDocument) -> Iterator[Finding]:
 
 
 def _bare(key: str) -> str:
-    """Return the resource that a key of a quota means; `request.` and `limit.` are taken for misspelt prefixes."""
+    """Return the resource that a key of a quota means.
+
+    `request.` and `limit.` are taken for misspelt prefixes.
+    """
     prefix, _, rest = key.partition(".")
     is_misspelt = prefix in ("request", "limit") and "." in rest.partition("/")[0]
     return rest if is_misspelt else key.removeprefix("limits.")
@@ -186,7 +189,10 @@ _COMMON_PARTS = frozenset(("com", "dev", "io", "k8s", "org", "sigs", "x-k8s"))
 
 
 def _counted_kind(name: str, document: LintedDocument) -> str:
-    """Return the name by which the server counts the kind that a name means; empty if the name is right or of no known kind."""
+    """Return the name by which the server counts the kind that a name means.
+
+    If the name is right, or of no known kind, return an empty string.
+    """
     resource, _, group = name.partition(".")
     alike = [each for each in every() if resource in (each.name.lower(), plural_of(each.name)) and each.component != "jobspec"]
     names = {f"{plural_of(each.name)}.{each.group}".rstrip("."): each for each in alike if _is_meant(group, each)}
@@ -196,7 +202,10 @@ def _counted_kind(name: str, document: LintedDocument) -> str:
 
 
 def _is_meant(group: str, kind: Kind) -> bool:
-    """True if a group is written for that of a kind: none, that of another one of its project, or the same with a version."""
+    """True if a group is written for that of a kind.
+
+    It may be absent, that of another kind of the project, or the same with a version.
+    """
     bare, _, version = group.rpartition(".")
     if not group or group == kind.group or (bare == kind.group and version in kind.versions):
         return True

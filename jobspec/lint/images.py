@@ -38,7 +38,7 @@ _OF_KO = "ko://"
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     """Mutable tag: an image has no tag, or `latest`.
 
-    Why: the nodes of one job can run different images, where some have an old one in their cache; a restarted pod can get another one
+    Why: the nodes of one job can run different images, if some have an old one in their cache; a restarted pod can get another one
     than it began with; and nobody can say later what a model was trained with. Rules about images leave out those that the cluster
     replaces: `auto`, by Istio's injector, and those of OpenShift's image triggers.
     Instead: name a fixed tag or, better, a digest.
