@@ -1,6 +1,7 @@
-"""Lint jobs that are alike once: what rules find in one of them is placed in the others.
+"""Lint documents that are alike once: what rules find in one of them is placed in the others.
 
-A rule is asked again for each job if it names a place, or the job, or asks where the job stands among other documents.
+A rule is asked again for each document if it names a place, or the document, or asks where the document stands among others. Of documents
+other than jobs in a text of their own, such as built ones, it is also asked again if it has found anything.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.routes import PlacedFinding, names_line, placed_at
+from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class RuleResult(Record):
-    """What a rule found in a job."""
+    """What a rule found in a document."""
 
     rule: Rule
     of_pods: bool
-    """Whether the rule looks at the job with its pods, and not at the document alone."""
+    """Whether the rule looks at the document with its pods, and not at the document alone."""
     findings: Sequence[PlacedFinding] | None
-    """None if the rule is asked again for each job."""
+    """None if the rule is asked again for each document."""
 
 
 def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) -> PlacedFinding | None:
@@ -43,7 +45,19 @@ def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) 
     return placed_at(diagnostic, job, path)
 
 
-def alike(job: Document, documents: Documents) -> tuple[object, ...] | None:
-    """Return a key that jobs share if rules find the same in them. If there is none, return None."""
-    likeness = job.likeness
-    return (likeness.text, likeness.length, *(id(each) for each in documents.referred(job))) if likeness else None
+class Alike(Record):
+    """What a document has in common with others in which rules find the same."""
+
+    key: tuple[object, ...]
+    has_routes: bool
+    """Whether the findings of the others can be placed in the document."""
+
+
+def alike(document: Document, documents: Documents) -> Alike:
+    """Return what a document has in common with others in which rules find the same."""
+    likeness = document.likeness if is_workload(document) else None
+    if likeness:
+        return Alike((likeness.text, likeness.length, *(id(each) for each in documents.referred(document))), True)
+    referred = documents.referred(document) if is_workload(document) else ()
+    forms = (document.is_item, bool(document.inside), document.is_held, document.is_shown, document.has_merges, document.has_aliases)
+    return Alike((document.digest, *forms, *map(id, referred)), False)

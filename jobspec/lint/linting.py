@@ -22,7 +22,6 @@ from jobspec.lint.documents import Documents
 from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
 from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
 from jobspec.lint.topics import is_default, rules_for
-from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     #: The rules that look at a document, by what it is to them, and its kind.
     Looking = Callable[[tuple[Sees, ...], GroupKind], Sequence[Rule]]
-    #: By what jobs have in common that are alike: what rules found in the first of them.
+    #: By what documents have in common that are alike: what rules found in the first of them.
     Kept = dict[tuple[object, ...], Sequence[RuleResult]]
     #: `run(files, work)` is `[work(file) for file in files]`.
     Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
@@ -172,9 +171,10 @@ def _with_pods(document: Document, documents: Documents) -> LintedJob | None:
 
 
 def _of_document(document: Document, documents: Documents, looking: Looking, paths: Paths, kept: Kept) -> list[Diagnostic]:
-    """What rules find in a document, each at the line that wrote its cause. Jobs that are alike are looked at once."""
-    key = alike(document, documents) if is_workload(document) else None
-    if key and (known := kept.get((id(documents), *key))) is not None:
+    """What rules find in a document, each at the line that wrote its cause. Documents that are alike are looked at once."""
+    common = alike(document, documents)
+    key = (id(documents), *common.key)
+    if (known := kept.get(key)) is not None:
         return _of_alike(document, documents, known, paths)
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
@@ -184,14 +184,13 @@ def _of_document(document: Document, documents: Documents, looking: Looking, pat
                 diagnostics, findings = _found_by(rule, linted, paths)
                 found += diagnostics
                 if findings != []:
-                    results.append(RuleResult(rule, isinstance(linted, LintedJob), findings))
-    if key:
-        kept[id(documents), *key] = results
+                    results.append(RuleResult(rule, isinstance(linted, LintedJob), findings if common.has_routes else None))
+    kept[key] = results
     return found
 
 
 def _of_alike(document: Document, documents: Documents, known: Sequence[RuleResult], paths: Paths) -> list[Diagnostic]:
-    """What rules find in a job that is like another one, of which the results are known."""
+    """What rules find in a document that is like another one, of which the results are known."""
     views: dict[bool, LintedDocument] = {}
     found: list[Diagnostic] = []
     for each in known:
@@ -207,7 +206,7 @@ def _of_alike(document: Document, documents: Documents, known: Sequence[RuleResu
 
 
 def _found_by(rule: Rule, linted: LintedDocument, paths: Paths) -> tuple[list[Diagnostic], list[PlacedFinding] | None]:
-    """What a rule finds, and the same with routes; None for these if they may not hold for jobs that are alike."""
+    """What a rule finds, and the same with routes; None for these if they may not hold for documents that are alike."""
     asked = linted.documents.asked_by_place
     found: dict[str, tuple[Diagnostic, PlacedFinding | None]] = {}
     for finding in rule.check(linted):

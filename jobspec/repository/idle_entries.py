@@ -150,17 +150,12 @@ def _selects(target: Any, data: Mapping[str, Any], material: _Material) -> bool:
         return True
     group, _, version = str(data.get("apiVersion")).rpartition("/")
     metadata = mapping(data, "metadata")
-    names = _names(str(metadata.get("name")), material.below)
-    namespaces = [
-        str(metadata.get("namespace") or "default"),
-        *(str(each["namespace"]) for each in material.below if each.get("namespace")),
-    ]
     return (
         _is_like(target.get("kind"), [str(data.get("kind"))])
         and _is_like(target.get("group"), [group])
         and _is_like(target.get("version"), [version])
-        and _is_like(target.get("name"), names)
-        and _is_like(target.get("namespace"), namespaces)
+        and _is_like(target.get("name"), _names(str(metadata.get("name")), material.below))
+        and _is_like(target.get("namespace"), _namespaces(metadata, material.below))
         and all(_has_markings(target.get(_SELECTOR_OF[name]), name, metadata, material) for name in MARKINGS)
     )
 
@@ -172,13 +167,20 @@ def _is_like(pattern: Any, values: Iterable[str]) -> bool:
         return True
 
 
-def _names(name: str, below: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The names that an object may have got."""
-    found = {name}
+def _names(name: str, below: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the names that an object may have got."""
+    yield name
     affixes = {(str(each.get("namePrefix") or ""), str(each.get("nameSuffix") or "")) for each in below} - {("", "")}
+    found = {name}
     for _ in affixes:
         found |= {f"{prefix}{each}{suffix}" for each in found for prefix, suffix in affixes}
-    return found
+    yield from found
+
+
+def _namespaces(metadata: Mapping[str, Any], below: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the namespaces that an object may have got."""
+    yield str(metadata.get("namespace") or "default")
+    yield from (str(each["namespace"]) for each in below if each.get("namespace"))
 
 
 _SELECTOR_OF = {"labels": "labelSelector", "annotations": "annotationSelector"}
