@@ -23,6 +23,7 @@ from jobspec.apis.kinds import (
     TRAINJOB,
 )
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.rules import UNJUDGED
 from jobspec.diagnostics.wording import counted, shortened
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
@@ -90,7 +91,7 @@ def run(options: Options) -> int:
         return 1
     documents = [document for each in given.applied for document in each.checked.documents]
     job = _job_among(documents, given.found)
-    if any(each.rule == "unjudged-template" for result in given.files if result.path == job.file for each in result.diagnostics):
+    if any(each.rule == UNJUDGED for result in given.files if result.path == job.file for each in result.diagnostics):
         deliver(results, context.cluster.releases, options, sys.stderr, read=reader(given.read))
         sys.stderr.write("jobspec: nothing is run before these placeholders are filled in, by --substitute or --set-env\n")
         return 1

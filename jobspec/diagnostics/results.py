@@ -6,6 +6,7 @@ from jobspec.diagnostics.causes import by_cause, joined
 from jobspec.diagnostics.diagnostic import Diagnostic, Reasons, has_error, in_order
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.rules import UNJUDGED
 from jobspec.diagnostics.wording import counted, severity_counts
 
 TYPE_CHECKING = False
@@ -118,6 +119,11 @@ class FileResult:
         number = len(self.documents)
         return f"<{self.path}: {counted(number, 'document')}, {severity_counts(self.diagnostics)}>"
 
+    @property
+    def stand_ins(self) -> list[Diagnostic]:
+        """Return the notes of the places at which values stand in for placeholders."""
+        return [each for each in self.diagnostics if each.rule == UNJUDGED and not each.message]
+
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """Return the result with further diagnostics."""
         return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
@@ -160,7 +166,7 @@ def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[Fi
 def _is_shared(found: Diagnostic, *, for_people: bool) -> bool:
     """Whether a diagnostic in the same words in another file has the same cause."""
     if found.severity == "info":
-        return for_people or found.rule != "unjudged-template"
+        return for_people or found.rule != UNJUDGED
     if not for_people:
         return False
     from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE

@@ -68,6 +68,8 @@ REFUSED = {
     "StatefulSet": "stateful-set-refused",
 }
 REFUSALS = frozenset(REFUSED.values())
+UNJUDGED = "unjudged-template"
+"""The rule that says what is not judged because of placeholders."""
 
 
 class Finding(Record):

@@ -16,7 +16,7 @@ from jobspec.world.sound_results import SameResults, SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics.results import DocumentResult
@@ -58,6 +58,30 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
 
     This comes before `resolve`.
     """
+    return _for_any_numbers(file, lambda each: _foreseen_alone(each, cluster))
+
+
+def _for_any_numbers(file: Checked, foreseen: Callable[[Checked], Checked]) -> Checked:
+    """Add the outcomes that hold whatever numbers are filled in for the placeholders of a file."""
+    done = foreseen(file)
+    if done is file or not (notes := file.result.stand_ins):
+        return done
+    from jobspec.repository.other_numbers import found_with_both, with_other_numbers
+
+    documents = with_other_numbers(file.documents, notes)
+    if documents is None:
+        return done
+    changed = {id(before): after for before, after in zip(file.documents, documents, strict=True)}
+    others = {name: [changed.get(id(each), each) for each in getattr(file, name)] for name in ("objects", "unforeseen")}
+    other = foreseen(file.changed(documents=documents, **others))
+    known = set(map(id, file.result.diagnostics))
+    new = [each for each in done.result.diagnostics if id(each) not in known]
+    kept = [*(each for each in done.result.diagnostics if id(each) in known), *found_with_both(new, other.result.diagnostics)]
+    return done.changed(result=done.result.with_only(kept, ignored=0), asked=done.asked | other.asked)
+
+
+def _foreseen_alone(file: Checked, cluster: Cluster) -> Checked:
+    """A file with the outcomes that its own documents and the cluster tell."""
     result = file.result
     if any(map(_is_undecoded, result.documents)):
         rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]
@@ -90,7 +114,9 @@ def foresee_rest(files: Sequence[Checked], worlds: Worlds) -> list[Checked]:
     context = [each for file in files for each in file.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS]
 
     def foreseen(number: int, file: Checked) -> Checked:
-        return _with_outcomes(file, file.unforeseen, context, worlds.of(number)) if file.unforeseen else file
+        if not file.unforeseen:
+            return file
+        return _for_any_numbers(file, lambda each: _with_outcomes(each, each.unforeseen, context, worlds.of(number)))
 
     return _each_warning_once([foreseen(number, file) for number, file in enumerate(files)])
 

@@ -17,6 +17,7 @@ from jobspec.diagnostics.explanations import DECODING, RENAMED
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Mark, spell
 from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.rules import UNJUDGED
 from jobspec.documents.comments import Comment, placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
@@ -28,10 +29,6 @@ _COMMENT = re.compile(
     r"#\s*jobspec(?:\s*:\s*ignore(?:\s*\[(?P<rules>[^\]]*)\])?|[\s:_-]+(?:ignor|disabl|no-?qa|skip|suppress|allow|exclud)\w*\s*(?:[\[(:=]|$))",
     re.IGNORECASE,
 )
-
-
-_UNJUDGED = "unjudged-template"
-"""The rule of decoding that is about files which can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +203,7 @@ class ReportFilter:
     def reports(self, rule: str, stage: str) -> bool:
         """Whether a rule's diagnostics are reported; those of unreadable files always are."""
         names = {rule, stage}
-        is_unreadable = stage == "decoding" and rule != _UNJUDGED
+        is_unreadable = stage == "decoding" and rule != UNJUDGED
         return is_unreadable or ((not self.select or not names.isdisjoint(self.select)) and names.isdisjoint(self.ignore))
 
     def selected(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -20,7 +20,7 @@ from jobspec.journey.steps import Checked
 from jobspec.lint.alike import RuleResult, alike, placed
 from jobspec.lint.documents import Documents
 from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
-from jobspec.lint.stand_ins import found_with_both, names_to_fill_in, with_other_numbers
+from jobspec.lint.open_names import names_to_fill_in
 from jobspec.lint.topics import is_default, rules_for
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ def lint(
         to_fill_in=to_fill_in,
     )
     documents = around([each for file in once for each in seen(file)])
-    others = {file.result.path: other for file in once if (other := with_other_numbers(file))}
+    others = {file.result.path: other for file in once if (other := _with_other_numbers(file))}
     has_other_runtimes = any(each.group_kind in RUNTIMES for file in others.values() for each in file.documents)
     with_others = [each for file in once for each in seen(others.get(file.result.path, file))] if others else []
     other_documents = around(with_others) if others else documents
@@ -101,6 +101,8 @@ def lint(
     def of_file(file: Checked) -> list[Diagnostic]:
         found = of_documents(file, documents)
         if file.result.path in others or (has_other_runtimes and any(each.group_kind == TRAINJOB for each in file.documents)):
+            from jobspec.repository.other_numbers import found_with_both
+
             found = list(found_with_both(found, of_documents(others.get(file.result.path, file), other_documents)))
         corrected = {row.index for row in file.result.documents if row.corrected}
         found = [each.without_fixes() if each.document in corrected else each for each in found]
@@ -127,6 +129,16 @@ def seen(file: Checked) -> list[Document]:
 
 
 _SEEN = ("valid", "partly")
+
+
+def _with_other_numbers(file: Checked) -> Checked | None:
+    """The file with other numbers in place of its placeholders; None if it has no placeholder for a number."""
+    if not (notes := file.result.stand_ins):
+        return None
+    from jobspec.repository.other_numbers import with_other_numbers
+
+    documents = with_other_numbers(file.documents, notes)
+    return file.changed(documents=documents) if documents else None
 
 
 def _with_lint(file: Checked) -> FileResult:

@@ -16,6 +16,7 @@ DOORS: tuple[str, ...] = (
     "kustomizations",
     "layers",
     "origins",
+    "other_numbers",
     "placeholders",
     "recreation",
     "replica_counts",

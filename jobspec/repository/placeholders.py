@@ -7,6 +7,7 @@ from zlib import crc32
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark
+from jobspec.diagnostics.rules import UNJUDGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|inse
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 #: A line that is no YAML because of a placeholder: a mapping has no such line, and no value begins with `%`.
 _ALONE = re.compile(r"\s*(?:([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)|(?:- )?(?:\S+: )?(%[dqstv]))(?:\|.*)?\s*")
-NOTE = "unjudged-template"
-"""The rule that says what is not judged because of placeholders."""
-
 
 #: Capabilities of Linux, names of variables and references that have the form of a placeholder.
 _CAPABILITY = re.compile(
@@ -91,7 +89,7 @@ def template_in(text: str, file: str, problems: Sequence[Diagnostic]) -> Diagnos
     places = actions or [number for number, _ in alone]
     said = f"1 line has {what}" if len(places) == 1 else f"{len(places)} lines have {plural}"
     message = f"a template, not checked: {said}, such as `{example}`"
-    return Diagnostic(NOTE, message, Mark(file, places[0], 1), severity="info", hint="check what it renders to")
+    return Diagnostic(UNJUDGED, message, Mark(file, places[0], 1), severity="info", hint="check what it renders to")
 
 
 def with_names(text: str) -> str:

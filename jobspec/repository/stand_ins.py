@@ -11,9 +11,10 @@ from jobspec.apis.releases import Target
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Path, span_of, spell, value_at
 from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.rules import UNJUDGED
 from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.fields import path_of
-from jobspec.repository.placeholders import NOTE, PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
+from jobspec.repository.placeholders import PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
 from jobspec.repository.substitution import Variables, substituted, with_texts_changed
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -55,7 +56,7 @@ def stood_in(
             for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
                 changed = _with_stand_in(data, path, shape, given)
                 if changed is not data:
-                    notes.append(Diagnostic(NOTE, "", error.mark, field=spell(path), document=document.index, severity="info"))
+                    notes.append(Diagnostic(UNJUDGED, "", error.mark, field=spell(path), document=document.index, severity="info"))
                     data = changed
         made.append(document if data is document.data else document.changed(data))
     return made, notes

@@ -13,11 +13,12 @@ from jobspec.apis.kinds import OVERLAY
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import FileResult
-from jobspec.diagnostics.rules import REFUSALS
+from jobspec.diagnostics.rules import REFUSALS, UNJUDGED
 from jobspec.diagnostics.wording import counted
 from jobspec.repository.in_build import InBuild, Undecrypted
 from jobspec.repository.origins import is_patched_in
-from jobspec.repository.placeholders import NOTE, PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
+from jobspec.repository.other_numbers import NAMING_TOTALS
+from jobspec.repository.placeholders import PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
 from jobspec.repository.source_files import SourceFiles
 from jobspec.repository.substitution import Variables
 
@@ -46,7 +47,7 @@ def without_placeholders(
     missing; what is *given* is no placeholder. What stands behind a flag and `=` is a value, too, if the placeholder of that name stands
     where a server refuses it.
     """
-    unjudged = [each for each in result.diagnostics if each.rule == NOTE and not each.message]
+    unjudged = result.stand_ins
     fills_in = within.build is not None and within.build.has_actions
     lines_of = cache(lambda file: (_without_actions(read(file)) if fills_in else read(file)).split("\n"))
     filled_in = {str(each.mark) for each in unjudged}
@@ -55,7 +56,7 @@ def without_placeholders(
     dropped = [
         each
         for each in result.diagnostics
-        if each.rule != NOTE
+        if each.rule != UNJUDGED
         and each.document not in own
         and (_is_placeholder(each, lines_of, given, certain) or (each.severity == "error" and str(each.mark) in filled_in))
     ]
@@ -78,9 +79,7 @@ def without_placeholders(
         for each in result.diagnostics
         if _is_filled_in(each, *object_of(each), within, lines_of, files) or any(_is_beside(each, other) for other in unknown)
     ]
-    of_open_counts = {each.document for each in unjudged if _COUNT.search(each.field)}
-    compared = [each for each in result.diagnostics if each.document in of_open_counts and _COMPARED.search(each.message)]
-    kept = [each for each in result.diagnostics if id(each) not in left_out and each not in (*completed, *compared)]
+    kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
     in_spec = {each.document for each in unjudged if not each.field.startswith("metadata.")}
     kept = [_with_least_total(each) if each.document in in_spec else each for each in kept]
     if len(kept) == len(result.diagnostics):
@@ -95,10 +94,10 @@ def without_placeholders(
     hint = "" if is_encrypted else _HINT
     if differing := sorted(name for name in given.differing if name in read(result.path)):
         hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
-    notes = [Diagnostic(NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
+    notes = [Diagnostic(UNJUDGED, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
     if unset:
         message = f"a template: {counted(len(unset), 'required field')} not set"
-        notes.append(Diagnostic(NOTE, message, unset[0].mark, severity="info", hint="check what it renders to"))
+        notes.append(Diagnostic(UNJUDGED, message, unset[0].mark, severity="info", hint="check what it renders to"))
     if within.by_engine.undecrypted and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
         notes.append(_not_decrypted(encrypted, within.by_engine.undecrypted))
     broken = {each.document for each in kept if each.severity == "error"}
@@ -117,12 +116,9 @@ def without_placeholders(
 
 def _with_least_total(found: Diagnostic) -> Diagnostic:
     """Say "at least" before a total that was computed with the least value for a placeholder."""
-    return found.with_message(_TOTAL.sub(r"at least \g<0>", found.message)) if found.rule in ("never-admitted", "never-fits") else found
+    return found.with_message(_TOTAL.sub(r"at least \g<0>", found.message)) if found.rule in NAMING_TOTALS else found
 
 
-#: Fields that say how many pods there are, and what outcomes say that compares that number with another one.
-_COUNT = re.compile(r"(?:^|\.)(?:numNodes|replicas|parallelism|completions|size)$")
-_COMPARED = re.compile(r"never starts: it waits for \S+ nodes, the job has ")
 _TOTAL = re.compile(r"(?<=request )\d\S* of `|(?<=the job has )\d+|\b\d\S* wanted\b")
 
 
