@@ -99,8 +99,8 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
                         place, f"`{host}` does not resolve: the subdomain of the pods is `{subdomain}`", "write it behind the name"
                     )
                 elif why := _why_no_address(subdomain, job):
-                    message, severity = why
-                    yield Finding(place, f"`{host}` does not resolve: {message}", "add it, with `clusterIP: None`", severity=severity)
+                    message, hint, severity = why
+                    yield Finding(place, f"`{host}` does not resolve: {message}", hint, severity=severity)
 
 
 def _is_hostname_alone(host: str, job: LintedJob) -> bool:
@@ -108,18 +108,18 @@ def _is_hostname_alone(host: str, job: LintedJob) -> bool:
     return _is_pod(host, job) and not any(pod.has_address for role in job.roles for pod in role.pods)
 
 
-def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, Severity] | None:
-    """Why the name servers do not know the pods of a Job in a subdomain; None where they do, or somebody else may make the Service."""
+def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, str, Severity] | None:
+    """Why the name servers do not know the pods of a Job in a subdomain, and a hint. If they may know the pods, return None."""
     services = [each for each in job.documents.of_name(SERVICE, subdomain) if job.documents.are_together(each, job.given)]
     if not services:
         is_known = job.documents.named(job.given, SERVICE, subdomain) or job.documents.may_get_name(SERVICE, subdomain)
-        return None if is_known else (f"no Service `{subdomain}` among the files", "info")
+        return None if is_known else (f"no Service `{subdomain}` among the files", "add it, with `clusterIP: None`", "info")
     labels = labels_of(job.training[0].pod_tree)
     spec = [(value_at(each.data, ("spec", "selector")) or {}, value_at(each.data, ("spec", "clusterIP"))) for each in services]
     if not any(address == "None" for _, address in spec):
-        return f"the Service `{subdomain}` is not headless", "warning"
+        return f"the Service `{subdomain}` is not headless", "write `clusterIP: None` into it", "warning"
     if not any(selector and selector.items() <= labels.items() for selector, _ in spec):
-        return f"the Service `{subdomain}` does not select the pods", "warning"
+        return f"the Service `{subdomain}` does not select the pods", "write labels of the pods into its `selector`", "warning"
     return None
 
 
