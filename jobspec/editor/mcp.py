@@ -140,12 +140,13 @@ class Tools:
         cluster: str = "",
         helm: Sequence[str] = (),
         values: Sequence[str] = (),
+        helm_set: Sequence[str] = (),
     ) -> dict[str, Any]:
         """One short answer before a job is sent: accepted, pods, queue, what it holds and costs, findings, safe fixes as a diff.
 
         Give the path of a file or folder, a manifest's text, or both for another text of that file; with neither, all files count. *ref*: a
         commit to compare with. *queues*: further files with Kueue's queues. *prices*: a price list. *cluster*: a pinned cluster's file.
-        *helm*: folders of charts that helm renders, with files of *values*.
+        *helm*: folders of charts that helm renders, with files of *values*, and *helm_set* such as `image.tag=1.4`.
         """
         if helm and text:
             raise _error("a chart is rendered from files: write the text to its file first")
@@ -164,7 +165,8 @@ class Tools:
                 raise _error(f"{prices}: {listed.diagnostics[0].message}")
             if helm:
                 charts, files = tuple(map(self._chart, helm)), tuple(map(self._name, values))
-                rendered = given.changed(paths=[name] if path else [], helm=charts, values=files, disk=Disk(None, self._root))
+                rendered = given.changed(paths=[name] if path else [], helm=charts, values=files, helm_set=helm_set)
+                rendered = rendered.changed(disk=Disk(None, self._root))
                 return as_data(_asked(lambda: answer_to(rendered, listed)), say=data_in_tool_words)
             found = _asked(lambda: self._files.preflight(lambda each: _is_below(os.path.normpath(each), name), given, listed))
             return as_data(found, say=data_in_tool_words)

@@ -302,11 +302,12 @@ def test_preflight_renders_charts(tmp_path: Path) -> None:
         {"chart/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n", "chart/templates/job.yaml": job},
     )
     write(tmp_path, {"chart/values.yaml": "master: 1\ntag: 1.10\n", "two.yaml": "master: 2\n"})
-    without, rendered, refused, text, outside = _calls(
+    without, rendered, refused, set_alone, text, outside = _calls(
         tmp_path,
         ("preflight", {}),
         ("preflight", {"helm": ["chart"]}),
         ("preflight", {"helm": ["chart"], "values": ["two.yaml"]}),
+        ("preflight", {"helm": ["chart"], "helm_set": ["master=2"]}),
         ("preflight", {"helm": ["chart"], "text": JOB}),
         ("preflight", {"helm": ["../chart"]}),
     )
@@ -319,7 +320,7 @@ def test_preflight_renders_charts(tmp_path: Path) -> None:
     )
     assert "left" not in rendered
     assert (rendered["verdict"], rendered["jobs"][0]["file"]) == ("runs", "chart/templates/job.yaml")
-    assert (refused["verdict"], refused["passes"]) == ("refused", False)
+    assert [(each["verdict"], each["passes"]) for each in (refused, set_alone)] == [("refused", False)] * 2
     assert text == "error: Error executing tool preflight: a chart is rendered from files: write the text to its file first"
     assert "outside of the folder" in outside
     in_ci = json.loads(run_here("preflight", "--helm", "chart", "-o", "json", cwd=tmp_path).stdout)
