@@ -344,7 +344,8 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
 def unreachable_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     """No LocalQueue among the files leads to the ClusterQueue, so that no job can be in it, and it lends nothing.
 
-    Why: jobs name LocalQueues. The quota of a queue that no LocalQueue leads to is lost, unless others of its cohort can borrow it.
+    Why: jobs name LocalQueues. The quota of a queue that no LocalQueue leads to is lost, unless others of its cohort can borrow it:
+    those with a quota of the same flavor and resource, which may be 0, and no `borrowingLimit: 0`.
     Instead: add a LocalQueue in each namespace that may use it. A queue that only lends to its cohort needs none.
     Before: kind: ClusterQueue
     After: spec: {clusterQueue: research}

@@ -307,6 +307,10 @@ class World:
             return subtree
         return self._limited(place, cell, subtree, plus(self.kept(place, cell), self.most_given(parent, cell)))
 
+    def borrows(self, place: Place, cell: Cell) -> bool:
+        """Whether a queue with a quota of a cell can get more than that from the given queues and cohorts."""
+        return cell in self.quotas[place] and self.most_given(place, cell) > self.subtree[place].get(cell, 0)
+
     def _limited(self, place: Place, cell: Cell, subtree: int, found: int) -> int:
         """An amount, as far as the borrowing limit of a place allows."""
         limit = self.quotas[place].get(cell, CellQuota()).borrowing
@@ -520,9 +524,15 @@ class QueueInCohort:
 
     @property
     def lends(self) -> bool:
-        """Whether other queues of its cohort can borrow from it."""
-        quotas = self.world.quotas.get(self.place, {}).values()
-        return self.place in self.world.parents and any(each.nominal > 0 and each.lending != 0 for each in quotas)
+        """Whether other queues of its cohorts can borrow from it; where none is given, others may exist."""
+        world, above = self.world, self.world.above(self.place)
+        lent = [cell for cell, each in world.quotas.get(self.place, {}).items() if each.nominal > 0 and each.lending != 0]
+        if not above or not lent or world.in_cycle(self.place):
+            return bool(above and lent)
+        others = [
+            each for each in world.quotas if each[0] == "ClusterQueue" and each != self.place and world.above(each)[-1:] == above[-1:]
+        ]
+        return not others or any(world.borrows(each, cell) for each in others for cell in lent)
 
     @cached_property
     def inactive(self) -> list[str]:
