@@ -80,10 +80,10 @@ def unfilled_placeholder(document: LintedDocument) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
     for path, value in _names_of_images(document):
-        is_image = path[-1] == "image" and _is_image(value)
+        what = "Secret" if path[-1] == "name" else "image"
+        is_image = what == "image" and _is_image(value)
         placeholder = (value if _stands_in(value) else _registry_to_name(value)) if is_image else _placeholder_in(value)
         if placeholder:
-            what = "image" if path[-1] == "image" else "Secret"
             message = f"placeholder in the name of the {what}: Kubernetes does not fill in `{placeholder}`"
             by_program = placeholder[0] in _OF_PROGRAMS and not document.documents.is_filled_in_by_engine(document.given)
             severity: Severity | None = None if by_program or _stands_in(value) else "warning"
@@ -98,6 +98,8 @@ def _names_of_images(document: LintedDocument) -> Iterator[tuple[Path, str]]:
         for field in ALL_CONTAINERS:
             containers = [(index, each) for index, each in enumerate(structs(spec, field)) if text(each, "name") not in replaced]
             found += [((*path, field, index, "image"), text(each, "image")) for index, each in containers]
+        volumes = [(index, each.get("image")) for index, each in enumerate(structs(spec, "volumes"))]
+        found += [((*path, "volumes", index, "image", "reference"), text(each, "reference")) for index, each in volumes if each]
         secrets = enumerate(structs(spec, "imagePullSecrets"))
         found += [((*path, "imagePullSecrets", index, "name"), text(each, "name")) for index, each in secrets]
     yield from ((path, value) for path, value in found if isinstance(value, str) and value)
