@@ -19,7 +19,7 @@ SHORTEST = 8
 TOKEN_FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"  # noqa: S105 (a pattern)
 #: How tokens of Hugging Face, GitHub, GitLab and AWS begin.
 _TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
-_PLACEHOLDERS = "<${"
+_PLACEHOLDERS = "<${`"
 #: The variables that say where a program writes its caches.
 _HOMES = frozenset(("HOME", "HF_HOME", "XDG_CACHE_HOME"))
 #: The variables that Python's `getpass.getuser` looks at before /etc/passwd, and the one without which torch's compiler asks for the user.
@@ -35,7 +35,8 @@ _TOKENS_OF_HUB = ("HF_TOKEN", "ACCESS_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_ENDP
 def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
     """Plaintext secret in the manifest: a variable with a secret's name, or a token.
 
-    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it forever.
+    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it forever. It does not matter whether `env`
+    or a command sets the variable.
     Instead: put it into a Secret, and take it from there. Make the old one invalid.
     Before: env: [{name: HF_TOKEN, value: hf_abcdefghijkl}]
     After: env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hugging-face, key: token}}}]
@@ -44,8 +45,7 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
     for container in job.containers:
         for name, each in container.variables:
             value = each.get("value")
-            is_secret = name.upper() in SECRETS or name.upper().endswith(SECRET_ENDINGS)
-            is_secret = (is_secret and _is_real(text(value))) or _is_token(text(value))
+            is_secret = _is_secret(name, text(value)) or _is_token(text(value))
             if is_secret and value and value.mark.line:
                 yield Finding(
                     value, f"plaintext secret: the value of `{name}` is in the manifest", "use a Secret: `valueFrom.secretKeyRef`"
@@ -53,6 +53,9 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
         for word, place in container.words:
             if _is_token(word.rpartition("=")[2]):
                 yield Finding(place, "plaintext secret: a token is in the manifest", "use a variable from a Secret")
+        for name, said, place in container.assignments:
+            if _is_secret(name, said) and not _is_token(said):
+                yield Finding(place, f"plaintext secret: the command sets `{name}`", "use a variable from a Secret")
 
 
 def privileged_container(job: LintedJob) -> Iterator[Finding]:
@@ -225,6 +228,11 @@ def _is_token(value: str) -> bool:
     return re.fullmatch(TOKEN_FORMS, value) is not None
 
 
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a variable has the name of a secret, and a value that can be one."""
+    return (name.upper() in SECRETS or name.upper().endswith(SECRET_ENDINGS)) and _is_real(value)
+
+
 def _is_real(value: str) -> bool:
     """Whether a text can be a secret, and is not a placeholder for one."""
     return len(value) >= SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
@@ -233,7 +241,7 @@ def _is_real(value: str) -> bool:
 RULES = (
     Rule(homeless_user, "info", sees="any pods", reads=["runAsUser"]),
     Rule(gated_model, "warning", sees="any pods", reads=["meta-llama", "gemma"]),
-    Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS]),
+    Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS, *SECRETS, *SECRET_ENDINGS]),
     Rule(privileged_container, "warning", sees="any pods", reads=["privileged"]),
     Rule(unknown_service_account, "info", sees="any pods in a namespace", reads=["serviceAccount"]),
     Rule(host_namespaces, "info", sees="any pods", reads=["hostIPC", "hostPID"]),

@@ -11,7 +11,7 @@ from jobspec.policies.templates import EVERY
 _VALUE = "variable.value"
 _NAME = "variable.name.upperAscii()"
 _IS_SECRET = f"({_NAME} in {literal(SECRETS)} || {literal(SECRET_ENDINGS)}.exists(ending, {_NAME}.endsWith(ending)))"
-_IS_REAL = f"{_VALUE}.size() >= {SHORTEST} && !{_VALUE}.matches('^[<${{]') && !{_VALUE}.lowerAscii().matches('^(your|xxx|change|replace)')"
+_IS_REAL = f"{_VALUE}.size() >= {SHORTEST} && !{_VALUE}.matches('^[<${{`]') && !{_VALUE}.lowerAscii().matches('^(your|xxx|change|replace)')"
 _IS_TOKEN = f"{_VALUE}.matches({literal(f'^(?:{TOKEN_FORMS})$')})"
 
 
@@ -34,6 +34,6 @@ POLICIES = (
             "    .map(variable, container.name + ': ' + variable.name).join(', ')).filter(text, text != '').join(', ')"
         ),
         EVERY,
-        differs=["it looks at variables; lint finds tokens in command lines, too"],
+        differs=["it looks at variables; lint finds tokens and set variables in command lines, too"],
     ),
 )
