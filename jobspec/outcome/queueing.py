@@ -98,7 +98,15 @@ def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity
         hint = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
         weight = "info" if weight == "info" else "warning"
     hint = hint or _spelling(answer.missing, world.others) or _other_queues(answer, world)
-    return Finding(_place(answer, job), f"never admitted by Kueue: {answer.reason}", hint, rule="never-admitted", severity=weight)
+    message = f"never admitted by Kueue: {_subject(answer)}{answer.reason}"
+    return Finding(_place(answer, job), message, hint, rule="never-admitted", severity=weight)
+
+
+def _subject(answer: QueueAnswer) -> str:
+    """The flavors that the reason of an answer is about, if it is about flavors."""
+    tried = (each for pods in answer.pod_sets for each in pods.tried if each.is_mismatch and answer.reason in each.reasons)
+    flavors = dict.fromkeys(each.flavor for each in tried)
+    return f"flavor{'s' if len(flavors) > 1 else ''} {listed(flavors)}: " if flavors else ""
 
 
 def _room(answer: QueueAnswer, world: World) -> str:
