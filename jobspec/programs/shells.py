@@ -65,6 +65,8 @@ _CONTROL = frozenset(("if", "then", "elif", "else", "fi", "for", "while", "until
 #: The commands that set the variables that they are given.
 _SETTING = frozenset(("export", "declare", "local", "readonly", "typeset", "read", "mapfile", "readarray", "getopts", "unset"))
 _READING = frozenset((".", "source", "eval"))
+#: What is in the names of the folders that conda's distributions are installed in.
+_OF_CONDA = ("conda", "mamba", "forge")
 #: The words before a command that leave what it does as it is.
 _BEFORE = frozenset(("exec", "nohup", "time", "command", "nice"))
 _ENDS = frozenset(";&|()\n")
@@ -107,7 +109,7 @@ def read_script(text: str) -> Script:
             if left[0] == "for" and len(left) > 1:
                 assigned.add(left[1])
             assigned.add(_assigned_by(left.pop(0)))
-        reads_files = reads_files or bool(left and left[0] in _READING)
+        reads_files = reads_files or _runs_other_text(left)
         if left and left[0] in _SETTING:
             assigned.update(_assigned_by(each) or each for each in left[1:])
         is_env = bool(left) and left[0].rpartition("/")[2] == "env"
@@ -127,6 +129,16 @@ def read_script(text: str) -> Script:
         here_documents=tuple(reader.here_documents),
         steps=tuple(ShellStep(words, end) for words, end in zip(reader.commands, reader.ends, strict=True)),
     )
+
+
+def _runs_other_text(words: Sequence[str]) -> bool:
+    """True if a command runs text that the script does not hold and that may set any variable.
+
+    The `activate` of a virtual environment of Python sets `PATH` and its own variables alone. That of conda also sets those that packages
+    and users of the environment add.
+    """
+    is_virtual_environment = len(words) == 2 and words[1].endswith("/bin/activate") and not any(each in words[1] for each in _OF_CONDA)
+    return bool(words) and words[0] in _READING and not is_virtual_environment
 
 
 def _assigned_by(word: str) -> str:

@@ -85,6 +85,9 @@ def test_the_here_documents_of_a_script(text: str, expected: list[tuple[str, lis
         ("f() { a; }; f", False, False),
         ("(a)", False, False),
         (". ./env.sh && a", True, True),
+        ("source /opt/venv/bin/activate && a", True, False),
+        ("source /opt/conda/bin/activate && a", True, True),
+        ("source /opt/tools/bin/activate train && a", True, True),
         ('eval "$A"', True, True),
     ],
 )
