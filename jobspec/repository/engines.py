@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from jobspec.apis.kinds import APPLICATION, CONFIG_MAP, FLUX, PROJECT, find
@@ -27,23 +28,25 @@ APPLYING_KINDS = (FLUX, APPLICATION, PROJECT, CONFIG_MAP)
 
 
 def applied_folders(
-    documents: Sequence[Document], top: str, *, is_added: Callable[[str], bool] = lambda _: False
+    documents: Sequence[Document], top: str, *, is_added: Callable[[Document, str], bool] = lambda _, __: False
 ) -> dict[str, AppliedFolder]:
     """Return the folders below *top* that Flux, Argo CD and the engines of projects apply.
 
-    Of a folder that several apply, what they say alike counts. *is_added*: whether a patch somewhere may add a field to Kustomizations.
+    Of a folder that several apply, what they say alike counts. *is_added*: whether a patch may add a field to a Kustomization.
     """
     found = gathered((joined(top, folder), how) for each in documents for folder, how in _applied_by(each, documents, is_added))
     agreed = {folder: agreed_on(several) for folder, several in found.items()}
     return {folder: how for folder, how in agreed.items() if how != AppliedFolder()}
 
 
-def _applied_by(document: Document, documents: Sequence[Document], is_added: Callable[[str], bool]) -> Iterator[tuple[str, AppliedFolder]]:
+def _applied_by(
+    document: Document, documents: Sequence[Document], is_added: Callable[[Document, str], bool]
+) -> Iterator[tuple[str, AppliedFolder]]:
     """The folders that a document has an engine apply, from the top of the repository or where the document is, and how."""
     spec = mapping(document.data, "spec")
     if document.group_kind == FLUX:
         if spec.get("sourceRef"):  # a patch of a Kustomization has none
-            yield str(spec.get("path") or ""), _by_flux(document, documents, is_added)
+            yield str(spec.get("path") or ""), _by_flux(document, documents, partial(is_added, document))
     elif document.group_kind == APPLICATION:
         namespace = str(mapping(spec, "destination").get("namespace") or "")
         for source in _sources(document):
@@ -185,6 +188,12 @@ def _agreed_substitution(several: Sequence[Variables | None]) -> Variables | Non
         by=known[0].by,
         always=all(each.always for each in known),
     )
+
+
+def builds_itself(kustomization: Document, top: str) -> bool:
+    """True if a Kustomization of Flux builds the folder of its own file, as `flux-system` does."""
+    folder = joined(top, str(mapping(kustomization.data, "spec").get("path") or ""))
+    return os.path.commonpath([folder, os.path.realpath(kustomization.file)]) == folder
 
 
 def patched_by_flux(documents: Iterable[Document]) -> frozenset[str]:

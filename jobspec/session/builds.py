@@ -26,7 +26,7 @@ from jobspec.kubernetes.problems import closest
 from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, output_from, output_of, written
-from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, patched_by_flux, sources_of_values
+from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, builds_itself, patched_by_flux, sources_of_values
 from jobspec.repository.idle_entries import idle_entries
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
@@ -105,7 +105,12 @@ def in_builds(
     patched = patched_by_flux(of_engines)
     if patched:
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
-    applied = applied_folders(of_engines, top, is_added=lambda field: _is_patched_in(field, patched, read, roles.patches))
+
+    def is_added(kustomization: Document, field: str) -> bool:
+        patching = [each for each in of_engines if each is not kustomization or builds_itself(each, top)]
+        return _is_patched_in(field, patched_by_flux(patching), read, roles.patches)
+
+    applied = applied_folders(of_engines, top, is_added=is_added)
     if not applied:
         return found
     real |= {name: path for path, name in shown.items()}

@@ -8,6 +8,12 @@ import pytest
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 
+PATCHES = [
+    {
+        "target": {"kind": "Kustomization"},
+        "patch": "kind: Kustomization\nmetadata: {name: all}\nspec: {decryption: {provider: sops}}",
+    }
+]
 SECRET = """apiVersion: v1
 kind: Secret
 metadata: {name: token}
@@ -45,6 +51,9 @@ def _found(folder: Path) -> list[tuple[str, int, str, str]]:
         ({"argocd/jobs.json": _application("elsewhere")}, False),
         ({"flux/jobs.json": _flux("jobs", None)}, True),
         ({"flux/jobs.json": _flux("jobs", None, decryption={"provider": "sops"})}, False),
+        ({"flux/jobs.json": _flux("jobs", None, patches=PATCHES)}, True),  # its patches are for what it builds
+        ({"jobs/jobs.json": _flux("jobs", None, patches=PATCHES)}, False),
+        ({"flux/jobs.json": _flux("jobs", None), "all.json": _flux("all", None, "./flux", patches=PATCHES)}, False),
         ({"flux/jobs.json": _flux("jobs", None, sourceRef={"kind": "OCIRepository", "name": "jobs"})}, False),
         ({"jobs/kustomization.yaml": "resources: [token.yaml]\nnamePrefix: a-\n", "argocd/jobs.json": _application("jobs")}, True),
         ({"jobs/kustomization.yaml": "generators: [token.yaml]\n", "argocd/jobs.json": _application("jobs")}, False),
