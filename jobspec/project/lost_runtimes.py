@@ -22,7 +22,7 @@ def with_stuck_jobs(change: ObjectChange, jobs: Sequence[Document], cluster: Clu
     runtime = change.document
     if runtime.group_kind not in RUNTIMES:
         return change
-    users = [each for each in jobs if each.group_kind == TRAINJOB and is_meant(RuntimeReference(each.data), each, runtime)]
+    users = users_of(runtime, jobs)
     if change.meaning == "removed":
         stuck, what = users, "this runtime"
     elif change.meaning == "in-place":
@@ -37,3 +37,8 @@ def with_stuck_jobs(change: ObjectChange, jobs: Sequence[Document], cluster: Clu
         "as by Argo CD, never ends; change the runtime in a later commit"
     )
     return replace(change, notes=[*change.notes, note])
+
+
+def users_of(runtime: Document, jobs: Sequence[Document]) -> list[Document]:
+    """Return the TrainJobs among *jobs* that refer to a runtime."""
+    return [each for each in jobs if each.group_kind == TRAINJOB and is_meant(RuntimeReference(each.data), each, runtime)]

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from jobspec.apis.kinds import CRON_JOB, SECRET, find, is_cluster_scoped
+from jobspec.apis.kinds import CRON_JOB, RUNTIMES, SECRET, find, is_cluster_scoped
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.places import Mark
@@ -28,6 +29,7 @@ from jobspec.project.comparison import SECRET_PARTS, Comparison, Presence, Varia
 from jobspec.project.edited_lines import EditedFile, at_edited_line
 from jobspec.project.effects import ObjectChange
 from jobspec.project.fields import FieldChange, changes, fields_of
+from jobspec.project.lost_runtimes import users_of, with_stuck_jobs
 from jobspec.repository.in_build import AppliedFolder
 from jobspec.world.world import Cluster
 
@@ -201,10 +203,26 @@ class _BetweenStates:
             change = effects.by_engine_alone(new.document, found, new.folder)
         else:
             change = effects.update(stored, new.document, found, (), cluster, new.folder)
-        if new.document.group_kind in QUEUED_KINDS and change.meaning in ("ignored", "in-place"):
-            states = [(each.document, side.cluster.lookups) for each, side in ((old, self._before), (new, self._after))]
-            change = effects.requeued(change, [new.document] if self._is_requeued(*states) else [])
+        if change.meaning in ("ignored", "in-place"):
+            change = effects.requeued(change, self._requeued(old.document, new.document))
+        change = with_stuck_jobs(change, self._jobs_before, self._after.cluster)
         return new.unit, change, self._capacity(old, self._before), self._capacity(new, self._after)
+
+    @cached_property
+    def _jobs_before(self) -> list[Document]:
+        """The jobs before the change."""
+        return [each.document for each in self._before.objects if is_workload(each.document)]
+
+    def _requeued(self, old: Document, new: Document) -> list[Document]:
+        """Return the jobs that Kueue stops and queues again since an object has changed: the job itself, or those of a runtime."""
+        before, after = self._before.cluster.lookups, self._after.cluster.lookups
+        if new.group_kind in QUEUED_KINDS:
+            return [new] if self._is_requeued((old, before), (new, after)) else []
+        if new.group_kind not in RUNTIMES:
+            return []
+        stay = {each.key for each in self._before.objects}
+        jobs = users_of(new, [each.document for each in self._after.objects if each.key in stay])
+        return [each for each in jobs if self._is_requeued((each, before), (each, after))]
 
     def _is_requeued(self, old: tuple[Document, Sequence[Document]], new: tuple[Document, Sequence[Document]]) -> bool:
         try:
@@ -239,6 +257,7 @@ class _BetweenStates:
     def removed(self, old: AppliedObject) -> _Found:
         """Return the change of an object that is gone from the files."""
         change = effects.removed(old.document) if _is_pruned(old) else ObjectChange(old.document, "removed")
+        change = with_stuck_jobs(change, self._jobs_before, self._after.cluster) if _is_pruned(old) else change
         change = replace(change, notes=[*change.notes, *_unknown_pruning(old)], is_pruned=_is_pruned(old))
         return old.unit, change, self._capacity(old, self._before), None
 
