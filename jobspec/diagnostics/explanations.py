@@ -129,6 +129,7 @@ _OUTCOME = {
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so they never connect.",
     "jobset-not-updated": "An update of a TrainJob is accepted, and JobSet refuses it for the JobSet of the job; only an event says so.",
     "job-refused": "The server refuses the batch Job that JobSet creates for an accepted job, so no pod starts; at most an event says why.",
+    "ray-cluster-refused": "The server refuses the RayCluster that KubeRay creates for a job, so no pod starts; an event says why.",
     "stateful-set-not-updated": "An update of a LeaderWorkerSet is accepted, and the server refuses the StatefulSet that it becomes.",
     "stateful-set-refused": "The server refuses a StatefulSet that LeaderWorkerSet creates, so its pods never start; an event says why.",
     "claim-refused": "The server refuses the claim that JobSet creates for an accepted job, so the pods wait forever.",

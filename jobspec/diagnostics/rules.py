@@ -64,6 +64,7 @@ REFUSED = {
     "JobSet": "jobset-refused",
     "PersistentVolumeClaim": "claim-refused",
     "Pod": "pods-refused",
+    "RayCluster": "ray-cluster-refused",
     "Service": "service-refused",
     "StatefulSet": "stateful-set-refused",
 }

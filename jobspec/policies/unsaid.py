@@ -51,7 +51,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     ),
     _OPERATOR: (
         *("operator-crash", "autoscaler-refused", "no-pods-created", "never-started", "pods-refused", "service-refused"),
-        *("jobset-not-updated", "job-refused", "stateful-set-not-updated", "stateful-set-refused", "claim-refused"),
+        *("jobset-not-updated", "job-refused", "ray-cluster-refused", "stateful-set-not-updated", "stateful-set-refused", "claim-refused"),
         *("group-name-taken", "head-unreachable", "never-submitted", "restarts-forever", "host-network-without-dns"),
         *("host-port-conflict", "elastic-range", "unreachable-failure-rule", "uncounted-restarts", "restart-rule-without-restarts"),
         *("repeated-initializer", "ttl-of-replicated-job", "exclusive-without-index", "gpus-of-launcher", "launcher-before-workers"),
