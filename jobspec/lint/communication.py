@@ -17,7 +17,7 @@ from jobspec.lint.network_policies import blocking, labels_of
 from jobspec.operators.made import MINUTES, RANDOM
 from jobspec.operators.workloads import JOBS
 from jobspec.programs import command_lines
-from jobspec.programs.torchrun import SAME_RUN, STATIC, nodes_of
+from jobspec.programs.torchrun import ETCD, SAME_RUN, STATIC, nodes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -357,16 +357,23 @@ def _serves_a_port(job: LintedJob, role: ExpandedRole) -> bool:
 
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
     """The hosts of the addresses that a file writes by hand, and their places; each host once at a place."""
-    written = [(name, each, each.get("value")) for name, each in container.variables if name in _ADDRESSES]
-    found = [(str(value.value), value) for _, each, value in written if each.mark.line and value and value.mark.line and value.value]
+
+    def host(value: str) -> str:
+        return _host(container.expanded(value, without=_ADDRESSES))
+
+    is_at_etcd = container.program.is_torchrun and container.program.settings.backend in ETCD
+    names = command_lines.ADDRESSES if is_at_etcd else _ADDRESSES
+    written = [each.get("value") for name, each in container.variables if name in names and each.mark.line]
+    found = [(host(str(value.value)), value) for value in written if value and value.mark.line and value.value]
     if container.launcher == "torchrun":
-        found += [(value, place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS]
+        flags = _ADDRESS_FLAGS[:1] if is_at_etcd else _ADDRESS_FLAGS
+        found += [(host(value), place) for name, value, place in container.torchrun_flags if name in flags]
     elif any(command_lines.file_name(word) in command_lines.LAUNCHERS for word, _ in container.words):
-        found += [(value, place) for name, value, place in container.flags if name in _ADDRESS_FLAGS_OF_LAUNCHERS]
+        found += [(host(value), place) for name, value, place in container.flags if name in _ADDRESS_FLAGS_OF_LAUNCHERS]
     # a script has more than addresses: text that it prints, code in another language
-    found += [(value, place) for name, value, place in container.assignments if name in _ADDRESSES and not bad_subdomain(_host(value))]
-    hosts = [(_host(value), place) for value, place in found if value]
-    yield from {(host, id(place)): (host, place) for host, place in hosts}.values()
+    assigned = [(host(value), place) for name, value, place in container.assignments if name in names]
+    found += [(said, place) for said, place in assigned if not bad_subdomain(said)]
+    yield from {(said, id(place)): (said, place) for said, place in found if said}.values()
 
 
 def _host(address: str) -> str:

@@ -7,15 +7,18 @@ from functools import cached_property
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.quantities import quantity_of
 from jobspec.operators.accelerators import is_gpu, is_other_accelerator
-from jobspec.operators.expansion import ExpandedRole
+from jobspec.operators.expansion import ExpandedRole, value_of
+from jobspec.operators.made import RANDOM
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs import command_lines
+from jobspec.programs.command_lines import expand_references
 from jobspec.programs.shells import is_name, read_script, script_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from jobspec.operators.expansion import ExpandedPod
     from jobspec.programs.launchers import LauncherCommand
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
@@ -105,6 +108,37 @@ class LintedContainer:
         """
         return [*((name, text(each, "value"), written(each.get("value"), each)) for name, each in self.variables), *self.assignments]
 
+    @cached_property
+    def values(self) -> Mapping[str, str]:
+        """The values of its variables that are known, and the same in each pod of the role, by name.
+
+        A variable that its script sets is among them if the script sets it once.
+        """
+        found = [_values_in(each, self) for each in self.role.pods]
+        script, known = self.program.script, found[0]
+        known = {name: value for name, value in known.items() if all(each.get(name) == value for each in found)}
+        if script is None:
+            return known
+        known = {} if script.reads_files else {name: value for name, value in known.items() if name not in script.assigned}
+        for name, value in script.values.items():
+            known[name] = expand_references(value, known)
+        return {name: value for name, value in known.items() if "$" not in value}
+
+    def expanded(self, said: str, *, without: Collection[str] = ()) -> str:
+        """Return a text with the values of its variables.
+
+        These are those of `$(NAME)`, and in a script those of `$NAME`. References to variables *without* stay.
+        """
+        if "$" not in said:
+            return said
+        known = {name: value for name, value in self.values.items() if name not in without}
+        said = expand_references(said, known)
+        if self.program.script is None:
+            return said
+        import re
+
+        return re.sub(r"\$(?:(\w+)|\{(\w+)\})", lambda found: known.get(found[1] or found[2], found[0]), said)
+
     def variable(self, name: str) -> MarkedTree | None:
         """The variable that counts: the last of its name."""
         return next((each for known, each in reversed(self.variables) if known == name), None)
@@ -162,6 +196,18 @@ class LintedContainer:
         mounts = [(text(each, "mountPath").rstrip("/"), each) for each in items(self.tree.get("volumeMounts"))]
         around = [(len(place), each) for place, each in mounts if place and f"{path.rstrip('/')}/".startswith(f"{place}/")]
         return max(around, key=lambda each: each[0])[1] if around else None
+
+
+def _values_in(pod: ExpandedPod, container: LintedContainer) -> dict[str, str]:
+    """The values of a container's variables in a pod, as far as they are known."""
+    found: dict[str, str] = {}
+    own = [each for each, is_init in pod.containers() if is_init == container.is_init and text(each, "name") == container.name]
+    for variable in (each for tree in own for each in items(tree.get("env"))):
+        value = expand_references(value_of(variable, pod.tree), found)
+        found = {name: each for name, each in found.items() if name != text(variable, "name")}
+        if "$(" not in value and not value.startswith("<") and RANDOM not in value:
+            found[text(variable, "name")] = value
+    return found
 
 
 def volumes_of(role: ExpandedRole) -> list[MarkedTree]:

@@ -9,11 +9,10 @@ from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.data import OUTPUT_FLAGS
 from jobspec.lint.linted import LintedJob
-from jobspec.programs.command_lines import expand_references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 #: The folders in which Python makes temporary files, behind those of the variables; the last is the working folder.
@@ -84,12 +83,11 @@ def output_in_container(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/jobset#1335, foundation-model-stack/fms-hf-tuning#217
     """
     for container in job.training_containers:
-        known = {name: text(each, "value") for name, each in container.variables if text(each, "value")}
         for name, said, place in _settings(container):
-            folder = _expanded(container, said, known).rstrip("/")
+            folder = container.expanded(said).rstrip("/")
             if name not in _WRITTEN or folder[:1] != "/" or "$" in folder or container.mount_around(folder):
                 continue
-            if not _is_below(folder, _PASSING) and not _is_used_again(container, folder, known):
+            if not _is_below(folder, _PASSING) and not _is_used_again(container, folder):
                 yield Finding(place, f"`{folder}` is on no volume: what is written there is lost with the pod", "mount a volume there")
 
 
@@ -102,22 +100,11 @@ def _settings(container: LintedContainer) -> Iterator[tuple[str, str, MarkedTree
             yield f"--{name.rpartition('.')[2].replace('_', '-')}", value, place
 
 
-def _expanded(container: LintedContainer, said: str, known: Mapping[str, str]) -> str:
-    """Return a text with the values of *known* variables: of `$(NAME)`, and of `$NAME` in a script that does not set it."""
-    said, script = expand_references(said, known), container.program.script
-    if "$" not in said or script is None or script.reads_files:
-        return said
-    import re
-
-    values = {name: value for name, value in known.items() if name not in script.assigned}
-    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", lambda found: values.get(found[1] or found[2], found[0]), said)
-
-
-def _is_used_again(container: LintedContainer, folder: str, known: Mapping[str, str]) -> bool:
+def _is_used_again(container: LintedContainer, folder: str) -> bool:
     """Whether a script has another command about a folder, which may copy it to where it stays."""
     script = container.program.script
     commands = script.commands if script else ()
-    return sum(any(folder in _expanded(container, word, known) for word in each.words) for each in commands) > 1
+    return sum(any(folder in container.expanded(word) for word in each.words) for each in commands) > 1
 
 
 def _folders_for_temporary_files(container: LintedContainer) -> list[str]:

@@ -11,7 +11,7 @@ from jobspec.programs.command_lines import is_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
 
 class ShellCommand(Record):
@@ -51,6 +51,8 @@ class Script(Record):
     """The variables whose value it takes, without those for which it gives another value, as in `${NAME:-0}`."""
     assigned: frozenset[str]
     """The variables that it sets."""
+    values: Mapping[str, str]
+    """What it sets variables to, of those that it sets once, be it under a condition; as the words of a `ShellCommand`."""
     is_straight: bool
     """True if each command runs after the one before it, under no condition but how that one ends."""
     reads_files: bool
@@ -64,6 +66,10 @@ class Script(Record):
 _CONTROL = frozenset(("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "{", "}"))
 #: The commands that set the variables that they are given.
 _SETTING = frozenset(("export", "declare", "local", "readonly", "typeset", "read", "mapfile", "readarray", "getopts", "unset"))
+#: Those of them that leave a variable as it is where no value follows.
+_DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset"))
+#: A value that a run alone shows, and none of a variable.
+_OF_RUN = "$()"
 _READING = frozenset((".", "source", "eval"))
 #: What is in the names of the folders that conda's distributions are installed in.
 _OF_CONDA = ("conda", "mamba", "forge")
@@ -124,6 +130,7 @@ def read_script(text: str) -> Script:
         tuple(commands),
         frozenset(used),
         frozenset(assigned | reader.assigned) - {""},
+        {name: value for name, value in _values(reader.commands).items() if name not in reader.assigned},
         is_straight=is_straight,
         reads_files=reads_files,
         here_documents=tuple(reader.here_documents),
@@ -139,6 +146,25 @@ def _runs_other_text(words: Sequence[str]) -> bool:
     """
     is_virtual_environment = len(words) == 2 and words[1].endswith("/bin/activate") and not any(each in words[1] for each in _OF_CONDA)
     return bool(words) and words[0] in _READING and not is_virtual_environment
+
+
+def _values(commands: Sequence[Sequence[str]]) -> Mapping[str, str]:
+    """The values of the variables that commands set once, for all that follows."""
+    found: dict[str, list[str]] = {}
+    for words in commands:
+        start = next((at for at, each in enumerate(words) if each not in _CONTROL and each != "!"), len(words))
+        setting = "for" if "for" in words[:start] else words[start] if words[start:] and words[start] in _SETTING else ""
+        given = words[start + 1 :] if setting in _SETTING else words[start : start + 1] if setting else words[start:]
+        is_lasting = setting in _DECLARING or all(map(_assigned_by, given))
+        for word in given:
+            name = _assigned_by(word)
+            if name and is_lasting and not word.startswith(f"{name}+"):
+                found.setdefault(name, []).append(word.partition("=")[2])
+            elif name or (setting and setting not in _DECLARING):
+                found.setdefault(name or word, []).append(_OF_RUN)
+            elif not setting:
+                break
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and _OF_RUN not in values[0]}
 
 
 def _assigned_by(word: str) -> str:

@@ -62,6 +62,20 @@ def test_the_variables_of_a_script(text: str, used: set[str], assigned: set[str]
 
 
 @pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('A=1 B=$A; export C=$B.x D; readonly E="a b"', {"A": "1", "B": "$(A)", "C": "$(B).x", "E": "a b"}),
+        ("if [ $R = 0 ]; then A=1; fi; until true; do B=2; done; { C=3; }", {"A": "1", "B": "2", "C": "3"}),
+        ("A=1; A=2; B=1; B+=2; for C in 1; do C=2; done; D=$(hostname); read E; : ${F:=1}; F=2", {}),
+        ("A=1 train; env B=1 train; echo C=1; export -n D", {}),
+        ("A=1; A=2 train", {}),
+    ],
+)
+def test_the_values_that_a_script_gives(text: str, values: dict[str, str]) -> None:
+    assert dict(read_script(text).values) == values
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("cat <<END\n$A \\$B `echo $C`\nEND\n$D", [("$A \\$B `echo $C`", ["A"])]),
