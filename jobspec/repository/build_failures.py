@@ -127,7 +127,7 @@ def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any]
 _FIELDS = [
     ("merge patch|no matches for Id", "patchesStrategicMerge"),
     ("merge patch|operation|path", "patches"),
-    ("replacement", "replacements"),
+    ("replacement|cannot decode !!", "replacements"),  # which write text into a field that was a number
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.manifests import write
 from tests.support.processes import run_here
 
-JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {template: {spec: {restartPolicy: Never}}}\n"
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {backoffLimit: 2, template: {spec: {restartPolicy: Never}}}\n"
 OTHER = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: other}\n"
 OPERATION = "- {op: replace, path: /spec/nothing/here, value: 1}\n"
 
@@ -41,6 +41,11 @@ def _found(folder: Path) -> list[tuple[str, str, str]]:
         ("commonLabels: {a: 2}\n", 2, "error", "cannot unmarshal number"),
         ("resources: [job.yaml, again.yaml]\nnamePrefix: a-\n", 2, "error", "`again.yaml`: may not add resource"),
         ("replacements:\n  - path: replacement.yaml\n", 3, "error", "nothing selected by ConfigMap `nothing`"),
+        (
+            "replacements:\n  - source: {kind: Job, fieldPath: metadata.name}\n    targets:\n"
+            "      - {select: {kind: Job}, fieldPaths: [spec.backoffLimit]}\n",
+            *(2, "error", "cannot decode !!str `train` as a !!int"),
+        ),
         ("components:\n  - ../component.yaml\n", 3, "error", "`component.yaml`: file is not directory"),
         ("patchs: []\n", 2, "warning", "unknown field `patchs`"),
         ("resources: [job.yaml, ../around.yaml]\n", 2, "warning", "`../around.yaml`: the file is not in or below the folder"),
