@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from jobspec.apis.kinds import CONFIG_MAP
+from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer
@@ -13,7 +15,7 @@ from jobspec.operators.accelerators import is_fabric
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from jobspec.lint.container import Setting
 
@@ -189,10 +191,35 @@ def _given(job: LintedJob, container: LintedContainer, name: str) -> tuple[Marke
 def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
     """Return the variables that the processes of a container get.
 
-    That are its own, and those that mpirun passes on from another container, as in `-x NAME=VALUE`, or `-x NAME` after `export`.
+    That are its own, those of ConfigMaps among the files, and those that mpirun passes on from another container, as in `-x NAME=VALUE`, or
+    `-x NAME` after `export`.
     """
     others = [each for each in job.containers if each is not container and not each.is_init]
-    return [*container.settings, *(setting for each in others for setting in each.settings if setting[0] in _passed_on(each))]
+    passed_on = (setting for each in others for setting in each.settings if setting[0] in _passed_on(each))
+    return [*_whole_config_maps(job, container), *container.settings, *_keys_of_config_maps(job, container), *passed_on]
+
+
+def _whole_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
+    """The variables of the ConfigMaps that `envFrom` names, at their names."""
+    for source in items(container.tree.get("envFrom")):
+        if place := source.get("configMapRef", "name"):
+            yield from ((f"{text(source, 'prefix')}{name}", value, place) for name, value in _data(job, text(place)).items())
+
+
+def _keys_of_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
+    """The variables whose value is that of a key of a ConfigMap."""
+    for name, variable in container.variables:
+        reference = variable.get("valueFrom", "configMapKeyRef")
+        value = _data(job, text(reference, "name")).get(text(reference, "key")) if reference else None
+        if reference and value is not None:
+            yield name, value, reference
+
+
+def _data(job: LintedJob, name: str) -> Mapping[str, str]:
+    """The data of a ConfigMap of the files; nothing where the files have none."""
+    found = job.documents.named(job.given, CONFIG_MAP, name) if name else None
+    data = value_at(found.data, ("data",)) if found else None
+    return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
 
 
 def _passed_on(container: LintedContainer) -> set[str]:
@@ -237,9 +264,9 @@ def _excludes(pattern: str, interface: str) -> bool:
 
 
 RULES = (
-    Rule(pinned_interface, "warning", sees="any pods", reads=[_NCCL, *_EXACT]),
-    Rule(interface_pattern, "warning", sees="any pods", reads=_EXACT),
-    Rule(no_interface_left, "warning", reads=[_NCCL, *_EXACT]),
+    Rule(pinned_interface, "warning", sees="any pods", reads=[_NCCL, *_EXACT], kinds=[CONFIG_MAP]),
+    Rule(interface_pattern, "warning", sees="any pods", reads=_EXACT, kinds=[CONFIG_MAP]),
+    Rule(no_interface_left, "warning", reads=[_NCCL, *_EXACT], kinds=[CONFIG_MAP]),
     Rule(rdma_without_network, "info", reads=["rdma/"]),
-    Rule(fabric_without_device, "warning", reads=["FI_PROVIDER", "FI_EFA_", "NCCL_IB_HCA"]),
+    Rule(fabric_without_device, "warning", reads=["FI_PROVIDER", "FI_EFA_", "NCCL_IB_HCA"], kinds=[CONFIG_MAP]),
 )
