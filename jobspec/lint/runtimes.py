@@ -433,8 +433,9 @@ def uncounted_group_resources(job: LintedJob) -> Iterator[Finding]:
         return
     from jobspec.go.quantities import quantity_of
     from jobspec.kubernetes.pods.amounts import exact_amounts, pod_requests, sum_of
+    from jobspec.kubernetes.pods.defaults import with_requests
 
-    of_roles = [(pod_requests(each.pod_tree.data()["spec"], exact_amounts), each.count) for each in job.roles]
+    of_roles = [(pod_requests(with_requests(each.pod_tree.data()["spec"]), exact_amounts), each.count) for each in job.roles]
     every = [{name: amount.times(count) for name, amount in amounts.items()} for amounts, count in of_roles]
     for name, asked in sorted(sum_of(every).items()):
         reserved = text(groups[0], "spec", "minResources", name) or "0"
