@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jobspec.apis.kinds import SERVICE_ACCOUNT
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
@@ -28,6 +28,8 @@ _NAMES = frozenset(("LOGNAME", "USER", "LNAME", "USERNAME", "TORCHINDUCTOR_CACHE
 _ENTRIES = ("useradd", "adduser", "/etc/passwd", "nss_wrapper", "NSS_WRAPPER_PASSWD")
 #: Gated repositories of Hugging Face: those of meta-llama, and Gemma before its fourth generation.
 _GATED = r"hf://(?:meta-llama/|google/\w*gemma(?!-[4-9]))"
+#: The programs that download from the hub.
+_PROGRAMS_OF_HUB = ("hf", "huggingface-cli")
 #: The variables that give a token, or name another server.
 _TOKENS_OF_HUB = ("HF_TOKEN", "ACCESS_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_ENDPOINT")
 
@@ -193,6 +195,11 @@ def gated_model(job: LintedJob) -> Iterator[Finding]:
         if not items(container.tree.get("envFrom")) and not any(container.variable(name) for name in _TOKENS_OF_HUB):
             name = text(value).removeprefix("hf://")
             yield Finding(value, f"`{name}` is gated: its download needs a token", "name a Secret with `HF_TOKEN` in `secretRef`")
+    for container in job.containers:
+        name, place = _gated_download(container)
+        if place and not _may_log_in(container):
+            message = f"`{name}` is gated: its download needs a token"
+            yield Finding(place, message, "set `HF_TOKEN` from a Secret", severity="info")
     for container in job.training_containers:
         for flag, model, place in container.flags if _has_no_credentials(container) else ():
             if "model" in flag and _is_gated(f"hf://{model}"):
@@ -204,6 +211,24 @@ def _is_gated(uri: str) -> bool:
     import re
 
     return re.match(_GATED, uri) is not None
+
+
+def _gated_download(container: LintedContainer) -> tuple[str, MarkedTree | None]:
+    """The gated model that a container downloads by the program of Hugging Face's hub, and its place; None where there is none."""
+    words = [word for word, _ in container.words]
+    for at, (word, place) in enumerate(container.words):
+        if at > 1 and _is_gated(f"hf://{word}") and words[at - 1] == "download" and file_name(words[at - 2]) in _PROGRAMS_OF_HUB:
+            return word, place
+    return "", None
+
+
+def _may_log_in(container: LintedContainer) -> bool:
+    """Whether a container may have a token of the hub: by a variable, a flag, or a file on a volume where the hub looks for it."""
+    names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
+    folders = [text(each, "mountPath") for each in items(container.tree.get("volumeMounts"))]
+    is_given = any(word.startswith("--token") or word == "login" for word, _ in container.words)
+    has_file = any("cache" in each or "huggingface" in each or each in ("/root", "/") for each in folders) or "HF_HOME" in names
+    return bool(items(container.tree.get("envFrom"))) or is_given or has_file or any(map(_gives_access, names))
 
 
 def _has_no_credentials(container: LintedContainer) -> bool:
