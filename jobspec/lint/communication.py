@@ -37,8 +37,15 @@ _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
 _ADDRESS_FLAGS_OF_LAUNCHERS = ("--main-process-ip", "--master-addr")
 
 
+#: Those of programs that call `jax.distributed.initialize` and `torch.distributed.init_process_group` with them.
+_ADDRESS_FLAGS_OF_PROGRAMS = ("--coordinator-address", "--master-addr", "--dist-url", "--init-method")
+
+
+_IN_FLAGS = tuple(name for flag in _ADDRESS_FLAGS_OF_PROGRAMS for name in (flag[2:], flag[2:].replace("-", "_")))
+
+
 #: What command lines and variables with an address mention.
-_MENTIONS = (*_ADDRESSES, *command_lines.NAMES, "main-process-ip", "main_process_ip", "master-addr")
+_MENTIONS = (*_ADDRESSES, *command_lines.NAMES, "main-process-ip", "main_process_ip", *_IN_FLAGS)
 
 
 BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
@@ -370,6 +377,9 @@ def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
         found += [(host(value), place) for name, value, place in container.torchrun_flags if name in flags]
     elif any(command_lines.file_name(word) in command_lines.LAUNCHERS for word, _ in container.words):
         found += [(host(value), place) for name, value, place in container.flags if name in _ADDRESS_FLAGS_OF_LAUNCHERS]
+    elif container.launcher:
+        given = [(host(value), place) for name, value, place in container.flags if name in _ADDRESS_FLAGS_OF_PROGRAMS]
+        found += [(said, place) for said, place in given if _looks_generated(said.partition(".")[0])]
     # a script has more than addresses: text that it prints, code in another language
     assigned = [(host(value), place) for name, value, place in container.assignments if name in names]
     found += [(said, place) for said, place in assigned if not bad_subdomain(said)]
