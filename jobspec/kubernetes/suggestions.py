@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from jobspec.schemas.shapes import Shape
 
 
-def nearest(name: Any, known: Iterable[str]) -> str:
+def nearest(name: Any, known: Iterable[str], *, likeness: float = 0.6) -> str:
     """Return the known name nearest to a misspelt one; empty if none is near."""
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
     wrong = str(name).lower()
-    near = get_close_matches(wrong, by_lower, n=3, cutoff=0.6)
+    near = get_close_matches(wrong, by_lower, n=3, cutoff=likeness)
     twisted = [each for each in near if sorted(each) == sorted(wrong)]  # two letters have changed places
     return by_lower[(twisted or near)[0]] if near else ""
 

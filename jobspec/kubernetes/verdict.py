@@ -392,6 +392,8 @@ def _renamed_fields(document: Document, version: str, kind: str, target: Target)
 
 
 _near: dict[str, list[Kind]] = {}
+#: How like one of our groups a misspelling is: `kueue.io` is like `kueue.x-k8s.io` by 0.73, `kueue.openshift.io`, another group, by 0.63.
+_LIKENESS_OF_GROUPS = 0.7
 
 
 def _candidates(group: str) -> list[Kind]:
@@ -404,7 +406,7 @@ def _candidates(group: str) -> list[Kind]:
 
     ours, builtin = kinds.with_schema(), [kind for kind in kinds.built_in() if not kind.component]
     groups = [kind.group for kind in ours]
-    like = group if group in groups else nearest(group, groups)
+    like = group if group in groups else nearest(group, groups, likeness=_LIKENESS_OF_GROUPS)
     near = [kind for kind in ours if like and (kind.component != "jobspec" or kind.group == like)]
     meant = {group, nearest(group, {kind.group for kind in builtin if kind.group}) if "." not in group else group}
     return [*near, *(kind for kind in builtin if group in _FORMER_GROUPS or kind.group in meant)]

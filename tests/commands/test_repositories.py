@@ -275,6 +275,12 @@ def test_other_groups_have_kinds_of_jobspecs_names(version: str, kind: str, tmp_
     assert _reported(tmp_path, ".") == {"other.yaml": ("", ["unknown-kind"])}
 
 
+@pytest.mark.parametrize(("group", "rules"), [("kueue-bench.io", []), ("kueue.openshift.io", []), ("kueue.k8s.io", ["unknown-kind"])])
+def test_a_group_with_the_name_of_an_operator_may_be_another(group: str, rules: list[str], tmp_path: Path) -> None:
+    write(tmp_path, {"other.yaml": f"apiVersion: {group}/v1alpha1\nkind: Topology\nmetadata: {{name: a}}\n"})
+    assert _reported(tmp_path, ".") == {"other.yaml": ("", rules)}
+
+
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "kustomization.yaml": "resources: [job.yaml]\n"})
     (tmp_path / "gone.yaml").symlink_to("nowhere.yaml")
