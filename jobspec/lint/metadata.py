@@ -24,6 +24,8 @@ _OF_PODS = (
 
 
 _LABELS_OF_PODS = ("azure.workload.identity/use",)
+#: Labels that are read from pods, or from the job and else its pods: as annotations, they have no effect.
+_LABELS = (*_LABELS_OF_PODS, "kai.scheduler/queue")
 
 
 #: Kind of an object -> the labels by which it looks for pods.
@@ -66,15 +68,22 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
 
 
 def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
-    """An annotation on the job has no effect: it is read from pods.
+    """An annotation has no effect: it is read from pods and is on the job, or it is read as a label.
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
-    metric is read, and nobody says so.
-    Instead: write it into the metadata of the pod templates, of a TrainJob by a patch.
+    metric is read, and nobody says so. An annotation in place of a label is not seen anywhere: KAI Scheduler puts the pods into its
+    default queue.
+    Instead: write it into the metadata of the pod templates, of a TrainJob by a patch; and a label among the labels.
     Before: metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}
     After: template: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
-    Evidence: `createNewPod` of training-operator pkg/controller.v1/common; kubeflow/sdk#381
+    Evidence: `createNewPod` of training-operator pkg/controller.v1/common; `CalcPodGroupQueue` of KAI-Scheduler; kubeflow/sdk#381
     """
+    metadata = [tree.get("metadata") for tree in (job.tree, *(role.pod_tree for role in job.roles))]
+    labels = {name for each in metadata if each for name, _ in each.entries("labels")}
+    for name, said in (entry for each in metadata if each for entry in each.entries("annotations")):
+        if name in _LABELS and name not in labels:
+            of = "the pod templates" if name in _LABELS_OF_PODS else "the job"
+            yield Finding(said, f"no effect: `{name}` is read from labels, not from annotations", f"write it as a label of {of}")
     for name, said in job.tree.entries("metadata", "annotations"):
         if name in _OF_PODS and not any(role.pod_tree.get("metadata", "annotations", name) for role in job.roles):
             yield Finding(said, f"no effect: `{name}` is read from pods, and the job does not pass it on", "set it in the pod templates")
@@ -122,7 +131,7 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
 RULES = (
     Rule(long_replicated_job_name, "warning", sees="runtime"),
     Rule(repeated_object, "warning", sees="document"),
-    Rule(ineffective_annotation, "warning", sees="job", reads=_OF_PODS),
+    Rule(ineffective_annotation, "warning", sees="job", reads=[*_OF_PODS, *_LABELS]),
     Rule(ineffective_label, "warning", sees="job", reads=["labels"]),
     Rule(generated_name, "info", sees="document", of=JOBS),
 )
