@@ -46,7 +46,7 @@ def is_of_chart(name: str) -> bool:
 
 
 #: The attributes of a document that are pickled.
-_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "has_aliases", "is_held")
+_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "has_aliases", "is_held", "holder")
 
 
 class Document:
@@ -68,6 +68,7 @@ class Document:
         has_merges: bool = False,
         has_aliases: bool = False,
         is_held: bool = False,
+        holder: GroupKind = ("", ""),
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
@@ -82,6 +83,8 @@ class Document:
         """Whether it is a part of another document, such as an item of a `v1` List."""
         self.is_held = is_held
         """Whether it is text in a ConfigMap, which may never be applied."""
+        self.holder = holder
+        """The group and kind of the document that it is a part of, such as an AppWrapper; empty for a whole document."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.has_aliases = has_aliases
@@ -166,11 +169,12 @@ class Document:
 
     def part(self, data: Any, path: Path) -> Document:
         """Return the document of an item of this `v1` List: the *data* at *path*."""
-        return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
+        return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True, holder=self.group_kind)
 
     def inside_of(self, whole: Document, *, is_held: bool) -> Document:
         """Return the document, marked as text inside another document, such as a ConfigMap."""
-        return Document(self.data, self._marks, file=whole.file, index=whole.index, is_item=True, is_held=is_held)
+        marks, holder = self._marks, whole.group_kind
+        return Document(self.data, marks, file=whole.file, index=whole.index, is_item=True, is_held=is_held, holder=holder)
 
     def changed(self, data: Any) -> Document:
         """Return the document with other data and the same marks."""

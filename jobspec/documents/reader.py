@@ -100,8 +100,8 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
             is_sound = is_sound and not taken
             if data is not None:
                 marks = _MarksLater(piece, number, node)
-                flags = {"has_merges": decoder.has_merges, "has_aliases": decoder.aliased > 0}
-                document = Document(data, marks, file=piece.file, index=index, **flags)
+                has_merges, has_aliases = decoder.has_merges, decoder.aliased > 0
+                document = Document(data, marks, file=piece.file, index=index, has_merges=has_merges, has_aliases=has_aliases)
                 too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
                 problems += too_large
                 documents += [document] if not too_large or document.kind.endswith("List") else []

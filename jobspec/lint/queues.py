@@ -14,7 +14,7 @@ from jobspec.go.values import integer
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.kueue.versions import QUEUED_KINDS, makes_workloads_of
+from jobspec.operators.kueue.versions import QUEUED_KINDS, makes_workloads_of, queued_by_holder
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.operators.workloads import MAXIMUM_TIME, QUEUE, queue_path, queue_place, queued_object, suspend_of
 
@@ -91,7 +91,7 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
 
     namespace, target, world = job.given.namespace, job.target, job.documents.queues
-    if children_in_queues(job.given, job.documents.referred(job.given), target, world):
+    if queued_by_holder(job.given, world.configuration) or children_in_queues(job.given, job.documents.referred(job.given), target, world):
         return
     if default_queue(namespace, target, world) or suspends_without_queue(kind, namespace or "default", target, world) is not False:
         return

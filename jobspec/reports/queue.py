@@ -11,7 +11,7 @@ from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.document import Document
 from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer
-from jobspec.operators.kueue.versions import not_queued
+from jobspec.operators.kueue.versions import not_queued, queued_by_holder
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import Cell, World, plus, spelt
 from jobspec.operators.workloads import queued_object
@@ -140,8 +140,18 @@ def remark_on_kind(each: Asked, world: World, how: TextOptions) -> str:
 
 def why_bypassed(job: Document, world: World, release: str) -> str:
     """Write why Kueue leaves a job alone that names no queue."""
+    if holder := queued_by_holder(job, world.configuration):
+        return f"not asked: Kueue queues its {holder}"
     bypasses, _ = not_queued(queued_object(job).group_kind, release, world.configuration)
     return bypasses or "bypasses Kueue: no queue-name label"
+
+
+def _without_answer(each: Asked, world: World, how: TextOptions) -> tuple[str, str]:
+    """Write a verdict for a job that Kueue leaves alone, and why."""
+    if each.children:
+        return "resumed", "no queue-name label"
+    verdict, _, why = why_bypassed(each.job, world, how.release).partition(": ")
+    return verdict, why
 
 
 def _name(each: Asked) -> str:
@@ -161,7 +171,7 @@ def _coloured(verdict: str, words: str, how: TextOptions) -> str:
 
 
 def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
-    counts = Counter(each.answer.verdict if each.answer else "resumed" if each.children else "bypasses Kueue" for each in asked)
+    counts = Counter(each.answer.verdict if each.answer else _without_answer(each, world, how)[0] for each in asked)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage or not asked else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
     jobs = counted(len({id(each.job) for each in asked}), "job")
@@ -255,8 +265,8 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
     for each in asked:
         answer = each.answer
         if answer is None:
-            verdict = f"resumed: its {each.children[0][0]} is in a queue" if each.children else "bypasses Kueue"
-            why = "no queue-name label" if each.children else why_bypassed(each.job, world, how.release).partition(": ")[2]
+            verdict, why = _without_answer(each, world, how)
+            verdict += f": its {each.children[0][0]} is in a queue" if each.children else ""
             lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", verdict, why))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")

@@ -63,9 +63,11 @@ _FRAMEWORKS = {
 """The kinds of jobs of which Workloads can be said, with their names among `integrations.frameworks` of Kueue's configuration."""
 FRAMEWORK_OF_GROUPS = _FRAMEWORKS[LEADER_WORKER_SET]
 KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
+_APP_WRAPPER: GroupKind = ("workload.codeflare.dev", "AppWrapper")
+_APP_WRAPPERS = "workload.codeflare.dev/appwrapper"
 FURTHER_FRAMEWORKS: dict[str, GroupKind] = {
     "sparkoperator.k8s.io/sparkapplication": ("sparkoperator.k8s.io", "SparkApplication"),
-    "workload.codeflare.dev/appwrapper": ("workload.codeflare.dev", "AppWrapper"),
+    _APP_WRAPPERS: _APP_WRAPPER,
     "deployment": ("apps", "Deployment"),
     "statefulset": ("apps", "StatefulSet"),
     "pod": ("", "Pod"),
@@ -101,6 +103,19 @@ def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str,
     if not queued_by_default(kind, release):
         return f"bypasses Kueue: Kueue {release} does not queue {kind[1]}s by default", hint
     return "", ""
+
+
+def queued_by_holder(job: Document, configuration: Data) -> str:
+    """Return the kind of the object around a job that Kueue queues in place of the job.
+
+    If Kueue queues no such object, return an empty string. *configuration*: its own, where that is given.
+    """
+    if job.holder != _APP_WRAPPER:
+        return ""
+    named = mapping(configuration, "integrations")
+    outside = [each.partition(".")[0] for each in texts(named, "externalFrameworks") if each.endswith(f".{_APP_WRAPPER[0]}")]
+    is_queued = not configuration or _APP_WRAPPERS in texts(named, "frameworks") or _APP_WRAPPER[1] in outside
+    return _APP_WRAPPER[1] if is_queued else ""
 
 
 def writes_runtime_patches(release: str) -> bool:

@@ -30,7 +30,7 @@ from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.management import default_queue, is_queued_kind, suspends_without_queue
 from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
 from jobspec.operators.kueue.ray import ray_pods, started
-from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE
+from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE, queued_by_holder
 from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
 from jobspec.operators.made import MOST
@@ -204,10 +204,12 @@ def queue_name(job: Document, target: Target, world: World) -> str:
     """Return the queue of a job.
 
     The queue is the label of the job. If there is no label, the queue is `default` if Kueue queues the kind, the namespace of the job has a
-    LocalQueue of that name, and Kueue gives it to jobs there.
+    LocalQueue of that name, and Kueue gives it to jobs there. A component of an AppWrapper has none by default.
     """
     if said := string_map(mapping(with_labels_of_pods(job).data, "metadata"), "labels").get(QUEUE):
         return said
+    if queued_by_holder(job, world.configuration):
+        return ""
     return default_queue(job.namespace, target, world) if is_queued_kind(job.group_kind, target, world) else ""
 
 
@@ -215,6 +217,8 @@ def is_managed(job: Document, target: Target, world: World) -> bool:
     """True if a job is in a queue, or may be suspended because it names none."""
     if queue_name(job, target, world):
         return True
+    if queued_by_holder(job, world.configuration):
+        return False
     return suspends_without_queue(job.group_kind, job.namespace or "default", target, world) is not False
 
 
