@@ -136,14 +136,14 @@ class Document:
 
     @property
     def digest(self) -> bytes:
-        """Return a digest of the data.
+        """Return a digest of the data, and of what the document is a part of.
 
-        Documents with one digest have the same data, with keys in the same order.
+        Documents with one digest have the same data, with keys in the same order, and are parts of objects of one kind.
         """
         if not self._digest:
             from _blake2 import blake2b  # without the milliseconds that loading `hashlib` takes
 
-            self._digest = blake2b(repr(self.data).encode(errors="surrogatepass"), digest_size=32).digest()
+            self._digest = blake2b(repr((self.data, self.holder)).encode(errors="surrogatepass"), digest_size=32).digest()
         return self._digest
 
     def forget_marks(self) -> None:
