@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobspec.lint.documents import Documents
     from jobspec.operators.kueue.world import AlikeNodes
 
 
@@ -18,8 +19,13 @@ WITH_NODES = [NODE, CLUSTER]
 
 def nodes_of(document: LintedDocument) -> Sequence[AlikeNodes]:
     """The nodes among the files, and the shapes of nodes of pinned clusters; none where there are neither, or where a script makes more."""
-    found = [each.data for kind in WITH_NODES for each in document.documents.of_kind(kind)]
-    if not found or document.documents.makes_more(NODE):
+    documents = document.documents
+    return documents.once("nodes", lambda: _nodes_among(documents))
+
+
+def _nodes_among(documents: Documents) -> Sequence[AlikeNodes]:
+    found = [each.data for kind in WITH_NODES for each in documents.of_kind(kind)]
+    if not found or documents.makes_more(NODE):
         return ()
     from jobspec.operators.kueue.world import world_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CONFIG_MAP, MPIJOB, QUEUE_CONFIGURATION, QUEUED_TRAINING_JOBS, TFJOB
+from jobspec.apis.kinds import MPIJOB, QUEUED_TRAINING_JOBS, TFJOB
 from jobspec.diagnostics.places import Key
 from jobspec.diagnostics.problems import rename, set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics.diagnostic import Severity
-    from jobspec.diagnostics.places import Data
     from jobspec.diagnostics.rules import Place
 
 _TF_CONFIG = "TF_CONFIG"
@@ -281,17 +280,7 @@ def _bypasses_queue(job: LintedJob, kueue: str) -> tuple[str, str]:
     """Why a release of Kueue does not queue a job of training-operator, and the hint; both empty for one that it queues."""
     if job.given.group_kind not in QUEUED_TRAINING_JOBS:
         return f"bypasses Kueue: it does not queue {job.given.kind}s of {job.given.api_version}", ""
-    return not_queued(job.given.group_kind, kueue, _configuration(job))
-
-
-def _configuration(job: LintedJob) -> Data:
-    """Kueue's own configuration, where it is among the files."""
-    given = [each.data for kind in (CONFIG_MAP, QUEUE_CONFIGURATION) for each in job.documents.of_kind(kind)]
-    if not given:
-        return {}
-    from jobspec.operators.kueue.world import world_of
-
-    return world_of(given).configuration
+    return not_queued(job.given.group_kind, kueue, job.documents.queues.configuration)
 
 
 def partial_gang(job: LintedJob) -> Iterator[Finding]:
