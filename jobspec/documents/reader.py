@@ -47,6 +47,9 @@ _DIFFERENT_INSIDE = ("?", ":,", ":]", ":}")
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
+_BEFORE_JSON = ("{", " ", "\t", "\r", "\n")
+
+
 _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 
 
@@ -65,7 +68,7 @@ def read(text: str, *, file: str, layer: str = "", first_line: int = 0) -> tuple
 
 def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0) -> Iterator[Piece]:
     """Cut a text into the parts that are parsed one by one."""
-    if "\n---" not in text:
+    if "\n---" not in text and text[:1] not in _BEFORE_JSON:
         yield Piece(text, first_line, file, layer)
         return
     from jobspec.documents.syntax import cut

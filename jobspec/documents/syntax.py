@@ -119,18 +119,43 @@ def start_of_level(level: int, text: str) -> Any:
     return token.start_mark
 
 
-# Cut a YAML stream before each `---`, so that a broken document leaves the others readable.
+# Cut a YAML stream before each `---`, so that a broken document leaves the others readable. Cut a stream of JSON before each object.
+# Follows `YAMLOrJSONDecoder.Decode`, k8s.io/apimachinery pkg/util/yaml, 0.37.
 def cut(text: str) -> Iterator[tuple[str, int]]:
     """Cut a text into its documents, each with the number of lines before it.
 
     Directives (`%YAML 1.1`) stay with the document after them.
     """
     start = line = 0
-    while (end := _next_start(text, start)) >= 0:
+    for end in _starts_in_json(text) if _may_be_json(text) else _starts(text):
         yield text[start:end], line
         line += text.count("\n", start, end)
         start = end
     yield text[start:], line
+
+
+def _may_be_json(text: str) -> bool:
+    """True if a text may be a stream of several objects in JSON, each at the beginning of a line."""
+    return text[:1] in "{ \t\r\n" and "\n{" in text and text.lstrip(" \t\r\n")[:1] == "{"
+
+
+def _starts_in_json(text: str) -> Iterator[int]:
+    """Where the second object and later ones of a stream of JSON begin. If the text is no such stream, those of documents in YAML."""
+    import re
+    from json import JSONDecoder
+
+    read, space = JSONDecoder().raw_decode, re.compile(r"[ \t\r\n]*")
+    at, found = text.index("{"), list[int]()
+    try:
+        while at < len(text):
+            found.append(at)
+            behind = space.match(text, read(text, at)[1])
+            at = behind.end() if behind else len(text)
+            if at < len(text) and text[at - 1 : at + 1] != "\n{":
+                return _starts(text)
+    except (ValueError, RecursionError):
+        return _starts(text)
+    return iter(found[1:])
 
 
 def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Iterator[tuple[str, int, int]]:
@@ -158,6 +183,13 @@ def kinds_in(content: bytes) -> frozenset[str]:
     import re
 
     return frozenset(each.decode() for each in set(re.findall(rb"kind(?=\W+(\w+))", content)))
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Yield where the documents behind the first one begin."""
+    start = 0
+    while (start := _next_start(text, start)) >= 0:
+        yield start
 
 
 def _next_start(text: str, start: int) -> int:
