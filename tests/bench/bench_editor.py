@@ -4,6 +4,7 @@
 
 Each row has the median and the 99th percentile in milliseconds, and the mean of the processor time that the server took (on Linux); the
 servers take turns. yaml-language-server waits 200 ms for further keys before it looks at a text, and checks a job by our JSON Schema of it.
+Last come the memory of each server after a tenth of the keys, and after all of them, in MB: with `--keys 2000`, a session of 2,000 edits.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,13 @@ def _busy(client: Editor) -> float:
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
+def _memory(client: Editor) -> float:
+    """The memory of a server in MB; 0 where the system does not tell."""
+    server = client.client._server
+    about = Path(f"/proc/{server.pid}/statm") if server else Path()
+    return int(about.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6 if about.is_file() else 0
+
+
 async def _key(client: Editor, name: str, number: int) -> None:
     client.insert(name, len(client.texts[name]), "#" if number % 2 else "\n#")
     await client.published(name)
@@ -104,6 +112,14 @@ def _row(what: str, times: list[tuple[float, float]]) -> str:
     waits, busy = (sorted(each) for each in zip(*times, strict=True))
     last = waits[min(len(waits) - 1, round(len(waits) * 0.99))]
     return f"{what:58} {statistics.median(waits):8.1f} {last:8.1f} {statistics.mean(busy):8.1f}"
+
+
+def _report(keys: int, times: Mapping[str, list[tuple[float, float]]], memory: Mapping[str, tuple[float, ...]]) -> None:
+    print(f"{f'{keys} keys each':58}   median      p99      CPU")
+    for row, found in times.items():
+        print(_row(row, found))
+    for name, (early, *_, late) in memory.items():
+        print(f"{f'{name}: memory in MB':58} {early:8.1f} {late:8.1f}")
 
 
 async def _measure(keys: int, program: str | None) -> None:
@@ -124,6 +140,9 @@ async def _measure(keys: int, program: str | None) -> None:
             other.open("job.yaml")
             clients.append((other, "job.yaml", "yaml-language-server: a job"))
         times: dict[str, list[tuple[float, float]]] = {}
+        servers = {"jobspec: a job": job, f"jobspec: {_VARIANTS} variants": variants}
+        servers |= {"yaml-language-server": other} if program else {}
+        memory: list[tuple[float, ...]] = []
         for number in range(-3, keys):
             for client, name, what in clients:
                 took = {f"{what}: diagnostics": await _timed(client, lambda: _key(client, name, number))}  # noqa: B023
@@ -132,9 +151,9 @@ async def _measure(keys: int, program: str | None) -> None:
                     took[f"{what}: completion"] = await _timed(client, lambda: _complete(client, name))  # noqa: B023
                 for row, each in took.items() if number >= 0 else ():
                     times.setdefault(row, []).append(each)
-        print(f"{f'{keys} keys each':58}   median      p99      CPU")
-        for row, found in times.items():
-            print(_row(row, found))
+            if number in (keys // 10, keys - 1):
+                memory.append(tuple(map(_memory, servers.values())))
+        _report(keys, times, dict(zip(servers, zip(*memory, strict=True), strict=True)))
         for client in (job, variants, *([other] if program else [])):
             await client.client.shutdown_async(None)
             client.client.exit(None)
