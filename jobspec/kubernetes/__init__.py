@@ -25,6 +25,7 @@ DOORS: tuple[str, ...] = (
     "strategic_merge",
     "structural",
     "structures",
+    "suggestions",
     "verdict",
     "workloads.cronjobs",
     "workloads.jobs",

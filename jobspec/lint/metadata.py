@@ -9,23 +9,23 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.lint.documents import whereabouts
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.operators.kueue.keys import ANNOTATIONS, PRIORITY, TOPOLOGY_ANNOTATIONS
 from jobspec.operators.trainer.runtimes import LONGEST_NAME, NAMES_LIMITED_SINCE, long_names
-from jobspec.operators.workloads import JOBS, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from jobspec.operators.workloads import JOBS, MAXIMUM_TIME
 
 _OF_PODS = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "k8s.v1.cni.cncf.io/networks",
     "karpenter.sh/do-not-disrupt",
-    PREFERRED_TOPOLOGY,
-    REQUIRED_TOPOLOGY,
     "prometheus.io/port",
     "prometheus.io/scrape",
+    *TOPOLOGY_ANNOTATIONS,
 )
 
 
 _LABELS_OF_PODS = ("azure.workload.identity/use",)
 #: Labels that are read from pods, or from the job and else its pods: as annotations, they have no effect.
-_LABELS = (*_LABELS_OF_PODS, "kai.scheduler/queue")
+_LABELS = (*_LABELS_OF_PODS, "kai.scheduler/queue", PRIORITY, MAXIMUM_TIME)
 
 
 #: Kind of an object -> the labels by which it looks for pods.
@@ -72,7 +72,7 @@ def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
     metric is read, and nobody says so. An annotation in place of a label is not seen anywhere: KAI Scheduler puts the pods into its
-    default queue.
+    default queue, and Kueue gives the job no priority.
     Instead: write it into the metadata of the pod templates, of a TrainJob by a patch; and a label among the labels.
     Before: metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}
     After: template: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
@@ -90,15 +90,21 @@ def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
 
 
 def ineffective_label(job: LintedJob) -> Iterator[Finding]:
-    """A label on the job has no effect: it is read from pods.
+    """A label has no effect: it is read from pods and is on the job, or it is read as an annotation.
 
     Why: the operators do not copy the job's labels to its pods: a NetworkPolicy lets nothing in, a budget protects nobody, a monitor
-    reads no metric, and no identity is given.
-    Instead: write it into the metadata of the pod templates, of a TrainJob by a patch.
+    reads no metric, and no identity is given. Kueue reads what it asks of a topology, and how a job may shrink, from annotations alone.
+    Instead: write it into the metadata of the pod templates, of a TrainJob by a patch; and an annotation among the annotations.
     Before: metadata: {labels: {azure.workload.identity/use: "true"}}
     After: template: {metadata: {labels: {azure.workload.identity/use: "true"}}}
     Evidence: `createNewPod` of training-operator pkg/controller.v1/common; kubeflow/sdk#381
     """
+    metadata = [tree.get("metadata") for tree in (job.tree, *(role.pod_tree for role in job.roles))]
+    annotations = {name for each in metadata if each for name, _ in each.entries("annotations")}
+    for name, said in (entry for each in metadata if each for entry in each.entries("labels")):
+        if name in (*ANNOTATIONS, *TOPOLOGY_ANNOTATIONS) and name not in annotations:
+            of = "the job" if name in ANNOTATIONS else "the pod templates"
+            yield Finding(said, f"no effect: `{name}` is read from annotations, not from labels", f"write it as an annotation of {of}")
     for name, said in job.tree.entries("metadata", "labels"):
         if any(role.pod_tree.get("metadata", "labels", name) for role in job.roles):
             continue

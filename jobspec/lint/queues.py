@@ -12,6 +12,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
 from jobspec.go.values import integer
 from jobspec.kubernetes.problems import closest, listed
+from jobspec.lint.kueue_keys import misspelt_keys
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
 from jobspec.operators.kueue.versions import QUEUED_KINDS, makes_workloads_of, queued_by_holder
@@ -85,7 +86,9 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     kind = queued.group_kind
     path = queue_path(job.given.group_kind)
     is_named = job.get(*path) is not None or _gets_labels_of_pods(job.given) or next(misplaced_queue_name(job), None)
-    if is_named or not queues or not makes_workloads_of(queued) or job.is_hook or (isinstance(job, LintedJob) and not job.trains):
+    if is_named or _misspells_queue_name(job) or not queues or not makes_workloads_of(queued):
+        return
+    if job.is_hook or (isinstance(job, LintedJob) and not job.trains):
         return
     from jobspec.operators.kueue.children import children_in_queues
     from jobspec.operators.kueue.management import DEFAULT_QUEUE, default_queue, suspends_without_queue
@@ -98,6 +101,11 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
     if job.given.namespace or DEFAULT_QUEUE not in queues:
         hint = f"add the label `{QUEUE}`; queues here: {listed(queues[:3])}"
         yield Finding(("metadata", "name"), "bypasses Kueue: no queue-name label", hint)
+
+
+def _misspells_queue_name(job: LintedDocument) -> bool:
+    """Whether the job has a misspelt queue name, which is reported as such."""
+    return any(meant == QUEUE for _, _, meant in misspelt_keys(job))
 
 
 def empty_queue_name(job: LintedDocument) -> Iterator[Finding]:

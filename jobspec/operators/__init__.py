@@ -20,6 +20,7 @@ DOORS: tuple[str, ...] = (
     "kueue.configuration",
     "kueue.fitting",
     "kueue.flavors",
+    "kueue.keys",
     "kueue.management",
     "kueue.requeueing",
     "kueue.topology",

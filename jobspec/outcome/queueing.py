@@ -12,9 +12,9 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.operators.kueue.admission import Missing, QueueAnswer, admitted_groups, ask
 from jobspec.operators.kueue.fitting import fitting
+from jobspec.operators.kueue.keys import PRIORITY
 from jobspec.operators.kueue.management import leaves_suspended, never_starts
 from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_queued
-from jobspec.operators.kueue.webhook import PRIORITY
 from jobspec.operators.kueue.workload import groups_of, is_managed, undercounted, workload_of, workloads_of
 from jobspec.operators.kueue.world import queues_in, spelt
 from jobspec.operators.workloads import QUEUE, queue_of, queue_place, queued_object

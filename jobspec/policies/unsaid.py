@@ -9,6 +9,7 @@ _PROGRAM = "it reads command lines as shells, launchers and programs do, which i
 _OPERATOR = "it follows what the operator makes of the job, in several objects, or with numbers that the operator counts"
 _FILES = "it is about files, Git and what applies them, not about the object that the server gets"
 _RELEASE = "it depends on releases or feature gates, which the object does not say"
+_SPELLING = "it compares how names are spelt, for which expressions have no function"
 _OF_CONFIGURATION = "it is about objects that set up a cluster, not about jobs"
 _DEFAULTS = "the server fills the field in before it asks a policy, which cannot see who wrote it"
 _EMPTY = "the server drops an empty value, or takes it for 0, before it asks a policy"
@@ -68,6 +69,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("addition-lost-in-apply", "patches-lost-in-apply", "rewritten-quantity"),
     ),
     _RELEASE: ("old-trainer-in-queue", "gated-cron-job", "disabled-field", "long-replicated-job-name", "deprecated-kueue-api"),
+    _SPELLING: ("misspelt-kueue-key",),
     _OF_CONFIGURATION: (
         *("uncounted-quota", "unknown-cluster-queue", "unknown-flavor", "unknown-admission-check", "unknown-topology", "unknown-cohort"),
         *("unknown-check-parameters", "inactive-cluster-queue", "no-namespace-selector", "unreachable-cluster-queue"),

@@ -16,11 +16,12 @@ from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kubernetes.metadata import meets
+from jobspec.operators.kueue.keys import ANYWHERE, GATED
 from jobspec.operators.kueue.management import leaves_suspended, manages_namespace, never_starts, select_namespace, suspends_without_queue
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import LeafUsage, Placement, has_level, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.workload import GROUP_INDEX, QueuedPodSet, QueuedWorkload, added, claimed, inadmissible
-from jobspec.operators.kueue.world import GATES, Cell, CellQuota, Flavor, Group, Place, QueueInCohort, Usage, World, is_pending, plus, spelt
+from jobspec.operators.kueue.world import Cell, CellQuota, Flavor, Group, Place, QueueInCohort, Usage, World, is_pending, plus, spelt
 
 Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
 
@@ -243,8 +244,8 @@ def _is_of(made: Data, workload: QueuedWorkload) -> bool:
 
 def _gates(workload: QueuedWorkload) -> str:
     """Whose admission gates hold a job, in words; empty where it has none."""
-    gates = string_map(mapping(workload.job, "metadata"), "annotations").get(GATES, "")
-    return f"waits until `{gates}` is removed from the annotation `{GATES}`" if gates else ""
+    gates = string_map(mapping(workload.job, "metadata"), "annotations").get(GATED, "")
+    return f"waits until `{gates}` is removed from the annotation `{GATED}`" if gates else ""
 
 
 def _head_before(workload: QueuedWorkload, queue: QueueInCohort) -> str:
@@ -273,7 +274,7 @@ def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
         queues = {f"{GROUP}/local-queue-name": answer.workload.queue, f"{GROUP}/cluster-queue-name": answer.cluster_queue}
         annotations = {f"{GROUP}/workload": answer.workload.name}
         if is_free:
-            annotations[f"{GROUP}/podset-unconstrained-topology"] = "true"
+            annotations[ANYWHERE] = "true"
         spec = {
             "nodeSelector": {key: value for flavor in flavors for key, value in flavor.labels.items()},
             "tolerations": [it for flavor in flavors for it in flavor.tolerations],

@@ -11,7 +11,7 @@ from jobspec.apis.releases import QUEUES, is_at_least
 from jobspec.go.values import mapping, string_map, text
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
-from jobspec.operators.kueue.ray import ELASTIC
+from jobspec.operators.kueue.keys import ELASTIC
 from jobspec.operators.kueue.versions import RELEASE, not_queued, writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 

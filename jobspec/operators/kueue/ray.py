@@ -17,6 +17,7 @@ from jobspec.go.values import mapping, number, string_map, structs, text
 from jobspec.operators.kuberay import AUTOSCALER, CLUSTER_SPECS, FAULT_TOLERANT, HEAD, JOB_MODE, SIDECAR_MODE, SUBMITTER
 from jobspec.operators.kuberay.pods import OF_AUTOSCALER, SMALL
 from jobspec.operators.kuberay.submitter import RESOURCES
+from jobspec.operators.kueue.keys import ELASTIC
 from jobspec.operators.workloads import QUEUE, suspend_of
 
 TYPE_CHECKING = False
@@ -35,8 +36,6 @@ KINDS: tuple[GroupKind, ...] = (RAY_CLUSTER, RAY_JOB, RAY_SERVICE)
 SUBMITTER_PODS = "submitter"
 _MOST = 18
 """The pod sets that a Workload can have."""
-ELASTIC = "kueue.x-k8s.io/elastic-job"
-"""The annotation by which a job may change its number of pods while it runs."""
 
 
 def cluster_of(job: Document) -> tuple[tuple[str, ...], Data]:

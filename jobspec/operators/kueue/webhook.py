@@ -31,6 +31,7 @@ from jobspec.kubernetes.metadata import (
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.kueue import ray
+from jobspec.operators.kueue.keys import ANYWHERE, ELASTIC, FEWEST, GATED, LAYERS, PLACED_TOGETHER, PREBUILT, PRIORITY, SIZE, SYNCED
 from jobspec.operators.mpi_operator import LAUNCHER, WORKER
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
@@ -282,9 +283,6 @@ def _is_later(target: Target) -> bool:
 # Jobs, by their labels and annotations. A webhook looks at all jobs, those without a queue, too.
 
 
-PRIORITY, FEWEST = f"{GROUP}/priority-class", f"{GROUP}/job-min-parallelism"
-_PREBUILT = f"{GROUP}/prebuilt-workload-name"
-_SYNCED, _ELASTIC, _GATED = (f"{GROUP}/{name}" for name in ("job-completions-equal-parallelism", "elastic-job", "admission-gated-by"))
 _LONGEST_GATE = 63
 _BOOLEANS = (*TRUE_WORDS, *FALSE_WORDS)
 
@@ -305,13 +303,13 @@ def queue_label(workload: Workload, target: Target) -> Iterator[Finding]:
 def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
-    said = _meta(data, "annotations").get(_PREBUILT, "")
+    said = _meta(data, "annotations").get(PREBUILT, "")
     if kind in QUEUED_TRAINING_JOBS and workload.old and not _is_suspended(kind, data):
         return
     if said:
-        yield from misnamed(_annotation(_PREBUILT), said, bad_subdomain, "the name of a Workload")
+        yield from misnamed(_annotation(PREBUILT), said, bad_subdomain, "the name of a Workload")
     else:
-        yield from _bad_name(workload, _PREBUILT, "Workload")
+        yield from _bad_name(workload, PREBUILT, "Workload")
 
 
 def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
@@ -341,7 +339,7 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     if not suspended and labels.get(QUEUE, "") != labels_before.get(QUEUE, ""):
         yield Finding(_label(QUEUE), "the queue of a job that is not suspended cannot be changed", hint)
     if not suspended and not _is_elastic(before) and _prebuilt(now) != _prebuilt(before):
-        yield Finding(_label(_PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
+        yield Finding(_label(PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
     if not (suspended and was_suspended) and labels.get(MAXIMUM_TIME, "") != labels_before.get(MAXIMUM_TIME, ""):
         yield Finding(_label(MAXIMUM_TIME), "the maximum execution time of a job that is not suspended cannot be changed", hint)
     priority, priority_before = labels.get(PRIORITY, ""), labels_before.get(PRIORITY, "")
@@ -352,12 +350,12 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _prebuilt(data: Data) -> str:
-    return _meta(data, "annotations").get(_PREBUILT) or _meta(data, "labels").get(_PREBUILT, "")
+    return _meta(data, "annotations").get(PREBUILT) or _meta(data, "labels").get(PREBUILT, "")
 
 
 def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
     """Only a Job can be elastic, from its creation on, and without `job-min-parallelism` and a topology for all of its pods."""
-    data, name = workload.document.data, _annotation(_ELASTIC)
+    data, name = workload.document.data, _annotation(ELASTIC)
     is_elastic = _is_elastic(data)
     if workload.old and is_elastic != _is_elastic(workload.old.data):
         yield Finding(name, "whether a job is elastic cannot be changed", "create a new job")
@@ -377,26 +375,26 @@ def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _is_elastic(data: Data) -> bool:
-    return _meta(data, "annotations").get(_ELASTIC) == "true"
+    return _meta(data, "annotations").get(ELASTIC) == "true"
 
 
 def admission_gates(workload: Workload, target: Target) -> Iterator[Finding]:
     """An admission gate has a domain and a name, such as `example.com/data`; once the job exists, gates can only be removed."""
-    said = _meta(workload.document.data, "annotations").get(_GATED, "")
+    said = _meta(workload.document.data, "annotations").get(GATED, "")
     gates = _gates(said)
     if workload.old and said:
-        before = _meta(workload.old.data, "annotations").get(_GATED, "")
+        before = _meta(workload.old.data, "annotations").get(GATED, "")
         if not before:
-            yield Finding(_annotation(_GATED), "no gate can be added to an existing job")
+            yield Finding(_annotation(GATED), "no gate can be added to an existing job")
         elif any(gate not in _gates(before) for gate in gates):
-            yield Finding(_annotation(_GATED), "gates of an existing job can only be removed")
+            yield Finding(_annotation(GATED), "gates of an existing job can only be removed")
     for number, gate in enumerate(gates):
         if not gate:
-            yield Finding(_annotation(_GATED), "a gate has no name")
+            yield Finding(_annotation(GATED), "a gate has no name")
         elif gate in gates[:number]:
-            yield Finding(_annotation(_GATED), f"duplicate gate `{gate}`")
+            yield Finding(_annotation(GATED), f"duplicate gate `{gate}`")
         elif why := bad_manager(gate) or ("it has more than 63 characters" if len(gate) > _LONGEST_GATE else ""):
-            yield Finding(_annotation(_GATED), f"`{gate}` is not a gate: {why}")
+            yield Finding(_annotation(GATED), f"`{gate}` is not a gate: {why}")
 
 
 def _gates(text: str) -> list[str]:
@@ -421,15 +419,15 @@ def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
 def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
     """With `job-completions-equal-parallelism`, a Job must be `Indexed`, and `completions` must equal `parallelism`."""
     data = workload.document.data
-    text = _meta(data, "annotations").get(_SYNCED)
+    text = _meta(data, "annotations").get(SYNCED)
     if text is None:
         return
     if text not in _BOOLEANS:
-        yield Finding(_annotation(_SYNCED), f"`{text}` is not a boolean", "write `true`, or remove it")
+        yield Finding(_annotation(SYNCED), f"`{text}` is not a boolean", "write `true`, or remove it")
     elif text in TRUE_WORDS:
         spec = mapping(data, "spec")
         if spec.get("completionMode") != "Indexed":
-            yield Finding(_annotation(_SYNCED), "the completions of a Job that is not `Indexed` cannot follow `parallelism`")
+            yield Finding(_annotation(SYNCED), "the completions of a Job that is not `Indexed` cannot follow `parallelism`")
         if _one_if_absent(spec, "parallelism") != _one_if_absent(spec, "completions"):
             yield Finding(("spec", "completions"), "`completions` have to equal `parallelism`, as the annotation says")
 
@@ -443,9 +441,9 @@ def partial_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     if FEWEST in _meta(before, "annotations") and not was_suspended and parallelism != parallelism_before:
         message = "`parallelism` of a Job that can start with fewer pods cannot be changed while it runs"
         yield Finding(("spec", "parallelism"), message, "suspend the Job")
-    synced, synced_before = (_meta(each, "annotations").get(_SYNCED) in TRUE_WORDS for each in (now, before))
+    synced, synced_before = (_meta(each, "annotations").get(SYNCED) in TRUE_WORDS for each in (now, before))
     if not suspended and not was_suspended and synced != synced_before:
-        yield Finding(_annotation(_SYNCED), "this annotation of a Job cannot be changed while it runs", "suspend the Job")
+        yield Finding(_annotation(SYNCED), "this annotation of a Job cannot be changed while it runs", "suspend the Job")
 
 
 def _one_if_absent(spec: Data, field: str) -> int:
@@ -468,11 +466,6 @@ def kueue_patch(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 # Topology requests, by annotations of pod templates.
-
-
-ANYWHERE, SIZE, LAYERS, PLACED_TOGETHER = (
-    f"{GROUP}/podset-{name}" for name in ("unconstrained-topology", "slice-size", "slice-required-topology-constraints", "group-name")
-)
 
 
 class _Pods(Record):

@@ -27,6 +27,7 @@ from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators import mpi_operator
 from jobspec.operators.kueue import webhook
+from jobspec.operators.kueue.keys import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE
 from jobspec.operators.kueue.management import default_queue, is_queued_kind, suspends_without_queue
 from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
 from jobspec.operators.kueue.ray import ray_pods, started
@@ -266,7 +267,7 @@ def groups_of(job: Document) -> int:
 
 def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet]) -> tuple[str, str]:
     """The name of the class that gives a Workload its priority, empty for none, and that class's kind."""
-    if named := string_map(mapping(job, "metadata"), "labels").get(webhook.PRIORITY):
+    if named := string_map(mapping(job, "metadata"), "labels").get(PRIORITY):
         return named, "WorkloadPriorityClass"
     of_policy = text(mapping(job, "spec", "runPolicy", "schedulingPolicy"), "priorityClass") if kind in _REPLICAS else ""
     named = of_policy or next((name for each in pod_sets if (name := text(each.spec, "priorityClassName"))), "")
@@ -355,7 +356,7 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
                 count, template = number(each, "replicas"), mapping(each, "template")
                 yield _with_topology(QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label=label))
     elif job.group_kind == kinds.JOB:
-        least = string_map(mapping(job.data, "metadata"), "annotations").get(webhook.FEWEST, "")
+        least = string_map(mapping(job.data, "metadata"), "annotations").get(FEWEST, "")
         yield _with_topology(
             QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), least=integer(least), index_label=JOB_INDEX)
         )
@@ -429,14 +430,14 @@ def marked_template(job: Data, role: str) -> Data:
     templates = mapping(job, "spec", "leaderWorkerTemplate")
     template, said = mapping(templates, role), string_map(mapping(job, "metadata"), "labels")
     metadata = mapping(template, "metadata")
-    labels = {**mapping(metadata, "labels"), **{name: said[name] for name in (QUEUE, webhook.PRIORITY) if said.get(name)}}
+    labels = {**mapping(metadata, "labels"), **{name: said[name] for name in (QUEUE, PRIORITY) if said.get(name)}}
     annotations = {
         **mapping(metadata, "annotations"),
         f"{GROUP}/pod-suspending-parent": FRAMEWORK_OF_GROUPS,
         f"{GROUP}/pod-group-serving": "true",
     }
     follows = role == "workerTemplate" and isinstance(templates.get("leaderTemplate"), dict)
-    if follows and webhook.PLACED_TOGETHER not in annotations:
+    if follows and PLACED_TOGETHER not in annotations:
         annotations[f"{GROUP}/pod-index-offset"] = "1"
     return {**template, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
 
@@ -449,16 +450,16 @@ def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
     said = {name: each for name, each in mapping(pods.template, "metadata", "annotations").items() if each is not None}
     required = said.get(REQUIRED_TOPOLOGY)
     preferred = said.get(PREFERRED_TOPOLOGY) if required is None else None
-    unconstrained = said.get(webhook.ANYWHERE) if required is None and preferred is None else None
+    unconstrained = said.get(ANYWHERE) if required is None and preferred is None else None
     slices: list[tuple[str, int]] | None = []
-    if webhook.LAYERS in said:
-        slices = webhook.layers_in(said[webhook.LAYERS])
-    elif SLICE_TOPOLOGY in said and webhook.SIZE in said:
-        size = integer(said[webhook.SIZE], 32)
+    if LAYERS in said:
+        slices = webhook.layers_in(said[LAYERS])
+    elif SLICE_TOPOLOGY in said and SIZE in said:
+        size = integer(said[SIZE], 32)
         slices = None if size is None else [(said[SLICE_TOPOLOGY], size)]
     if slices is None:
         raise _NoPodSets(f"the topology annotations of pod set `{pods.name}` cannot be read")
-    group = said.get(webhook.PLACED_TOGETHER, "") if required is not None or preferred is not None else ""
+    group = said.get(PLACED_TOGETHER, "") if required is not None or preferred is not None else ""
     is_free = None if unconstrained is None else unconstrained in TRUE_WORDS
     return replace(pods, topology=TopologyRequest(required, preferred, is_free, tuple(slices), group))
 

@@ -28,6 +28,7 @@ from jobspec.go.quantities import Quantity, quantity_of
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.problems import listed
+from jobspec.operators.kueue.keys import GATED
 from jobspec.operators.kueue.versions import as_v1beta2
 
 #: Flavor and resource.
@@ -40,8 +41,6 @@ Usage = dict[Place, dict[Cell, int]]
 #: The amount that means unlimited to Kueue; no amount exceeds it.
 UNLIMITED = (1 << 63) - 1
 _OUT = ("Requeued", "Inadmissible")
-GATES = f"{GROUP}/admission-gated-by"
-"""The annotation of those who hold a job back before it is queued."""
 
 
 def amount(resource: str, value: Any) -> int:
@@ -403,7 +402,7 @@ def _with_cells(queue: Data, cells: Mapping[Cell, int], sign: int) -> Data:
 
 def is_pending(workload: Data) -> bool:
     """Whether a Workload waits for quota, as its status says; one that cannot be counted, as by its claims, is in no queue."""
-    status, gates = mapping(workload, "status"), string_map(mapping(workload, "metadata"), "annotations").get(GATES)
+    status, gates = mapping(workload, "status"), string_map(mapping(workload, "metadata"), "annotations").get(GATED)
     is_out = any((text(each, "type"), text(each, "reason")) == _OUT for each in structs(status, "conditions"))
     return bool(status) and not status.get("admission") and not gates and not is_out and _is_active(workload)
 
