@@ -37,6 +37,8 @@ CHART = "Chart.yaml"
 CHART_VALUES = "values.yaml"
 #: Words in files that have engines apply folders.
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
+#: A word in files with tests of Chainsaw, which name files that nobody applies.
+CHAINSAW = b"chainsaw.kyverno.io/"
 
 
 def is_of_chart(name: str) -> bool:

@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "chart_values",
     "encrypted_inputs",
     "engines",
+    "expected_states",
     "helm",
     "helm_numbers",
     "idle_entries",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -58,7 +58,9 @@ def kustomization_in(text: str, *, comments: bool) -> Kustomization:
 class Builds:
     """The kustomizations, by their paths, and the folders of charts around files."""
 
-    def __init__(self, kustomizations: Mapping[str, Kustomization], charts: Iterable[str]) -> None:
+    def __init__(self, kustomizations: Mapping[str, Kustomization], charts: Iterable[str], expected: Container[str] = ()) -> None:
+        """*expected*: the paths of files that tests compare objects with."""
+        self._expected = expected
         by_folder = {os.path.dirname(file): each.data for file, each in kustomizations.items()}
         charts = list(map(os.path.normpath, charts))
         self._of_charts = tuple(os.path.join(each, part, "") for each in charts for part in _OF_CHARTS)
@@ -98,7 +100,7 @@ class Builds:
                 return "kustomize patch"
             if _LONE_PATCH.search(name):
                 return "patch"
-            if _ASSERTION.search(name):
+            if path in self._expected or _ASSERTION.search(name):
                 return "expected state"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)

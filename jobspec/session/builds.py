@@ -18,7 +18,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import UNBUILT
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import CHART, CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
+from jobspec.documents.document import CHAINSAW, CHART, CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
@@ -27,6 +27,7 @@ from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, output_from, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, builds_itself, patched_by_flux, sources_of_values
+from jobspec.repository.expected_states import TESTS, expected_states
 from jobspec.repository.idle_entries import idle_entries
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
@@ -89,7 +90,8 @@ def in_builds(
     read = _read(top, among, shown.keys(), run, build=build)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
     of_engines = _with_given_values(read, shown.keys())
-    roles = Builds(kustomizations, map(os.path.realpath, charts))
+    tests = [each for one in read.values() for each in one.tests]
+    roles = Builds(kustomizations, map(os.path.realpath, charts), expected_states(tests, shown) if tests else ())
     found = {}
     for name, path in real.items():
         role = "kustomization" if path in kustomizations and build else roles.role(path)
@@ -175,6 +177,8 @@ class _Read(NamedTuple):
     """Its documents that say how folders are applied."""
     kinds: frozenset[str]
     """The kinds that are named in it."""
+    tests: Sequence[Document] = ()
+    """Its tests of Chainsaw."""
 
 
 def _read(top: str, among: Iterable[str], paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
@@ -188,7 +192,7 @@ def _read(top: str, among: Iterable[str], paths: Collection[str], run: Callable[
         applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), APPLYING_KINDS) if path in paths else []
         kinds = kinds_in(content)
         if path not in kustomizations:
-            return _Read(None, None, applying, kinds)
+            return _Read(None, None, applying, kinds, _with_words(path, content, (CHAINSAW,), TESTS))
         text = decode(content, path)
         found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
         references = references_of(path, found.data, folders, top, real_folder, _FILES) if build else None

@@ -6,7 +6,7 @@ import os
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.documents.document import CHART, ENGINES, KUSTOMIZATIONS, PAGES
+from jobspec.documents.document import CHAINSAW, CHART, ENGINES, KUSTOMIZATIONS, PAGES
 from jobspec.journey.journey import one_by_one
 from jobspec.session.disk import DISK
 from jobspec.session.folders import folders_around, with_those_around
@@ -186,7 +186,7 @@ def with_roles(
         or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
     )
     speaking = is_built or any(word in each.path for each in asked for word in _OF_ROLES)
-    if not speaking and not any(each.disk.mentions(each.path, *ENGINES) for each in asked):
+    if not speaking and not any(each.disk.mentions(each.path, *ENGINES, CHAINSAW) for each in asked):
         return found
     from dataclasses import replace
 

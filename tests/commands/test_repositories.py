@@ -781,7 +781,8 @@ def test_what_people_and_programs_fill_in_by_habit(arguments: list[str]) -> None
     reasons = {each["path"]: row["reason"] for each in files for row in each["documents"] if row.get("reason")}
     assert reasons["patches-unnamed/exclude-job.yaml"] == "kustomize patch"
     assert reasons["parts/base/pull_secret.yaml"] == "patch"
-    assert {path for path, why in reasons.items() if why == "expected state"} == {"expected/02-assert.yaml", "expected/operator.yaml"}
+    expected = {f"expected/{each}.yaml" for each in ("02-assert", "operator", "chainsaw/job-result-1", "chainsaw/pods")}
+    assert {path for path, why in reasons.items() if why == "expected state"} == expected
     assert reasons["kind/patches/kube-scheduler.yaml"] == "patch"
     assert _reported(folder / "kind", ".") == {"patches/kube-scheduler.yaml": ("patch", [])}
 
