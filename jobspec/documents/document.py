@@ -37,7 +37,7 @@ CHART = "Chart.yaml"
 CHART_VALUES = "values.yaml"
 #: Words in files that have engines apply folders.
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
-#: A word in files with tests of Chainsaw, which name files that nobody applies.
+#: A word in files with tests of Chainsaw. The tests name files with expected objects.
 CHAINSAW = b"chainsaw.kyverno.io/"
 
 
@@ -86,7 +86,7 @@ class Document:
         self.is_held = is_held
         """Whether it is text in a ConfigMap, which may never be applied."""
         self.holder = holder
-        """The group and kind of the document that it is a part of, such as an AppWrapper; empty for a whole document."""
+        """The group and kind of the object around the document, such as an AppWrapper. Empty for a whole document."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.has_aliases = has_aliases

@@ -135,12 +135,15 @@ def cut(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _may_be_json(text: str) -> bool:
-    """True if a text may be a stream of several objects in JSON, each at the beginning of a line."""
+    """True if a text may be a stream of JSON objects, each of which begins a line."""
     return text[:1] in "{ \t\r\n" and "\n{" in text and text.lstrip(" \t\r\n")[:1] == "{"
 
 
 def _starts_in_json(text: str) -> Iterator[int]:
-    """Where the second object and later ones of a stream of JSON begin. If the text is no such stream, those of documents in YAML."""
+    """Return where the second and later objects of a JSON stream begin.
+
+    If the text is no such stream, return where documents in YAML begin.
+    """
     import re
     from json import JSONDecoder
 

@@ -1,7 +1,8 @@
-"""Lint documents that are alike once: what rules find in one of them is placed in the others.
+"""Lint documents that are alike once.
 
-A rule is asked again for each document if it names a place, or the document, or asks where the document stands among others. Of documents
-other than jobs in a text of their own, such as built ones, it is also asked again if it has found anything.
+Findings in one of them are placed in the others. A rule is asked again for each document if it names a place, or the document, or asks
+where the document stands among others. Of documents other than jobs in a text of their own, such as built ones, it is also asked again if
+it has found anything.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class RuleResult(Record):
-    """What a rule found in a document."""
+    """The findings of a rule in a document."""
 
     rule: Rule
     of_pods: bool
-    """Whether the rule looks at the document with its pods, and not at the document alone."""
+    """True if the rule looks at the document with its pods."""
     findings: Sequence[PlacedFinding] | None
     """None if the rule is asked again for each document."""
 
@@ -46,15 +47,15 @@ def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) 
 
 
 class Alike(Record):
-    """What a document has in common with others in which rules find the same."""
+    """The key of documents in which rules find the same."""
 
     key: tuple[object, ...]
     has_routes: bool
-    """Whether the findings of the others can be placed in the document."""
+    """True if findings in the other documents can be placed in this one."""
 
 
 def alike(document: Document, documents: Documents) -> Alike:
-    """Return what a document has in common with others in which rules find the same."""
+    """Return the key that a document shares with others in which rules find the same."""
     likeness = document.likeness if is_workload(document) else None
     if likeness:
         return Alike((likeness.text, likeness.length, *(id(each) for each in documents.referred(document))), True)

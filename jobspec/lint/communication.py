@@ -116,7 +116,10 @@ def _is_hostname_alone(host: str, job: LintedJob) -> bool:
 
 
 def _why_no_address(subdomain: str, job: LintedJob) -> tuple[str, str, Severity] | None:
-    """Why the name servers do not know the pods of a Job in a subdomain, and a hint. If they may know the pods, return None."""
+    """Return why name servers do not know the pods of a Job in a subdomain, and a hint.
+
+    If they may know the pods, return None.
+    """
     services = [each for each in job.documents.of_name(SERVICE, subdomain) if job.documents.are_together(each, job.given)]
     if not services:
         is_known = job.documents.named(job.given, SERVICE, subdomain) or job.documents.may_get_name(SERVICE, subdomain)

@@ -110,7 +110,7 @@ class LintedContainer:
 
     @cached_property
     def values(self) -> Mapping[str, str]:
-        """The values of its variables that are known, and the same in each pod of the role, by name.
+        """The known values of its variables that all pods of the role share, by name.
 
         A variable that its script sets is among them if the script sets it once.
         """
@@ -199,7 +199,7 @@ class LintedContainer:
 
 
 def _values_in(pod: ExpandedPod, container: LintedContainer) -> dict[str, str]:
-    """The values of a container's variables in a pod, as far as they are known."""
+    """Return the known values of a container's variables in a pod."""
     found: dict[str, str] = {}
     own = [each for each, is_init in pod.containers() if is_init == container.is_init and text(each, "name") == container.name]
     for variable in (each for tree in own for each in items(tree.get("env"))):

@@ -200,14 +200,14 @@ def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
 
 
 def _whole_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
-    """The variables of the ConfigMaps that `envFrom` names, at their names."""
+    """Yield the variables of the ConfigMaps that `envFrom` names."""
     for source in items(container.tree.get("envFrom")):
         if place := source.get("configMapRef", "name"):
             yield from ((f"{text(source, 'prefix')}{name}", value, place) for name, value in _data(job, text(place)).items())
 
 
 def _keys_of_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
-    """The variables whose value is that of a key of a ConfigMap."""
+    """Yield the variables that take their value from a key of a ConfigMap."""
     for name, variable in container.variables:
         reference = variable.get("valueFrom", "configMapKeyRef")
         value = _data(job, text(reference, "name")).get(text(reference, "key")) if reference else None
@@ -216,7 +216,7 @@ def _keys_of_config_maps(job: LintedJob, container: LintedContainer) -> Iterator
 
 
 def _data(job: LintedJob, name: str) -> Mapping[str, str]:
-    """The data of a ConfigMap of the files; nothing where the files have none."""
+    """Return the data of a ConfigMap among the files. If there is none, return nothing."""
     found = job.documents.named(job.given, CONFIG_MAP, name) if name else None
     data = value_at(found.data, ("data",)) if found else None
     return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}

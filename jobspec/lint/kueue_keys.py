@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def misspelt_kueue_key(document: LintedDocument) -> Iterator[Finding]:
     """A label or annotation of a job or its pods misspells one of Kueue's, and no release of Kueue reads it.
 
-    Why: Kueue ignores it, and nobody says so: a job with a misspelt queue name bypasses every queue and quota, or waits suspended forever;
+    Why: Kueue ignores it without a warning: a job with a misspelt queue name bypasses every queue and quota, or waits suspended forever;
     one with a misspelt priority class or topology is admitted as if it had asked for none.
     Instead: the key as Kueue spells it. Other keys of the prefix `kueue.x-k8s.io/`, near to none of Kueue's, are not reported.
     Fix: renames the key, if Kueue reads the right one from there, it is not there yet, and the object does not select its pods by it.
@@ -43,7 +43,10 @@ def misspelt_kueue_key(document: LintedDocument) -> Iterator[Finding]:
 
 
 def misspelt_keys(document: LintedDocument) -> Iterator[tuple[Path, str, str]]:
-    """Yield the labels and annotations of a job and its pods that misspell one of Kueue's: the path of their mapping, and both keys."""
+    """Yield the misspelt labels and annotations of Kueue in a job and its pods.
+
+    Each comes with the path of its mapping, and the key that was meant.
+    """
     given = document.given
     if given.group_kind[0] == QUEUE_GROUP or not (given.group_kind in QUEUED_KINDS or document.pod_specs):
         return

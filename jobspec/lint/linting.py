@@ -132,7 +132,10 @@ _SEEN = ("valid", "partly")
 
 
 def _with_other_numbers(file: Checked) -> Checked | None:
-    """The file with other numbers in place of its placeholders; None if it has no placeholder for a number."""
+    """Return the file with other numbers in place of its placeholders.
+
+    If no number stands in for a placeholder, return None.
+    """
     if not (notes := file.result.stand_ins):
         return None
     from jobspec.repository.other_numbers import with_other_numbers
@@ -183,7 +186,7 @@ def _with_pods(document: Document, documents: Documents) -> LintedJob | None:
 
 
 def _of_document(document: Document, documents: Documents, looking: Looking, paths: Paths, kept: Kept) -> list[Diagnostic]:
-    """What rules find in a document, each at the line that wrote its cause. Documents that are alike are looked at once."""
+    """Find problems in a document by all rules. Documents that are alike are looked at once."""
     common = alike(document, documents)
     key = (id(documents), *common.key)
     if (known := kept.get(key)) is not None:
@@ -202,7 +205,7 @@ def _of_document(document: Document, documents: Documents, looking: Looking, pat
 
 
 def _of_alike(document: Document, documents: Documents, known: Sequence[RuleResult], paths: Paths) -> list[Diagnostic]:
-    """What rules find in a document that is like another one, of which the results are known."""
+    """Return the findings in a document that is like one with known results."""
     views: dict[bool, LintedDocument] = {}
     found: list[Diagnostic] = []
     for each in known:

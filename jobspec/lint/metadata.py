@@ -71,7 +71,7 @@ def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
     """An annotation has no effect: it is read from pods and is on the job, or it is read as a label.
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
-    metric is read, and nobody says so. An annotation in place of a label is not seen anywhere: KAI Scheduler puts the pods into its
+    metric is read, all without a warning. An annotation in place of a label is not seen anywhere: KAI Scheduler puts the pods into its
     default queue, and Kueue gives the job no priority.
     Instead: write it into the metadata of the pod templates, of a TrainJob by a patch; and a label among the labels.
     Before: metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}

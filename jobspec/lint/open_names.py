@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def names_to_fill_in(file: Checked) -> Iterator[tuple[GroupKind, re.Pattern[str]]]:
-    """Yield the kind of each object whose name has a placeholder, and a pattern of the names that the object may have."""
+    """Yield the kind of each object with a placeholder in its name, and a pattern of names."""
     if not (notes := file.result.stand_ins):
         return
     import re

@@ -104,7 +104,7 @@ def no_queue_name(job: LintedDocument) -> Iterator[Finding]:
 
 
 def _misspells_queue_name(job: LintedDocument) -> bool:
-    """Whether the job has a misspelt queue name, which is reported as such."""
+    """True if the label or annotation of the queue is misspelt."""
     return any(meant == QUEUE for _, _, meant in misspelt_keys(job))
 
 

@@ -139,7 +139,7 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
         is_seen = container.trains or uses_ssh or runs_vllm
         if not is_seen or not user or not isinstance(user.value, int) or _may_be_known(container, user.value):
             continue
-        names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
+        names = _variables_set_for(container)
         lacks_name = names.isdisjoint(_NAMES) and (uses_ssh or runs_vllm or _asks_for_names(job, container))
         if uses_ssh:
             message = f"user {user.value} is not in the image: ssh refuses to work for it, so that mpirun reaches no worker"
@@ -214,7 +214,10 @@ def _is_gated(uri: str) -> bool:
 
 
 def _gated_download(container: LintedContainer) -> tuple[str, MarkedTree | None]:
-    """The gated model that a container downloads by the program of Hugging Face's hub, and its place; None where there is none."""
+    """Return the gated model that a container downloads by the hub's program, and its place.
+
+    If there is none, the place is None.
+    """
     words = [word for word, _ in container.words]
     for at, (word, place) in enumerate(container.words):
         if at > 1 and _is_gated(f"hf://{word}") and words[at - 1] == "download" and file_name(words[at - 2]) in _PROGRAMS_OF_HUB:
@@ -223,8 +226,8 @@ def _gated_download(container: LintedContainer) -> tuple[str, MarkedTree | None]
 
 
 def _may_log_in(container: LintedContainer) -> bool:
-    """Whether a container may have a token of the hub: by a variable, a flag, or a file on a volume where the hub looks for it."""
-    names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
+    """True if a container may have a token of the hub in a variable, flag or file."""
+    names = _variables_set_for(container)
     folders = [text(each, "mountPath") for each in items(container.tree.get("volumeMounts"))]
     is_given = any(word.startswith("--token") or word == "login" for word, _ in container.words)
     has_file = any("cache" in each or "huggingface" in each or each in ("/root", "/") for each in folders) or "HF_HOME" in names
@@ -233,11 +236,16 @@ def _may_log_in(container: LintedContainer) -> bool:
 
 def _has_no_credentials(container: LintedContainer) -> bool:
     """True if nothing gives a container a token, or a folder that may hold what the token is for."""
-    names = {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
+    names = _variables_set_for(container)
     passing = {text(each, "name") for each in volumes_of(container.role) if each.get("emptyDir")}
     kept = [each for each in items(container.tree.get("volumeMounts")) if text(each, "name") not in passing]
     logs_in = any(word in ("login", "hf", "huggingface-cli") for word, _ in container.words)
     return not (items(container.tree.get("envFrom")) or kept or logs_in or any(_gives_access(each) for each in names))
+
+
+def _variables_set_for(container: LintedContainer) -> set[str]:
+    """Return the names of the variables in `env`, and of what words of the command line set."""
+    return {name for name, _ in container.variables} | {word.partition("=")[0] for word, _ in container.words if "=" in word}
 
 
 def _gives_access(variable: str) -> bool:
@@ -254,7 +262,7 @@ def _is_token(value: str) -> bool:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Whether a variable has the name of a secret, and a value that can be one."""
+    """True if a variable has the name of a secret, and a value that can be one."""
     return (name.upper() in SECRETS or name.upper().endswith(SECRET_ENDINGS)) and _is_real(value)
 
 

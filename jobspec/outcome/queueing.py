@@ -103,7 +103,7 @@ def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity
 
 
 def _subject(answer: QueueAnswer) -> str:
-    """The flavors that the reason of an answer is about, if it is about flavors."""
+    """Name the flavors that the reason of an answer is about."""
     tried = (each for pods in answer.pod_sets for each in pods.tried if each.is_mismatch and answer.reason in each.reasons)
     flavors = dict.fromkeys(each.flavor for each in tried)
     return f"flavor{'s' if len(flavors) > 1 else ''} {listed(flavors)}: " if flavors else ""

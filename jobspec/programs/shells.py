@@ -52,7 +52,7 @@ class Script(Record):
     assigned: frozenset[str]
     """The variables that it sets."""
     values: Mapping[str, str]
-    """What it sets variables to, of those that it sets once, be it under a condition; as the words of a `ShellCommand`."""
+    """The values of variables that it sets once, also under a condition, as the words of a `ShellCommand`."""
     is_straight: bool
     """True if each command runs after the one before it, under no condition but how that one ends."""
     reads_files: bool
@@ -149,7 +149,7 @@ def _runs_other_text(words: Sequence[str]) -> bool:
 
 
 def _values(commands: Sequence[Sequence[str]]) -> Mapping[str, str]:
-    """The values of the variables that commands set once, for all that follows."""
+    """Return the values of variables that commands set once."""
     found: dict[str, list[str]] = {}
     for words in commands:
         start = next((at for at, each in enumerate(words) if each not in _CONTROL and each != "!"), len(words))

@@ -214,7 +214,7 @@ class _BetweenStates:
         return [each.document for each in self._before.objects if is_workload(each.document)]
 
     def _requeued(self, old: Document, new: Document) -> list[Document]:
-        """Return the jobs that Kueue stops and queues again since an object has changed: the job itself, or those of a runtime."""
+        """Return the jobs that Kueue stops and queues again after a change of an object."""
         before, after = self._before.cluster.lookups, self._after.cluster.lookups
         if new.group_kind in QUEUED_KINDS:
             return [new] if self._is_requeued((old, before), (new, after)) else []

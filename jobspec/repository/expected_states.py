@@ -1,4 +1,4 @@
-"""Files that tests of Chainsaw compare objects with, and that nobody applies.
+"""Files with the objects that tests of Chainsaw expect in a cluster.
 
 Follows `Operation`, github.com/kyverno/chainsaw pkg/apis/v1alpha1, 0.2: a file is a path or a pattern from the folder of the test.
 """

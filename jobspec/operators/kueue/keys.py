@@ -1,4 +1,4 @@
-"""Labels and annotations of Kueue: who reads each, and the key that a misspelt one was meant to be.
+"""Labels and annotations of Kueue, and the keys that misspelt ones were meant to be.
 
 Follows the constants of apis/kueue, pkg/constants, pkg/controller/constants and pkg/controller/jobs, and what reads them,
 sigs.k8s.io/kueue, 0.1 to 0.19.
@@ -77,7 +77,10 @@ def meant_key(key: str) -> str:
 
 
 def _says_more(name: str, near: str) -> bool:
-    """Whether a name has all words of another one and more: `podset-slice-preferred-topology` may be a key of a later release."""
+    """True if a name has all words of another one and more.
+
+    `podset-slice-preferred-topology`, for example, may be a key of a later release.
+    """
     words, fewer = name.lower().split("-"), near.split("-")
     return len(words) > len(fewer) and set(words) > set(fewer)
 

@@ -307,7 +307,7 @@ class World:
         return self._limited(place, cell, subtree, plus(self.kept(place, cell), self.most_given(parent, cell)))
 
     def borrows(self, place: Place, cell: Cell) -> bool:
-        """Whether a queue with a quota of a cell can get more than that from the given queues and cohorts."""
+        """True if a queue with a quota of a cell can borrow more from the given queues."""
         return cell in self.quotas[place] and self.most_given(place, cell) > self.subtree[place].get(cell, 0)
 
     def _limited(self, place: Place, cell: Cell, subtree: int, found: int) -> int:
@@ -523,7 +523,10 @@ class QueueInCohort:
 
     @property
     def lends(self) -> bool:
-        """Whether other queues of its cohorts can borrow from it; where none is given, others may exist."""
+        """True if other queues of its cohorts can borrow from it.
+
+        If no other queue is given, one may exist.
+        """
         world, above = self.world, self.world.above(self.place)
         lent = [cell for cell, each in world.quotas.get(self.place, {}).items() if each.nominal > 0 and each.lending != 0]
         if not above or not lent or world.in_cycle(self.place):
