@@ -237,7 +237,36 @@ def server_at(variable: str) -> Server:
     server = Server(kubeconfig(variable))
     releases = OLD_RELEASES if variable == OPERATORS else OF_JOBS
     server.releases = f"{releases} kubernetes={server.get('/version')['gitVersion']}"
+    if variable == JOBS:
+        _await_mpi_operator(kubeconfig(variable))
     return server
+
+
+#: Seconds. An mpi-operator that could not renew its lease for five ends, and the next one waits until the lease has expired.
+_PATIENCE = 180.0
+_LAUNCHER = {"template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}}
+_FIRST = {
+    "apiVersion": "kubeflow.org/v2beta1",
+    "kind": "MPIJob",
+    "metadata": {"name": "first"},
+    "spec": {"mpiReplicaSpecs": {"Launcher": _LAUNCHER}},
+}
+
+
+@cache
+def _await_mpi_operator(kubeconfig: Path) -> None:
+    """Wait until an mpi-operator makes something of a job; fails with the end of its log."""
+    server = Server(kubeconfig)
+    for namespace in namespace_with_account(server, "first"):
+        taken = server.call("POST", PLURALS["MPIJob"].format(namespace), json.dumps(_FIRST)).accepted  # not where the CRD is missing
+        end = time.monotonic() + _PATIENCE
+        while taken and "data" not in server.get(f"/api/v1/namespaces/{namespace}/configmaps/first-config"):
+            if time.monotonic() > end:
+                log = kubeconfig.parent / "mpi-operator.log"
+                said = log.read_text(errors="replace")[-4000:] if log.exists() else "no log stands beside the kubeconfig"
+                pytest.fail(f"mpi-operator made nothing of a job within {_PATIENCE:.0f} s: {said}")
+            time.sleep(0.2)
+    server.close()
 
 
 def find(*kinds: str, at: str = CONTROL_PLANE) -> Iterator[Server]:
