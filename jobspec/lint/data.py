@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from jobspec.apis.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.mounted_scripts import mounted_file, volumes_of_config_maps
 from jobspec.operators.trainer.runtimes import sources_of
 from jobspec.programs.downloads import PROGRAMS, download_in
+from jobspec.programs.shells import script_at
 
 _DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
@@ -168,6 +170,35 @@ def unknown_file(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed(files[:3])}")
 
 
+def file_not_executable(job: LintedJob) -> Iterator[Finding]:
+    """A container starts a file of a ConfigMap that nobody may execute.
+
+    Why: files of a ConfigMap have the mode 0644 unless the volume says another one: the container does not start ("permission denied"), and
+    neither does any restart of it.
+    Instead: name the shell that runs the file, or set `defaultMode: 0755` at the volume.
+    Before: command: [/scripts/train.sh]
+    After: command: [bash, /scripts/train.sh]
+    Evidence: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/volume/
+    """
+    for container in job.containers:
+        volumes = volumes_of_config_maps(container.role.pod_tree)
+        for name, place in _programs_of(container) if volumes else ():
+            file = mounted_file(name, container.tree, volumes)
+            if file and not file.is_executable:
+                message = f"the program does not start: nobody may execute `{name}`, a file of a ConfigMap"
+                yield Finding(place, message, f"name its shell, as in `bash {name}`, or set `defaultMode: 0755`")
+
+
+def _programs_of(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
+    """Yield the paths of the programs that a container starts, each with its place."""
+    program = container.program
+    at = script_at(program.texts)
+    commands = program.script.commands if program.script else ()
+    found = [(each.words[0], program.words[at]) for each in commands if at is not None]
+    found += [(program.texts[0], program.words[0])] if items(container.tree.get("command")) else []
+    yield from ((name, place) for name, place in found if "/" in name)
+
+
 def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
     """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
     name = text(volume, "configMap", "name")
@@ -202,5 +233,6 @@ RULES = (
     Rule(shared_output, "info", sees="job", reads=["claim"]),
     Rule(unsupported_source, "warning", reads=["storage"]),
     Rule(unknown_source, "info", sees="any pods in a namespace", reads=["claim", "configMap"]),
+    Rule(file_not_executable, "warning", sees="any pods", reads=["configMap"]),
     Rule(unknown_file, "warning", sees="any pods in a namespace", reads=["configMap"]),
 )

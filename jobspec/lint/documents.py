@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 
-from jobspec.apis.kinds import PRIORITY_CLASS, TRAINJOB, GroupKind
+from jobspec.apis.kinds import CONFIG_MAP, PRIORITY_CLASS, TRAINJOB, GroupKind
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import marked
 from jobspec.kubernetes.index import Index, data_of
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
     from typing import Any, TypeVar
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.kueue.world import World
     from jobspec.world.world import Cluster
 
@@ -148,6 +150,14 @@ class Documents:
         """The document of a kind and name in the namespace of another document, None where there is none."""
         found = [each for each in self.of_name(kind, name) if _may_be_in(each, document.namespace)]
         return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
+
+    def data_of_config_map(self, document: Document, name: str) -> Mapping[str, MarkedTree]:
+        """Return the data of the ConfigMap of a name in the namespace of a document, by key.
+
+        If there is no such ConfigMap, return nothing.
+        """
+        found = self.named(document, CONFIG_MAP, name) if name else None
+        return dict(marked(found).entries("data")) if found else {}
 
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""

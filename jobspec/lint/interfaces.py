@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 from jobspec.apis.kinds import CONFIG_MAP
-from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.container import LintedContainer
@@ -15,7 +14,7 @@ from jobspec.operators.accelerators import is_fabric
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from jobspec.lint.container import Setting
 
@@ -203,23 +202,17 @@ def _whole_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[S
     """Yield the variables of the ConfigMaps that `envFrom` names."""
     for source in items(container.tree.get("envFrom")):
         if place := source.get("configMapRef", "name"):
-            yield from ((f"{text(source, 'prefix')}{name}", value, place) for name, value in _data(job, text(place)).items())
+            data = job.documents.data_of_config_map(job.given, text(place))
+            yield from ((f"{text(source, 'prefix')}{name}", text(value), place) for name, value in data.items())
 
 
 def _keys_of_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
     """Yield the variables that take their value from a key of a ConfigMap."""
     for name, variable in container.variables:
         reference = variable.get("valueFrom", "configMapKeyRef")
-        value = _data(job, text(reference, "name")).get(text(reference, "key")) if reference else None
-        if reference and value is not None:
-            yield name, value, reference
-
-
-def _data(job: LintedJob, name: str) -> Mapping[str, str]:
-    """Return the data of a ConfigMap among the files. If there is none, return nothing."""
-    found = job.documents.named(job.given, CONFIG_MAP, name) if name else None
-    data = value_at(found.data, ("data",)) if found else None
-    return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
+        data = job.documents.data_of_config_map(job.given, text(reference, "name")) if reference else {}
+        if reference and (value := data.get(text(reference, "key"))):
+            yield name, text(value), reference
 
 
 def _passed_on(container: LintedContainer) -> set[str]:

@@ -18,6 +18,7 @@ from jobspec.operators.accelerators import is_accelerator, is_fabric
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
 from jobspec.operators.life import runs_until_deleted
+from jobspec.operators.mounted_scripts import with_mounted_scripts
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import (
     CONTAINERS,
@@ -36,7 +37,7 @@ from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from jobspec.apis.kinds import GroupKind
@@ -125,8 +126,15 @@ class LintedJob(LintedDocument):
     """
 
     def __init__(
-        self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
+        self,
+        given: Document,
+        documents: Documents,
+        expanded: ExpandedJob,
+        runtime: Document | None,
+        refused: Sequence[Diagnostic],
+        mounted: Sequence[str],
     ) -> None:
+        """*mounted*: the texts of the ConfigMaps whose scripts its pods may start."""
         super().__init__(given, documents)
         self.runtime = runtime
         self.expanded = expanded
@@ -137,7 +145,7 @@ class LintedJob(LintedDocument):
         """What training-operator knows of the kind; None for a job of another operator."""
         self.is_job = is_workload(given)
         self.seen_as = _seen_as(given, expanded)
-        self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
+        self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None, mounted)
         self.tree = with_marks(given.data, given.marks)
         """The given document with its marks."""
         self.roles: Sequence[ExpandedRole] = expanded.roles
@@ -307,7 +315,28 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
     except JobspecError:  # too many pods to look at
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
-    return LintedJob(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+    seen = _MountedScripts(given, documents)
+    objects = with_mounted_scripts(expansion.objects, seen.of)
+    return LintedJob(given, documents, ExpandedJob(job, objects, target, expansion.counts), runtime, refused, seen.texts)
+
+
+class _MountedScripts:
+    """The ConfigMaps whose scripts the pods of a document may start."""
+
+    def __init__(self, document: Document, documents: Documents) -> None:
+        self._document, self._documents = document, documents
+        self._asked: dict[str, Mapping[str, MarkedTree]] = {}
+
+    def of(self, name: str) -> Mapping[str, MarkedTree]:
+        """Return the data of a ConfigMap, by key."""
+        if name not in self._asked:
+            self._asked[name] = self._documents.data_of_config_map(self._document, name)
+        return self._asked[name]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of those that have been asked for."""
+        return [text(each) for data in self._asked.values() for each in data.values()]
 
 
 def linted_templates(given: Document, documents: Documents) -> LintedJob | None:
@@ -319,7 +348,9 @@ def linted_templates(given: Document, documents: Documents) -> LintedJob | None:
         return None
     from jobspec.operators.templates import expanded_templates
 
-    return LintedJob(given, documents, expanded_templates(given, templates, documents.target), None, ())
+    seen = _MountedScripts(given, documents)
+    expanded = expanded_templates(given, templates, documents.target, seen.of)
+    return LintedJob(given, documents, expanded, None, (), seen.texts)
 
 
 def _keys_and_texts(*values: Any) -> str:

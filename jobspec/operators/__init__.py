@@ -32,6 +32,7 @@ DOORS: tuple[str, ...] = (
     "lws",
     "lws.webhook",
     "made",
+    "mounted_scripts",
     "mpi_operator",
     "policies",
     "templates",

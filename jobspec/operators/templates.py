@@ -13,6 +13,7 @@ from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole
 from jobspec.operators.made import RANDOM
+from jobspec.operators.mounted_scripts import with_mounted_scripts
 from jobspec.operators.training_signs import training_container_of_template
 from jobspec.operators.workloads import may_have_templates
 from jobspec.schemas import shapes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
+    from jobspec.operators.mounted_scripts import ConfigMaps
     from jobspec.schemas.shapes import Shape
 
 
@@ -77,14 +79,19 @@ def pod_templates(document: Document, shape: Shape | None, target: Target, setti
     ]
 
 
-def expanded_templates(document: Document, templates: Sequence[PodTemplate], target: Target) -> ExpandedJob:
-    """An object as rules look at jobs, with one pod for each of its templates."""
+def expanded_templates(
+    document: Document, templates: Sequence[PodTemplate], target: Target, config_maps: ConfigMaps | None = None
+) -> ExpandedJob:
+    """An object as rules look at jobs, with one pod for each of its templates.
+
+    *config_maps*: those whose scripts take the place of the names of their files; None if the files' names stay.
+    """
     tree = marked(document)
-    roles = [_role(document, each, tree) for each in templates]
+    roles = [_role(document, each, tree, config_maps) for each in templates]
     return ExpandedJob(document, [each.pod_tree for each in roles], target, {}, roles=roles)
 
 
-def _role(document: Document, template: PodTemplate, tree: MarkedTree) -> ExpandedRole:
+def _role(document: Document, template: PodTemplate, tree: MarkedTree, config_maps: ConfigMaps | None) -> ExpandedRole:
     """The pods of a template as rules look at those of a role."""
     by = Mark(f"the operator of {document.kind}")
     own = tree_at(tree, template.metadata) if template.metadata else None
@@ -95,6 +102,7 @@ def _role(document: Document, template: PodTemplate, tree: MarkedTree) -> Expand
     namespace = {"namespace": document.namespace} if document.namespace else {}
     spec = _without_claimed(tree_at(tree, template.path), document)
     pod = set_by(by, {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **made, **namespace}, "spec": spec})
+    pod = with_mounted_scripts([pod], config_maps)[0] if config_maps else pod
     is_job = document.kind.endswith("Job")
     training = training_container_of_template(pod, is_job=is_job)
     pods = [ExpandedPod(pod, str(made["name"].value), template.name, "", {})]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import RAY_JOB, TRAINJOB
+from jobspec.apis.kinds import CONFIG_MAP, RAY_JOB, TRAINJOB
 from jobspec.diagnostics.diagnostic import Diagnostic, Reasons, has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.grouping import grouped
@@ -10,11 +10,13 @@ from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.diagnostics.problems import Change, Problem
 from jobspec.diagnostics.rules import REFUSED, Finding
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
+from jobspec.documents.marked_tree import MarkedTree, PlainTree, child_of, items, place_in, place_of, text
+from jobspec.go.values import mapping
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
+from jobspec.operators.mounted_scripts import with_mounted_scripts
 from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options, wrong_torchrun_variables
 from jobspec.outcome.endings import complete_without_training, restarts_forever
 from jobspec.outcome.refusals import decided, lost_objects, policy_outcomes, refused_by_policies, unschedulable
@@ -67,9 +69,10 @@ def judged(
 
 def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -> Iterator[Finding]:
     """The outcomes of a job whose objects are accepted."""
-    begun = started(expanded)
+    seen = _with_mounted_scripts(expanded, policies)
+    begun = started(seen)
     for rule in RENDEZVOUS_RULES:
-        yield from rule(expanded, begun)
+        yield from rule(seen, begun)
     if expanded.job.group_kind[0] == RAY_JOB[0]:
         from jobspec.outcome.ray_clusters import ray_outcomes
 
@@ -83,6 +86,18 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -
     yield from wrong_torchrun_options(begun)
     yield from wrong_torchrun_variables(begun)
     yield from wrong_flags(begun, cluster.contracts)
+
+
+def _with_mounted_scripts(job: ExpandedJob, index: Index | None) -> ExpandedJob:
+    """Return a job with the scripts that its pods mount from given ConfigMaps, in the command lines that start them."""
+    space = job.job.namespace
+    if index is None or not index.names(CONFIG_MAP, space):
+        return job
+    objects = with_mounted_scripts(
+        job.objects, lambda name: dict(PlainTree(mapping(index.find(CONFIG_MAP, space, name), "data"), Mark("")).entries())
+    )
+    is_same = all(each is before for each, before in zip(objects, job.objects, strict=True))
+    return job if is_same else ExpandedJob(job.job, objects, job.target, job.counts)
 
 
 def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Container[str]) -> list[Diagnostic]:

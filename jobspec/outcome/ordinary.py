@@ -14,7 +14,7 @@ few fields, `_template` for what the trainer makes of a TrainJob without patches
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOBSET, POD_TEMPLATES, PYTORCHJOB, RAY_CRON_JOB, RAY_JOB, TRAINING_JOBS, TRAINJOB, UNKNOWN
+from jobspec.apis.kinds import CONFIG_MAP, JOBSET, POD_TEMPLATES, PYTORCHJOB, RAY_CRON_JOB, RAY_JOB, TRAINING_JOBS, TRAINJOB, UNKNOWN
 from jobspec.apis.releases import QUEUES, RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
@@ -68,6 +68,7 @@ def foresee(
     concerned = (
         cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and bool(policies.deciding_on_pods(job.namespace)))
     )
+    concerned = concerned or (policies is not None and _may_mount_scripts(job, runtime, policies))
     has_known_form = is_reviewed and _has_known_form(job, runtime, cluster, policies)
     accepted, trains = _looked_at(resumed_job, runtime, cluster.target) if has_known_form else (False, False)
     found: list[Diagnostic] | None = []
@@ -94,6 +95,15 @@ def foresee(
     if not rules & {"no-pods-created", "refused-by-operator"} and (not is_resumed or "kind-not-queued" in rules):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))
+
+
+def _may_mount_scripts(job: Document, runtime: Document | None, given: Index) -> bool:
+    """Whether a script in a given ConfigMap may start the programs of a job."""
+    if not given.names(CONFIG_MAP, job.namespace):
+        return False
+    from jobspec.operators.mounted_scripts import may_mount_scripts
+
+    return may_mount_scripts(job.data, runtime.data if runtime else None)
 
 
 def _has_known_form(job: Document, runtime: Document | None, cluster: Cluster, policies: Index | None) -> bool:

@@ -88,17 +88,34 @@ def script_at(words: Sequence[str]) -> int | None:
 
     If the line starts no shell, or a file, return None.
     """
+    at, is_script = _behind_options(words)
+    return at if is_script and at < len(words) else None
+
+
+def script_file_at(words: Sequence[str]) -> int | None:
+    """Return the number of the word that is the file of a script.
+
+    That is the last word of `bash -x train.sh`, and the first one of `/scripts/train.sh`. If there is none, return None.
+    """
+    if words and "/" in words[0] and not is_shell(words[0]):
+        return 0
+    at, is_script = _behind_options(words)
+    return at if 0 < at < len(words) and not is_script else None
+
+
+def _behind_options(words: Sequence[str]) -> tuple[int, bool]:
+    """Return the number of the word behind a shell's options, and whether it is a script. If the line starts no shell, return 0."""
     if not words or not is_shell(words[0]):
-        return None
-    at, is_next = 1, False
+        return 0, False
+    at, is_script = 1, False
     while at < len(words) and words[at][:1] in ("-", "+") and len(words[at]) > 1:
         option = words[at]
         if option.startswith("--"):
             at += 2 if option in ("--rcfile", "--init-file") else 1
             continue
-        is_next = is_next or "c" in option[1:]
+        is_script = is_script or "c" in option[1:]
         at += 2 if option[-1:] in ("o", "O") else 1
-    return at if is_next and at < len(words) else None
+    return at, is_script
 
 
 def read_script(text: str) -> Script:

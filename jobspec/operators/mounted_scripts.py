@@ -1,0 +1,161 @@
+"""Scripts that pods mount from ConfigMaps, in the place of the names of their files.
+
+A container that starts `bash /scripts/train.sh` runs what a ConfigMap holds. Those who look at programs see it as `bash -c SCRIPT`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from jobspec.diagnostics.record import Record
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.go.values import mapping
+from jobspec.programs.command_lines import is_shell
+from jobspec.programs.shells import read_script, script_at, script_file_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    #: Gives the data of the ConfigMap of a name, by key. If the ConfigMap is not known, it gives nothing.
+    ConfigMaps = Callable[[str], Mapping[str, MarkedTree]]
+
+_SHELL = "sh"
+_ENDING = ".sh"
+_EXECUTE = 0o111
+
+
+def with_mounted_scripts(objects: Sequence[MarkedTree], config_maps: ConfigMaps) -> list[MarkedTree]:
+    """Return the objects of a job with mounted scripts in the command lines.
+
+    Containers that start none stay as they are.
+    """
+    return [_in_pod(each, config_maps) if text(each, "kind") == "Pod" else each for each in objects]
+
+
+def may_mount_scripts(*given: Any) -> bool:
+    """Return whether a volume of a ConfigMap is inside of some data."""
+    left = list(given)
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if "configMap" in value:
+                return True
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return False
+
+
+def has_scripts(config_map: Mapping[str, Any]) -> bool:
+    """Return whether a ConfigMap has a script of a shell.
+
+    The name of its key ends with `.sh`, or its first line says so.
+    """
+    data = mapping(config_map, "data")
+    return any(isinstance(each, str) and _is_of_shell(each, must_say_so=not name.endswith(_ENDING)) for name, each in data.items())
+
+
+def _in_pod(pod: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:
+    volumes = volumes_of_config_maps(pod)
+    for field in ("initContainers", "containers") if volumes else ():
+        for number, container in enumerate(items(pod.get("spec", field))):
+            if line := _line_with_script(container, volumes, config_maps):
+                fields = {name: each for name, each in container.value.items() if name != "args"}
+                changed = container.with_value({**fields, "command": fields["command"].with_value(line)})
+                pod = pod.replace_at(("spec", field, number), lambda _, changed=changed: changed)  # type: ignore[misc]
+    return pod
+
+
+def _line_with_script(
+    container: MarkedTree, volumes: Mapping[str, Sequence[MarkedTree]], config_maps: ConfigMaps
+) -> list[MarkedTree] | None:
+    """Return the command line of a container with the script in it. If the container starts none that is mounted, return None."""
+    words = _started(container)
+    at = script_file_at([str(each.value) for each in words])
+    mounted = None if at is None else mounted_file(str(words[at].value), container, volumes)
+    if at is None or mounted is None or (at == 0 and not mounted.is_executable):
+        return None
+    script, place = config_maps(mounted.config_map).get(mounted.key), words[at]
+    if script is None or not isinstance(script.value, str) or not _is_of_shell(script.value, must_say_so=at == 0):
+        return None
+    shell = words[:at] or [place.with_value(_SHELL)]
+    script = script if script.mark.line else place.with_value(script.value)
+    arguments = [shell[0], *words[at + 1 :]] if words[at + 1 :] else []
+    return [*shell, place.with_value("-c"), script, *arguments]
+
+
+def _is_of_shell(script: str, *, must_say_so: bool) -> bool:
+    """True if a shell runs a script, by the script's first line. *must_say_so*: nothing else says which program runs it."""
+    first = script.partition("\n")[0]
+    return any(map(is_shell, first[2:].split())) if first.startswith("#!") else not must_say_so
+
+
+def _started(container: MarkedTree) -> list[MarkedTree]:
+    """Return the words of the command that a container starts. If that is a shell with one command in its script, return that one's."""
+    if not items(container.get("command")):
+        return []
+    words = [each for field in ("command", "args") for each in items(container.get(field))]
+    texts = [str(each.value) for each in words]
+    at = script_at(texts)
+    if at is None:
+        return words
+    commands = read_script(texts[at]).commands
+    return [words[at].with_value(each) for each in commands[0].words] if len(commands) == 1 else []
+
+
+class MountedFile(Record):
+    """A file in a container that is the value of a key of a ConfigMap."""
+
+    config_map: str
+    key: str
+    is_executable: bool
+    """True if someone may execute it."""
+
+
+def volumes_of_config_maps(pod: MarkedTree) -> Mapping[str, Sequence[MarkedTree]]:
+    """Return the volumes of a pod with files of ConfigMaps, by name.
+
+    Each has the trees that name its ConfigMaps.
+    """
+    volumes = items(pod.get("spec", "volumes"))
+    return {text(each, "name"): found for each in volumes if (found := list(_sources(each)))}
+
+
+def _sources(volume: MarkedTree) -> Iterator[MarkedTree]:
+    """Yield what names the ConfigMaps that a volume takes files from, with the mode of all files of the volume."""
+    if config_map := volume.get("configMap"):
+        yield config_map
+    mode = volume.get("projected", "defaultMode")
+    for each in items(volume.get("projected", "sources")):
+        if config_map := each.get("configMap"):
+            yield config_map.with_value({**config_map.value, "defaultMode": mode}) if mode else config_map
+
+
+def mounted_file(name: str, container: MarkedTree, volumes: Mapping[str, Sequence[MarkedTree]]) -> MountedFile | None:
+    """Return the file that a name means in a container.
+
+    A volume without `items` has a file for each key of its ConfigMap. If the volumes with ConfigMaps do not give the file, return None.
+    """
+    path = posixpath.normpath(posixpath.join(text(container, "workingDir"), name))
+    mounts = ((posixpath.normpath(text(each, "mountPath")), each) for each in items(container.get("volumeMounts")))
+    around = [(place, each) for place, each in mounts if path == place or path.startswith(f"{place.rstrip('/')}/")]
+    if "$" in path or not around:
+        return None
+    place, mount = max(around, key=lambda each: len(each[0]))
+    wanted = posixpath.normpath(posixpath.join(text(mount, "subPath"), posixpath.relpath(path, place)))
+    sources = volumes.get(text(mount, "name"), ())
+    for source in sources:
+        mode = text(source, "defaultMode")
+        for each in items(source.get("items")):
+            if posixpath.normpath(text(each, "path")) == wanted:
+                return MountedFile(text(source, "name"), text(each, "key"), _may_execute(text(each, "mode") or mode))
+        if not source.get("items") and len(sources) == 1:
+            return MountedFile(text(source, "name"), wanted, _may_execute(mode))
+    return None
+
+
+def _may_execute(mode: str) -> bool:
+    """True if a file's mode, the server's default if it is empty, lets someone execute the file."""
+    return mode.isdecimal() and bool(int(mode) & _EXECUTE)
