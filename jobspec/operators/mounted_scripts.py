@@ -157,5 +157,5 @@ def mounted_file(name: str, container: MarkedTree, volumes: Mapping[str, Sequenc
 
 
 def _may_execute(mode: str) -> bool:
-    """True if a file's mode, the server's default if it is empty, lets someone execute the file."""
-    return mode.isdecimal() and bool(int(mode) & _EXECUTE)
+    """True if a file's mode may let someone execute the file. An empty one is the server's default; one that is no number is filled in."""
+    return bool(mode) and (not mode.isdecimal() or bool(int(mode) & _EXECUTE))
