@@ -18,18 +18,18 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from hashlib import blake2b, shake_256
 
-from jobspec.apis.kinds import POD_TEMPLATES, configures_queues
+from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import JOBS
 from jobspec.session.folders import real_paths
+from jobspec.session.pickles import PROTOCOL, SharedData, unpickled
 from jobspec.session.reading import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pickle import Unpickler
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics.places import Data
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     #: The questions of a check, each with a digest of the answer.
     _Answers = Sequence[tuple[Question, bytes]]
-    #: The same with the pickled result, sealed if the file may have a Secret.
-    _Entry = tuple[_Answers, bytes]
+    #: The same with the pickled result, sealed if the file may have a Secret, and the digests of the data that is kept elsewhere.
+    _Entry = tuple[_Answers, bytes, Collection[bytes]]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
 _ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
@@ -81,6 +81,9 @@ class KeptChecks:
         *digests*: those of the content of each file in the repository, by real path.
         """
         self._cache, self._scope, self._digests = cache, scope, digests
+        self._data = SharedData(cache, scope)
+        self._needed = set[bytes]()
+        """The digests of the data of the checks of this run."""
         self._real_path = real_paths()
         self._parts: dict[int, dict[bytes, _Entry | None]] = {}
         """The checks of the earlier run; None for those that were taken.
@@ -101,12 +104,14 @@ class KeptChecks:
         entry = self._part(place.part).get(place.key) if place else None
         if place is None or entry is None:
             return None
-        asked, content = entry
+        asked, content, digests = entry
         if any(self._answer(world, question) != answer for question, answer in asked):
             return None
-        checked = _loaded(_sealed(content, place.seal))
-        if checked is not None:
-            self._parts[place.part][place.key] = self._used[place.part][place.key] = None
+        checked = unpickled(_sealed(content, place.seal), self._data)
+        if not isinstance(checked, Checked):
+            return None
+        self._parts[place.part][place.key] = self._used[place.part][place.key] = None
+        self._needed.update(digests)
         return checked
 
     def learned(self, file: FoundFile, world: Cluster, checked: Checked) -> Checked:
@@ -125,8 +130,20 @@ class KeptChecks:
         for number, used in self._used.items():
             if used.keys() != self._parts.get(number, {}).keys() or any(used.values()):
                 before = self._read(number) if None in used.values() else {}
-                entries = {key: _packed(new) if new else before.get(key) for key, new in used.items()}
-                self._cache.write(self._name(number), pickle.dumps({key: each for key, each in entries.items() if each}, protocol=5))
+                entries = {key: self._packed(new) if new else before.get(key) for key, new in used.items()}
+                self._cache.write(self._name(number), pickle.dumps({key: each for key, each in entries.items() if each}, protocol=PROTOCOL))
+        self._data.write(self._needed)
+
+    def _packed(self, new: tuple[_Answers, Checked, bytes]) -> _Entry:
+        """Return a new check as the cache has it. A sealed one has its data inside."""
+        import pickle
+
+        answers, checked, seal = new
+        if seal:
+            return answers, _sealed(pickle.dumps(checked, protocol=PROTOCOL), seal), ()
+        content, digests = self._data.pickled(checked)
+        self._needed.update(digests)
+        return answers, content, digests
 
     def _part(self, number: int) -> dict[bytes, _Entry | None]:
         if number not in self._parts:
@@ -135,7 +152,8 @@ class KeptChecks:
 
     def _read(self, number: int) -> Mapping[bytes, _Entry]:
         content = self._cache.read(self._name(number))
-        return (_loaded_part(content) if content is not None else None) or {}
+        found = unpickled(content) if content is not None else None
+        return found if isinstance(found, dict) else {}
 
     def _name(self, number: int) -> str:
         return f"{self._scope}-{number}"
@@ -268,14 +286,6 @@ def _names_of(kind: Any) -> list[str]:
     return [each.name for each in fields(kind)]
 
 
-def _packed(new: tuple[_Answers, Checked, bytes]) -> _Entry:
-    """Return a new check as the cache has it."""
-    import pickle
-
-    answers, checked, seal = new
-    return answers, _sealed(pickle.dumps(checked, protocol=5), seal)
-
-
 def _seal_of(content: bytes, place: bytes) -> bytes:
     """Return the key for the check of a file with a Secret.
 
@@ -291,49 +301,3 @@ def _sealed(content: bytes, seal: bytes) -> bytes:
         return content
     stream = int.from_bytes(shake_256(seal).digest(len(content)), "big")
     return (int.from_bytes(content, "big") ^ stream).to_bytes(len(content), "big")
-
-
-def _loaded(content: bytes) -> Checked | None:
-    """Return a pickled result of a check.
-
-    If it holds anything but values of jobspec's own classes, return None.
-    """
-    found = _unpickled(content)
-    return found if isinstance(found, Checked) else None
-
-
-def _loaded_part(content: bytes) -> dict[bytes, _Entry] | None:
-    found = _unpickled(content)
-    return found if isinstance(found, dict) else None
-
-
-def _unpickled(content: bytes) -> Any:
-    """Return a pickled value.
-
-    If it holds anything but plain values and values of jobspec's own classes, return None.
-    """
-    import io
-
-    try:
-        return _unpickler()(io.BytesIO(content)).load()
-    except Exception:
-        return None
-
-
-@cache
-def _unpickler() -> type[Unpickler]:
-    """Return the class that unpickles plain values, and values of jobspec's own classes."""
-    import pickle
-
-    class OwnValues(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            if module.startswith("jobspec.") or (module, name) in _CLASSES:
-                found = super().find_class(module, name)
-                if found is configures_queues or (isinstance(found, type) and found.__module__ == module):
-                    return found
-            raise pickle.UnpicklingError(name)
-
-    return OwnValues
-
-
-_CLASSES = frozenset((("builtins", "set"), ("builtins", "frozenset")))

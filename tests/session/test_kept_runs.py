@@ -11,9 +11,10 @@ import pytest
 
 from jobspec.journey import journey
 from jobspec.journey.steps import Checked
-from jobspec.session import kept_files, kept_runs
+from jobspec.session import kept_runs
 from jobspec.session.found_file import FoundFile
 from jobspec.session.kept_runs import _WORTH_KEEPING
+from jobspec.session.pickles import unpickled
 from jobspec.world.world import Cluster
 from tests.bench import kills
 from tests.hunt import cache
@@ -205,8 +206,8 @@ def test_checks_of_secrets_are_sealed_and_all_are_of_own_classes(repository: Pat
     kept = list((repository.parent / "kept" / "checks").iterdir())
     assert kept and all(b"hunter2" not in each.read_bytes() for each in kept)
     assert {oct(each.stat().st_mode & 0o777) for each in kept} == {"0o600"}
-    assert kept_files._loaded(pickle.dumps(shutil.rmtree)) is None
-    assert kept_files._loaded(pickle.dumps(Path("a"))) is None
+    assert unpickled(pickle.dumps(shutil.rmtree)) is None
+    assert unpickled(pickle.dumps(Path("a"))) is None
 
 
 def test_a_damaged_entry_is_not_read(repository: Path) -> None:
