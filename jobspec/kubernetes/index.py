@@ -81,17 +81,22 @@ class Index:
         """The same with further objects, and with a record of the questions that are asked of it."""
         more, rivals = _by_place(objects)
         latest = {(*place, name): each for place, named in more.items() for name, each in named.items()}
-        changed = [*chain(*rivals.values()), *(each for place, each in latest.items() if place in rivals or self._at(place) != each)]
+        changed = [*chain(*rivals.values()), *(each for place, each in latest.items() if self._is_new(place, each) or place in rivals)]
         return Index(changed, complete=self.complete, there=self, asked=set())
 
     def _rivals_after(self, more: _ByPlace) -> dict[Name, list[Data]]:
-        """Return the rivals that stay behind further objects: a place with several objects keeps all of them."""
-        changed = {}
+        """Return the rivals that stay behind further objects: a place with several objects keeps all of them.
+
+        A further ConfigMap takes the place of all.
+        """
+        changed: dict[Name, list[Data]] = {}
         for (kind, namespace), named in more.items() if self._rivals else ():
             for name, new in named.items():
                 place = kind, namespace, name
                 several, last = self._rivals.get(place), self._at(place)
-                if several is not None and last is not None and new != last:
+                if several and kind == kinds.CONFIG_MAP:
+                    changed[place] = []
+                elif several is not None and last is not None and new != last:
                     changed[place] = [*(each for each in several if each != new), last]
         return {**self._rivals, **changed} if changed else self._rivals
 
@@ -121,6 +126,10 @@ class Index:
             if (place[0] in _OF_NAMESPACES and place[1] == namespace) or (place[0] == kinds.NAMESPACE and place[2] == namespace)
             for each in several
         ]
+
+    def _is_new(self, place: Name, data: Data) -> bool:
+        """True if an object changes what the index says of its place."""
+        return self._at(place) != data or (place[0] == kinds.CONFIG_MAP and bool(self._rivals.get(place)))
 
     def _at(self, place: Name) -> Data | None:
         kind, namespace, name = place
@@ -153,6 +162,11 @@ class Index:
         """The object of a name, None if it is not given; *namespace* is empty for kinds without one."""
         self._record("find", kind, namespace, name)
         return self._by_place.get((kind, namespace), {}).get(name) or self._by_place.get((kind, ANY), {}).get(name)
+
+    def find_only(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
+        """Return the object of a name. If it is not given, or several that differ are, return None."""
+        self._record("find_only", kind, namespace, name)
+        return None if self._rivals.get((kind, namespace, name)) else self.find(kind, namespace, name)
 
     def in_namespace(self, kind: GroupKind, namespace: str) -> list[tuple[str, Data]]:
         """All objects of a kind in a namespace with their names, by name."""

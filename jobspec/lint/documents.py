@@ -156,8 +156,20 @@ class Documents:
 
         If there is no such ConfigMap, return nothing.
         """
-        found = self.named(document, CONFIG_MAP, name) if name else None
+        found = self.config_map(document, name)
         return dict(marked(found).entries("data")) if found else {}
+
+    def config_map(self, document: Document, name: str) -> Document | None:
+        """Return the ConfigMap of a name in the namespace of a document: that of the same file or folder first.
+
+        If several elsewhere differ, return None.
+        """
+        found = [each for each in self.of_name(CONFIG_MAP, name) if _may_be_in(each, document.namespace)] if name else []
+        found = [each for each in found if each.namespace == document.namespace] or found
+        if len(found) > 1:
+            in_file = [each for each in found if each.file == document.file]
+            found = in_file or [each for each in found if self.are_applied_together(each, document)] or found
+        return found[0] if found and all(each.data == found[0].data for each in found) else None
 
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""

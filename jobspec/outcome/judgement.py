@@ -89,12 +89,15 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -
 
 
 def _with_mounted_scripts(job: ExpandedJob, index: Index | None) -> ExpandedJob:
-    """Return a job with the scripts that its pods mount from given ConfigMaps, in the command lines that start them."""
+    """Return a job with the scripts that its pods mount from given ConfigMaps, in the command lines that start them.
+
+    If several ConfigMaps of one name differ, their scripts are left out.
+    """
     space = job.job.namespace
     if index is None or not index.names(CONFIG_MAP, space):
         return job
     objects = with_mounted_scripts(
-        job.objects, lambda name: dict(PlainTree(mapping(index.find(CONFIG_MAP, space, name), "data"), Mark("")).entries())
+        job.objects, lambda name: dict(PlainTree(mapping(index.find_only(CONFIG_MAP, space, name), "data"), Mark("")).entries())
     )
     is_same = all(each is before for each, before in zip(objects, job.objects, strict=True))
     return job if is_same else ExpandedJob(job.job, objects, job.target, job.counts)

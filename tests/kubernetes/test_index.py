@@ -46,3 +46,17 @@ def test_further_objects_replace_one_object_and_join_several() -> None:
     assert _cohorts(several.recording()) == ["a", "b"]
     assert _cohorts(several.recording([_queue("a")])) == ["b", "a"]
     assert _cohorts(several.with_others([_queue("c")])) == ["a", "b", "c"]
+
+
+def _config_map(script: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts", "namespace": "ml"}, "data": {"train.sh": script}}
+
+
+def test_the_only_config_map_of_a_name_is_found_and_that_of_a_file_replaces_all_others() -> None:
+    place = (("", "ConfigMap"), "ml", "scripts")
+    assert Index([_config_map("a"), _config_map("a")]).find_only(*place) == _config_map("a")
+    several = Index([_config_map("a"), _config_map("b")])
+    assert several.find_only(*place) is None
+    for script in ("a", "b", "c"):
+        assert several.with_others([_config_map(script)]).find_only(*place) == _config_map(script)
+        assert several.recording([_config_map(script)]).find_only(*place) == _config_map(script)
