@@ -14,11 +14,16 @@ from jobspec.lint.container import LintedContainer, volumes_of
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.mounted_scripts import mounted_file, volumes_of_config_maps
 from jobspec.operators.trainer.runtimes import sources_of
+from jobspec.programs.command_lines import is_shell
 from jobspec.programs.downloads import PROGRAMS, download_in
 from jobspec.programs.shells import script_at
 
 _DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
+#: The commands that say whether a file can be executed.
+_TESTS = ("[", "[[", "test")
+#: The commands after which a relative path begins in another folder.
+_MOVES = ("cd", "pushd", "popd")
 
 
 _FILLED_IN = "*?[{$"
@@ -184,25 +189,36 @@ def file_not_executable(job: LintedJob) -> Iterator[Finding]:
         volumes = volumes_of_config_maps(container.role.pod_tree)
         for name, place in _programs_of(container) if volumes else ():
             file = mounted_file(name, container.tree, volumes)
-            if file and not file.is_executable:
+            keys = _keys(job, file.config_map) if file else ()
+            if file and not file.is_executable and (file.key in keys or not keys):
                 message = f"the program does not start: nobody may execute `{name}`, a file of a ConfigMap"
                 yield Finding(place, message, f"name its shell, as in `bash {name}`, or set `defaultMode: 0755`")
 
 
 def _programs_of(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
-    """Yield the paths of the programs that a container starts, each with its place."""
+    """Yield the paths of the programs that a container starts, each with its place.
+
+    A script that tests a file, or gives the file to a shell, has another way to run it. After `cd`, only absolute paths are known.
+    """
     program = container.program
     at = script_at(program.texts)
     commands = program.script.commands if program.script else ()
-    found = [(each.words[0], program.words[at]) for each in commands if at is not None]
+    other_ways = {word for each in commands if each.words[0] in _TESTS or is_shell(each.words[0]) for word in each.words[1:]}
+    is_moved = any(each.words[0] in _MOVES for each in commands)
+    names = [each.words[0] for each in commands if not is_moved or each.words[0].startswith("/")]
+    found = [(each, program.words[at]) for each in names if at is not None and each not in other_ways]
     found += [(program.texts[0], program.words[0])] if items(container.tree.get("command")) else []
     yield from ((name, place) for name, place in found if "/" in name)
 
 
 def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
     """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
-    name = text(volume, "configMap", "name")
-    found = job.documents.named(job.given, CONFIG_MAP, name) if name and not (volume and volume.get("configMap", "items")) else None
+    return [] if volume and volume.get("configMap", "items") else _keys(job, text(volume, "configMap", "name"))
+
+
+def _keys(job: LintedJob, config_map: str) -> list[str]:
+    """Return the keys of the ConfigMap of a name, sorted. If there is none, return none."""
+    found = job.documents.config_map(job.given, config_map)
     data = [value_at(found.data, (field,)) for field in ("data", "binaryData")] if found else []
     return sorted(key for each in data if isinstance(each, dict) for key in each)
 

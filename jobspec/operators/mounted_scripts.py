@@ -93,7 +93,10 @@ def _is_of_shell(script: str, *, must_say_so: bool) -> bool:
 
 
 def _started(container: MarkedTree) -> list[MarkedTree]:
-    """Return the words of the command that a container starts. If that is a shell with one command in its script, return that one's."""
+    """Return the words of the command that a container starts. If that is a shell with one command in its script, return that one's.
+
+    If the script sets a variable or takes the value of one, return none: the command meets what the shell gives it.
+    """
     if not items(container.get("command")):
         return []
     words = [each for field in ("command", "args") for each in items(container.get(field))]
@@ -101,8 +104,9 @@ def _started(container: MarkedTree) -> list[MarkedTree]:
     at = script_at(texts)
     if at is None:
         return words
-    commands = read_script(texts[at]).commands
-    return [words[at].with_value(each) for each in commands[0].words] if len(commands) == 1 else []
+    script = read_script(texts[at])
+    is_plain = len(script.commands) == 1 and not script.assigned and not script.used
+    return [words[at].with_value(each) for each in script.commands[0].words] if is_plain else []
 
 
 class MountedFile(Record):
@@ -144,6 +148,8 @@ def mounted_file(name: str, container: MarkedTree, volumes: Mapping[str, Sequenc
     if "$" in path or not around:
         return None
     place, mount = max(around, key=lambda each: len(each[0]))
+    if text(mount, "subPathExpr"):
+        return None
     wanted = posixpath.normpath(posixpath.join(text(mount, "subPath"), posixpath.relpath(path, place)))
     sources = volumes.get(text(mount, "name"), ())
     for source in sources:
