@@ -7,13 +7,11 @@ it has found anything.
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CONFIG_MAP
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.documents.routes import PlacedFinding, names_line, placed_at
-from jobspec.operators.mounted_scripts import may_mount_scripts
 from jobspec.operators.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -59,10 +57,8 @@ class Alike(Record):
 def alike(document: Document, documents: Documents) -> Alike:
     """Return the key that a document shares with others in which rules find the same."""
     likeness = document.likeness if is_workload(document) else None
-    referred = documents.referred(document) if is_workload(document) else ()
-    is_apart = documents.has([CONFIG_MAP]) and may_mount_scripts(document.data, *(each.data for each in referred))
-    place = (document.file,) if is_apart else ()  # a file or folder can have a ConfigMap of its own
     if likeness:
-        return Alike((likeness.text, likeness.length, *place, *map(id, referred)), True)
+        return Alike((likeness.text, likeness.length, *(id(each) for each in documents.referred(document))), True)
+    referred = documents.referred(document) if is_workload(document) else ()
     forms = (document.is_item, bool(document.inside), document.is_held, document.is_shown, document.has_merges, document.has_aliases)
-    return Alike((document.digest, *forms, *place, *map(id, referred)), False)
+    return Alike((document.digest, *forms, *map(id, referred)), False)

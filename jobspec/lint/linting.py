@@ -193,14 +193,18 @@ def _of_document(document: Document, documents: Documents, looking: Looking, pat
         return _of_alike(document, documents, known, paths)
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
+    asked, has_place = documents.asked_by_place, False
     for linted in linted_in(document, documents):
+        has_place = has_place or documents.asked_by_place != asked  # its pods depend on where the document stands among others
         for rule in looking(linted.seen_as, document.group_kind):
             if can_find(rule, linted):
                 diagnostics, findings = _found_by(rule, linted, paths)
                 found += diagnostics
                 if findings != []:
                     results.append(RuleResult(rule, isinstance(linted, LintedJob), findings if common.has_routes else None))
-    kept[key] = results
+        asked = documents.asked_by_place
+    if not has_place:
+        kept[key] = results
     return found
 
 
