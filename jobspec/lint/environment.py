@@ -11,6 +11,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.env_values import unexpanded_values
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.kuberay import WAITER
 from jobspec.operators.workloads import REPLICATED_JOBS
 from jobspec.programs.command_lines import JAX, OF_LAUNCHERS, RANKS, TORCH, is_shell, references
 from jobspec.programs.shells import Script, is_name
@@ -115,6 +116,8 @@ def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     """
     is_runtime = job.given.group_kind in RUNTIMES
     for container in job.containers if not (job.has_unknown_operator or job.is_used_runtime) else ():
+        if container.is_init and container.name == WAITER:
+            continue  # KubeRay gives it the worker's `env` without its `envFrom`, and it uses none of these variables
         if items(container.tree.get("envFrom")) or any("${" in each for each in (job.given.namespace, text(container.image))):
             continue  # a program fills in the variables of the file before it is applied
         known = {name for name, _ in container.variables}
