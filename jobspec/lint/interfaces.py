@@ -7,6 +7,7 @@ from itertools import pairwise
 from jobspec.apis.kinds import CONFIG_MAP
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.lint.config_maps import keys_of_config_maps, whole_config_maps
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.mpi_hosts import only_launches
@@ -195,24 +196,9 @@ def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
     """
     others = [each for each in job.containers if each is not container and not each.is_init]
     passed_on = (setting for each in others for setting in each.settings if setting[0] in _passed_on(each))
-    return [*_whole_config_maps(job, container), *container.settings, *_keys_of_config_maps(job, container), *passed_on]
-
-
-def _whole_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
-    """Yield the variables of the ConfigMaps that `envFrom` names."""
-    for source in items(container.tree.get("envFrom")):
-        if place := source.get("configMapRef", "name"):
-            data = job.documents.data_of_config_map(job.given, text(place))
-            yield from ((f"{text(source, 'prefix')}{name}", text(value), place) for name, value in data.items())
-
-
-def _keys_of_config_maps(job: LintedJob, container: LintedContainer) -> Iterator[Setting]:
-    """Yield the variables that take their value from a key of a ConfigMap."""
-    for name, variable in container.variables:
-        reference = variable.get("valueFrom", "configMapKeyRef")
-        data = job.documents.data_of_config_map(job.given, text(reference, "name")) if reference else {}
-        if reference and (value := data.get(text(reference, "key"))):
-            yield name, text(value), reference
+    whole = [(name, text(value), place) for name, value, place in whole_config_maps(job, container)]
+    keys = [(name, text(value), place) for name, value, place in keys_of_config_maps(job, container)]
+    return [*whole, *container.settings, *keys, *passed_on]
 
 
 def _passed_on(container: LintedContainer) -> set[str]:

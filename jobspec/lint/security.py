@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import SERVICE_ACCOUNT
+from jobspec.apis.kinds import CONFIG_MAP, SERVICE_ACCOUNT
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import closest, listed
-from jobspec.lint.container import LintedContainer, volumes_of
+from jobspec.lint.config_maps import keys_of_config_maps, whole_config_maps
+from jobspec.lint.container import LintedContainer, volumes_of, written
 from jobspec.lint.linted import LintedJob
 from jobspec.programs.command_lines import file_name
 
@@ -37,8 +38,8 @@ _TOKENS_OF_HUB = ("HF_TOKEN", "ACCESS_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_ENDP
 def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
     """Plaintext secret in the manifest: a variable with a secret's name, or a token.
 
-    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it forever. It does not matter whether `env`
-    or a command sets the variable.
+    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it forever. It does not matter whether `env`,
+    a command or a ConfigMap sets the variable.
     Instead: put it into a Secret, and take it from there. Make the old one invalid.
     Before: env: [{name: HF_TOKEN, value: hf_abcdefghijkl}]
     After: env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hugging-face, key: token}}}]
@@ -52,6 +53,9 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(
                     value, f"plaintext secret: the value of `{name}` is in the manifest", "use a Secret: `valueFrom.secretKeyRef`"
                 )
+        for name, value, place in (*whole_config_maps(job, container), *keys_of_config_maps(job, container)):
+            if _is_secret(name, text(value)) or _is_token(text(value)):
+                yield Finding(written(value, place), f"plaintext secret: a ConfigMap has the value of `{name}`", "use a Secret")
         for word, place in container.words:
             if _is_token(word.rpartition("=")[2]):
                 yield Finding(place, "plaintext secret: a token is in the manifest", "use a variable from a Secret")
@@ -274,7 +278,7 @@ def _is_real(value: str) -> bool:
 RULES = (
     Rule(homeless_user, "info", sees="any pods", reads=["runAsUser"]),
     Rule(gated_model, "warning", sees="any pods", reads=["meta-llama", "gemma"]),
-    Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS, *SECRETS, *SECRET_ENDINGS]),
+    Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS, *SECRETS, *SECRET_ENDINGS], kinds=[CONFIG_MAP]),
     Rule(privileged_container, "warning", sees="any pods", reads=["privileged"]),
     Rule(unknown_service_account, "info", sees="any pods in a namespace", reads=["serviceAccount"]),
     Rule(host_namespaces, "info", sees="any pods", reads=["hostIPC", "hostPID"]),

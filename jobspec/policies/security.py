@@ -34,6 +34,6 @@ POLICIES = (
             "    .map(variable, container.name + ': ' + variable.name).join(', ')).filter(text, text != '').join(', ')"
         ),
         EVERY,
-        differs=["it looks at variables; lint finds tokens and set variables in command lines, too"],
+        differs=["it looks at values in `env`; lint finds those of ConfigMaps, and tokens and set variables in command lines, too"],
     ),
 )

@@ -213,8 +213,8 @@ def _is_image_unwritten(each: Seen) -> bool:
     return any(one.image and not one.image.mark.line for one in _containers(each))
 
 
-def _is_in_command_line(found: list[str]) -> bool:
-    return all("a token is in the manifest" in message or "the command sets" in message for message in found)
+def _is_outside_env(found: list[str]) -> bool:
+    return all(any(each in message for each in ("a token is in the manifest", "the command sets", "a ConfigMap has")) for message in found)
 
 
 DIFFERS: dict[str, Callable[[Seen, list[str], list[str]], bool]] = {
@@ -236,7 +236,7 @@ DIFFERS: dict[str, Callable[[Seen, list[str], list[str]], bool]] = {
     "no-queue-name": lambda each, lint, _: not each.in_cluster or (not lint and not _trains(each)),
     "misplaced-queue-name": lambda each, lint, said: each.document.given.kind == "TrainJob" and bool(lint) and not said,
     "unknown-queue": lambda each, *_: not each.in_cluster,
-    "secret-in-manifest": lambda _, lint, said: not said and _is_in_command_line(lint),
+    "secret-in-manifest": lambda _, lint, said: not said and _is_outside_env(lint),
     "unlimited-memory-volume": lambda each, lint, _: not lint and each.document.is_used_runtime,
     "lost-logs": lambda _, lint, said: not said and all("before 1.9.4" in message for message in lint),
 }
