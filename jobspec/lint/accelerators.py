@@ -226,6 +226,8 @@ def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]
         given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
         said = container.variable(command_lines.NPROC_PER_NODE)
         value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
+        if not given and command_lines.NPROC_PER_NODE in container.program.exported:
+            value, place = container.program.exported[command_lines.NPROC_PER_NODE], container.program.start
         if value.isdigit():
             yield container, int(value), place
 

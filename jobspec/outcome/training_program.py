@@ -5,12 +5,12 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import expand_references
-from jobspec.programs.shells import Script, ShellCommand, read_script, script_at
+from jobspec.programs.shells import Script, ShellCommand, is_assignment, read_script, script_at
 from jobspec.programs.torchrun import TorchrunSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Words = Sequence[MarkedTree]
     #: The word of an option of torchrun, and its value.
     Option = tuple[MarkedTree, str]
+
+
+#: The words before a command, or before assignments, that leave its variables as they are.
+_EXPORTING = ("exec", "export", "env", "nohup", "time", "command")
 
 
 class TrainingProgram:
@@ -94,12 +98,14 @@ class TrainingProgram:
         """Whether no option gives torchrun a node rank, and all pods have the same: the default, or a value that a file wrote."""
         variable = self.variables.get(command_lines.NODE_RANK)
         is_given = self.option("--node-rank") is not None or self.settings.value("node_rank") is None
-        return not is_given and (variable is None or bool(variable.mark.line))
+        is_own = variable is None or bool(variable.mark.line) or command_lines.NODE_RANK in self.exported
+        return not is_given and is_own
 
     def place_of(self, setting: str) -> MarkedTree:
         """Where a setting of torchrun stands: its option, or its variable, or else the word that starts torchrun."""
         option = self.option(f"--{setting.replace('_', '-')}")
-        variable = self.variables.get(f"PET_{setting.upper()}")
+        name = f"PET_{setting.upper()}"
+        variable = None if name in self.exported else self.variables.get(name)
         written = (option[0] if option else None, *((variable.get("value"), variable, variable.get("name")) if variable else ()))
         return next((each for each in written if each and each.mark.line), self.start)
 
@@ -123,8 +129,32 @@ class TrainingProgram:
         if from_elsewhere:
             unknown |= self._read - (known.keys() if self.script is None or not self.script.reads_files else set())
         if self.script:
-            unknown |= self.script.assigned
-        return {name: value for name, value in known.items() if name not in unknown}, unknown
+            unknown = (unknown | self.script.assigned) - self.exported.keys()
+        return {name: value for name, value in {**known, **self.exported}.items() if name not in unknown}, unknown
+
+    @property
+    def exported(self) -> Mapping[str, str]:
+        """The plain values of `PET_` variables that a script surely exports once, before it starts torchrun or in that command."""
+        script = self.script
+        if script is None or script.reads_files or not self.is_torchrun:
+            return {}
+        found: dict[str, str] = {}
+        is_conditional = False
+        for step in script.steps:
+            words = list(step.words)
+            while words and (is_assignment(words[0]) or words[0] in _EXPORTING):
+                words.pop(0)
+            is_start = command_lines.length_of_start(words) > 0
+            if is_start or step.words[0] == "export":
+                pairs = (each.partition("=") for each in step.words[: len(step.words) - len(words)] if is_assignment(each))
+                found.update({name: value for name, _, value in pairs})
+            if is_start:
+                break
+            if (is_conditional and step.end != "&&") or step.end not in ("&&", *";\n"):
+                return {}
+            is_conditional = step.end == "&&"
+        every = [each.partition("=")[0].rstrip("+") for step in script.steps for each in step.words]
+        return {name: each for name, each in found.items() if name.startswith("PET_") and "$" not in each and every.count(name) == 1}
 
     @property
     def _read(self) -> set[str]:

@@ -190,6 +190,11 @@ def _assigned_by(word: str) -> str:
     return name.rstrip("+") if equals and is_name(name.rstrip("+")) else ""
 
 
+def is_assignment(word: str) -> bool:
+    """Whether a word is `NAME=VALUE` or `NAME+=VALUE`."""
+    return bool(_assigned_by(word))
+
+
 def is_name(text: str) -> bool:
     """Whether a text can be the name of a shell's variable."""
     return text.isascii() and text.isidentifier()
