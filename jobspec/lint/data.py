@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from jobspec.apis.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text, tree_at
+from jobspec.go.values import mapping
+from jobspec.kubernetes.admission.objects import EVERYWHERE, Reference, references
+from jobspec.kubernetes.generated import ANY
 from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of
@@ -17,6 +20,10 @@ from jobspec.operators.trainer.runtimes import sources_of
 from jobspec.programs.command_lines import is_shell
 from jobspec.programs.downloads import PROGRAMS, download_in
 from jobspec.programs.shells import script_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.expansion import ExpandedRole
 
 _DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
@@ -40,8 +47,8 @@ OUTPUT_FLAGS = (
     "--results-dir",
     "--work-dir",
 )
-#: Kind of an object -> where a volume names it.
-_VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CONFIG_MAP: ("configMap", "name")}
+#: The kinds of what pods refer to and that are usually among the files: Secrets often are not.
+_SOURCES = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP)
 
 
 def dead_address(job: LintedJob) -> Iterator[Finding]:
@@ -102,7 +109,7 @@ _HASH = 10  # characters that kustomize adds to the names of what it generates
 
 
 def unknown_source(job: LintedJob) -> Iterator[Finding]:
-    """A volume uses a claim or ConfigMap that does not exist in the namespace.
+    """A volume or a variable uses a claim or ConfigMap that does not exist in the namespace.
 
     Why: a pod waits forever for a claim or a ConfigMap that is not there.
     Instead: name an existing one, or pass its file, too.
@@ -110,16 +117,47 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
     After: persistentVolumeClaim: {claimName: data}
     Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#configmap
     """
+    for said, each in _references(job):
+        kind, name = each.kind, each.name
+        known = _known(job, kind) if kind in _SOURCES and name != EVERYWHERE else []
+        if not known or name in (*known, *_made(job, kind)) or job.documents.may_get_name(kind, name):
+            continue
+        hint = _hash_hint(name, known) or closest(name, known) or f"known: {listed(known[:3])}"
+        yield Finding(said, f"no {kind[1]} `{name}` in {job.called}'s namespace among the files", hint)
+
+
+def unknown_key(job: LintedJob) -> Iterator[Finding]:
+    """A volume or a variable uses a key that its ConfigMap does not have.
+
+    Why: the containers of the pod never start, and the job waits forever: only an event of the pod names the key.
+    Instead: write the name of a key, or put the key into the ConfigMap; `optional: true` if the program does without.
+    Before: "configMapKeyRef: {name: training, key: lr}, beside data: {learning-rate: '0.1'}"
+    After: "configMapKeyRef: {name: training, key: learning-rate}"
+    Evidence: https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/#restrictions
+    """
+    if job.documents.cluster.complete.every:  # pod-waits says it
+        return
     for role in job.roles:
-        for volume in volumes_of(role):
-            for kind, path in _VOLUMES.items():
-                said = volume.get(*path)
-                known = _known(job, kind)
-                if not said or not known or text(said) in (*known, *_made(job, kind)) or job.documents.may_get_name(kind, text(said)):
-                    continue
-                if text(volume, path[0], "optional") != "True":
-                    hint = _hash_hint(text(said), known) or closest(text(said), known) or f"known: {listed(known[:3])}"
-                    yield Finding(said, f"no {kind[1]} `{text(said)}` in {job.called}'s namespace among the files", hint)
+        for each in _needed(role):
+            known = _keys(job, each.name) if each.kind == CONFIG_MAP and each.keys else []
+            for key, path in each.keys if known and ANY not in known else ():
+                place = tree_at(role.pod_tree, path)
+                if place and key not in known and not any(sign in key for sign in _FILLED_IN):
+                    message = f"pods wait forever: the ConfigMap `{each.name}` has no key `{key}`"
+                    yield Finding(place, message, closest(key, known) or f"it has {listed(known[:3])}")
+
+
+def _needed(role: ExpandedRole) -> list[Reference]:
+    """Return what the pods of a role refer to and do not start without."""
+    return [each for each in references(mapping(role.pod_tree.data(), "spec")) if not each.is_optional]
+
+
+def _references(job: LintedJob) -> Iterator[tuple[MarkedTree, Reference]]:
+    """Yield what the pods of a job need, each with the place of its name."""
+    for role in job.roles:
+        for each in _needed(role):
+            if place := tree_at(role.pod_tree, each.path):
+                yield place, each
 
 
 def unsupported_source(job: LintedJob) -> Iterator[Finding]:
@@ -249,6 +287,7 @@ RULES = (
     Rule(shared_output, "info", sees="job", reads=["claim"]),
     Rule(unsupported_source, "warning", reads=["storage"]),
     Rule(unknown_source, "info", sees="any pods in a namespace", reads=["claim", "configMap"]),
+    Rule(unknown_key, "warning", sees="any pods in a namespace", reads=["configMap"]),
     Rule(file_not_executable, "warning", sees="any pods", reads=["configMap"]),
     Rule(unknown_file, "warning", sees="any pods in a namespace", reads=["configMap"]),
 )

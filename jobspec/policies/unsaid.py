@@ -19,7 +19,7 @@ _ADVICE = "it weighs what is right in one job and wrong in another: advice for a
 REASONS: dict[str, tuple[str, ...]] = {
     _OTHERS: (
         *("pod-waits", "kind-not-queued", "admission-not-known", "undercounted-requests", "never-admitted", "never-fits", "pods-lost"),
-        *("unknown-source", "unknown-file", "blocked-by-policy", "existing-claim", "kept-claim", "unknown-service-account"),
+        *("unknown-source", "unknown-key", "unknown-file", "blocked-by-policy", "existing-claim", "kept-claim", "unknown-service-account"),
         *("claim-of-one-node", "claim-of-one-pod", "read-only-claim", "taken-jobset-name", "taken-snapshot-name", "taken-job-name"),
         *("taken-service-name", "taken-mpi-name", "shared-subdomain", "shared-job-name", "queue-name-in-template", "time-limit-of-queue"),
         *("ineffective-annotation", "ineffective-label", "istio-sidecar", "ineffective-istio-key", "host-name-without-service"),

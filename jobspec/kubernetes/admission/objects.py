@@ -104,6 +104,10 @@ def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralCon
 # Follows `VisitPodSecretNames` and `VisitPodConfigmapNames`, k8s.io/kubernetes pkg/api/v1/pod, 1.36.
 
 
+EVERYWHERE = "kube-root-ca.crt"
+"""The ConfigMap that every namespace has."""
+
+
 class Reference(Record):
     """An object that a pod needs, with the path of the name and the keys to read."""
 

@@ -12,7 +12,7 @@ from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.diagnostics.record import Record
 from jobspec.go.values import decode_as_go, mapping
-from jobspec.kubernetes.admission.objects import CONTAINERS, Reference, containers, references
+from jobspec.kubernetes.admission.objects import CONTAINERS, EVERYWHERE, Reference, containers, references
 from jobspec.kubernetes.generated import ANY
 from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.problems import closest
@@ -170,10 +170,6 @@ def _diagnostics(document: Document, problems: Iterable[Problem], severity: Seve
 # What an accepted pod waits for, forever: a claim, ConfigMap or Secret that does not exist, or a key that it does not have.
 
 
-_EVERYWHERE = "kube-root-ca.crt"
-"""The ConfigMap that every namespace has."""
-
-
 def _waits(pod: Data, namespace: str, objects: Index) -> Problems:
     """Yield the missing objects that the pod needs, in a closed world."""
     for each in references(mapping(pod, "spec")) if objects.complete.every else ():
@@ -182,7 +178,7 @@ def _waits(pod: Data, namespace: str, objects: Index) -> Problems:
         found = objects.find(each.kind, namespace, each.name)
         if found is not None:
             yield from _missing_key_problems(each, found)
-        elif each.name != _EVERYWHERE:
+        elif each.name != EVERYWHERE:
             yield _missing(each, namespace, objects)
 
 
