@@ -246,7 +246,9 @@ class LintedJob(LintedDocument):
     @property
     def batch_jobs(self) -> Sequence[MarkedTree]:
         """The Jobs that make the pods: those that operators create, or the job itself."""
-        return [self.tree] if self.given.group_kind == JOB else self.expanded.of_kind("Job")
+        if self.given.group_kind != JOB:
+            return self.expanded.of_kind("Job")
+        return with_mounted_scripts([self.tree], _MountedScripts(self.given, self.documents).of)
 
     @cached_property
     def jobset(self) -> MarkedTree:

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 _SHELL = "sh"
 _ENDING = ".sh"
 _EXECUTE = 0o111
+_TEMPLATE = ("spec", "template")
 
 
 def with_mounted_scripts(objects: Sequence[MarkedTree], config_maps: ConfigMaps) -> list[MarkedTree]:
-    """Return the objects of a job with mounted scripts in the command lines.
+    """Return the objects of a job with mounted scripts in the command lines of Pods and Jobs.
 
     Containers that start none stay as they are.
     """
-    return [_in_pod(each, config_maps) if text(each, "kind") == "Pod" else each for each in objects]
+    return [_in_object(each, config_maps) for each in objects]
 
 
 def may_mount_scripts(*given: Any) -> bool:
@@ -55,6 +56,13 @@ def has_scripts(config_map: Mapping[str, Any]) -> bool:
     """
     data = mapping(config_map, "data")
     return any(isinstance(each, str) and _is_of_shell(each, must_say_so=not name.endswith(_ENDING)) for name, each in data.items())
+
+
+def _in_object(tree: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:
+    kind, template = text(tree, "kind"), tree.get(*_TEMPLATE)
+    if kind == "Job" and template and volumes_of_config_maps(template):
+        return tree.replace_at(_TEMPLATE, lambda _: _in_pod(template, config_maps))
+    return _in_pod(tree, config_maps) if kind == "Pod" else tree
 
 
 def _in_pod(pod: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:
