@@ -97,8 +97,8 @@ def no_interface_left(job: LintedJob) -> Iterator[Finding]:
     After: env: [{name: NCCL_SOCKET_IFNAME, value: "^docker,lo"}]
     Evidence: awslabs/awsome-distributed-ai#519, aws/deep-learning-containers#4756
     """
-    for container in _working(job) if job.connected_pods > 1 else ():
-        if _on_host(container) or _is_attached(container):
+    for container in _working(job):
+        if not _exchanges_data(job, container) or _on_host(container) or _is_attached(container):
             continue
         for name in (_NCCL, *_EXACT):
             said, value = _given(job, container, name)
@@ -152,8 +152,8 @@ def fabric_without_device(job: LintedJob) -> Iterator[Finding]:
         limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 1}
     Evidence: awslabs/ai-on-sagemaker-hyperpod#134, awslabs/awsome-distributed-ai#880
     """
-    for container in _working(job) if job.connected_pods > 1 else ():
-        if _on_host(container) or _sees_devices_of_node(container):
+    for container in _working(job):
+        if not _exchanges_data(job, container) or _on_host(container) or _sees_devices_of_node(container):
             continue
         settings = _settings(job, container)
         for name, value, place in settings:
@@ -180,6 +180,12 @@ def _is_infiniband(resource: str) -> bool:
 def _working(job: LintedJob) -> list[LintedContainer]:
     """The containers in which processes train: of an MPIJob, those of the hosts of mpirun."""
     return [each for each in job.training_containers if not only_launches(job, each)]
+
+
+def _exchanges_data(job: LintedJob, container: LintedContainer) -> bool:
+    """True if the pods of a container exchange data: those of the job do, or torchrun waits for several nodes, as in Indexed Jobs."""
+    least, _ = container.program.settings.nodes or (0, 0)
+    return job.connected_pods > 1 or (container.program.is_torchrun and least > 1)
 
 
 def _given(job: LintedJob, container: LintedContainer, name: str) -> tuple[MarkedTree | None, str]:
