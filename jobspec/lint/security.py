@@ -27,8 +27,8 @@ _HOMES = frozenset(("HOME", "HF_HOME", "XDG_CACHE_HOME"))
 _NAMES = frozenset(("LOGNAME", "USER", "LNAME", "USERNAME", "TORCHINDUCTOR_CACHE_DIR"))
 #: Words of command lines, variables and mounts that give a user an entry in /etc/passwd, or replace it.
 _ENTRIES = ("useradd", "adduser", "/etc/passwd", "nss_wrapper", "NSS_WRAPPER_PASSWD")
-#: Gated repositories of Hugging Face: those of meta-llama, and Gemma before its fourth generation.
-_GATED = r"hf://(?:meta-llama/|google/\w*gemma(?!-[4-9]))"
+#: Gated repositories of Hugging Face: those of meta-llama, and Gemma before its fourth generation. A number with `b` is a size.
+_GATED = r"hf://(?:meta-llama/|google/\w*gemma(?!-[4-9](?!b)))"
 #: The programs that download from the hub.
 _PROGRAMS_OF_HUB = ("hf", "huggingface-cli")
 #: The variables that give a token, or name another server.
