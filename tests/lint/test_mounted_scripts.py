@@ -13,7 +13,7 @@ from tests.lint.test_lint import CASES, linted
 
 _NAME = "moved"
 #: The rules that speak of command lines as they are written, and of ConfigMaps that are not there.
-_OF_COMMAND_LINES = ("command-of-several-jobs", "hidden-exit-code", "unknown-source")
+_OF_COMMAND_LINES = ("command-of-several-jobs", "unknown-source")
 _STARTS_ANOTHER = "mounted-scripts"
 """The case with a script that starts another one."""
 
