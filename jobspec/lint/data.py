@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 from jobspec.apis.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
+from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.documents.marked_tree import MarkedTree, items, text, tree_at
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import EVERYWHERE, Reference, references
@@ -255,9 +257,11 @@ def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
 
 
 def _keys(job: LintedJob, config_map: str) -> list[str]:
-    """Return the keys of the ConfigMap of a name, sorted. If there is none, return none."""
+    """Return the keys of the ConfigMap of a name, sorted. If there is none, or a kustomization may add more, return none."""
     found = job.documents.config_map(job.given, config_map)
-    data = [value_at(found.data, (field,)) for field in ("data", "binaryData")] if found else []
+    if found is None or (KUSTOMIZATION in job.documents.kinds() and os.path.basename(found.file) not in KUSTOMIZATIONS):
+        return []
+    data = [value_at(found.data, (field,)) for field in ("data", "binaryData")]
     return sorted(key for each in data if isinstance(each, dict) for key in each)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from jobspec.apis.kinds import RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
+from jobspec.apis.kinds import KUSTOMIZATION, RUNTIMES, TRAINJOB, find, group_kind, is_unknown_version
 from jobspec.apis.sibling_kinds import SIBLINGS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell, value_at
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.routes import PlacedFinding
@@ -64,7 +64,7 @@ def lint(
     """
     given = list({each.result.path: each for each in files}.values())
     once = as_policies_leave(given, cluster)
-    further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
+    further = (_kind_of(each) for file in once for each in file.result.documents)
     syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
     by_server = {each.result.path.partition(PART)[0] for each in once if each.by_server}
     by_engine = {each.result.path.partition(PART)[0] for each in once if each.filled_in_by_engine}
@@ -110,6 +110,11 @@ def lint(
         return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # that finding says more
 
     return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
+
+
+def _kind_of(row: DocumentResult) -> GroupKind:
+    """Return the kind of a document, by its result. A kustomization need not say its kind."""
+    return KUSTOMIZATION if row.reason == "kustomization" else group_kind(row.api_version, row.kind)
 
 
 def seen(file: Checked) -> list[Document]:
