@@ -13,7 +13,7 @@ from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
 from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
-from jobspec.operators.mounted_scripts import has_scripts
+from jobspec.operators.mounted_scripts import is_of_programs
 from jobspec.world.judging import judge, objects_for
 from jobspec.world.sound_results import SoundResults
 
@@ -219,12 +219,12 @@ def _of_held(judged: Judged) -> list[Diagnostic]:
 def _is_asked_for(document: Document) -> bool:
     """Whether anything of other files asks for an object in an open world: what pods mount may exist there, and is much data.
 
-    What is asked for in any world are the configuration of Kueue, and scripts that start programs.
+    What is asked for in any world are the configuration of Kueue, and scripts and settings of programs that train.
     """
     kind = document.group_kind
     if kind not in kinds.MOUNTED_KINDS and kind not in kinds.GENERATING_KINDS:
         return True
-    return kinds.configures_queues(kind, document.data) or (kind == kinds.CONFIG_MAP and has_scripts(document.data))
+    return kinds.configures_queues(kind, document.data) or (kind == kinds.CONFIG_MAP and is_of_programs(document.data))
 
 
 def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:

@@ -5,6 +5,7 @@ DOORS: tuple[str, ...] = (
     "accelerators",
     "api_defaults",
     "batch",
+    "config_map_variables",
     "expansion",
     "jobset.failures",
     "jobset.objects",

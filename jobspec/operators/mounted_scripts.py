@@ -10,7 +10,7 @@ import posixpath
 from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.values import mapping
-from jobspec.programs.command_lines import is_shell
+from jobspec.programs.command_lines import OF_TORCHRUN, is_shell
 from jobspec.programs.shells import read_script, script_at, script_file_at
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _SHELL = "sh"
 _ENDING = ".sh"
 _EXECUTE = 0o111
+_USES = frozenset(("configMap", "configMapRef", "configMapKeyRef"))
+"""The fields of pods that name a ConfigMap."""
 _TEMPLATE = ("spec", "template")
 
 
@@ -35,13 +37,13 @@ def with_mounted_scripts(objects: Sequence[MarkedTree], config_maps: ConfigMaps)
     return [_in_object(each, config_maps) for each in objects]
 
 
-def may_mount_scripts(*given: Any) -> bool:
-    """Return whether a volume of a ConfigMap is inside of some data."""
+def may_use_config_maps(*given: Any) -> bool:
+    """Return whether a volume or a variable of a ConfigMap is inside of some data."""
     left = list(given)
     while left:
         value = left.pop()
         if isinstance(value, dict):
-            if "configMap" in value:
+            if not _USES.isdisjoint(value):
                 return True
             left += value.values()
         elif isinstance(value, list):
@@ -49,13 +51,14 @@ def may_mount_scripts(*given: Any) -> bool:
     return False
 
 
-def has_scripts(config_map: Mapping[str, Any]) -> bool:
-    """Return whether a ConfigMap has a script of a shell.
+def is_of_programs(config_map: Mapping[str, Any]) -> bool:
+    """Return whether a ConfigMap has a script of a shell, or a variable of torchrun.
 
-    The name of its key ends with `.sh`, or its first line says so.
+    The name of a script's key ends with `.sh`, or the first line says what it is.
     """
     data = mapping(config_map, "data")
-    return any(isinstance(each, str) and _is_of_shell(each, must_say_so=not name.endswith(_ENDING)) for name, each in data.items())
+    has_script = any(isinstance(each, str) and _is_of_shell(each, must_say_so=not name.endswith(_ENDING)) for name, each in data.items())
+    return has_script or any(name.startswith(OF_TORCHRUN) for name in data)
 
 
 def _in_object(tree: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:

@@ -14,6 +14,7 @@ from jobspec.documents.marked_tree import MarkedTree, PlainTree, child_of, items
 from jobspec.go.values import mapping
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import listed
+from jobspec.operators.config_map_variables import with_variables
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.mounted_scripts import with_mounted_scripts
@@ -25,7 +26,7 @@ from jobspec.outcome.training_program import started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.kubernetes.index import Index
@@ -69,7 +70,7 @@ def judged(
 
 def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -> Iterator[Finding]:
     """The outcomes of a job whose objects are accepted."""
-    seen = _with_mounted_scripts(expanded, policies)
+    seen = _with_config_maps(expanded, policies)
     begun = started(seen)
     for rule in RENDEZVOUS_RULES:
         yield from rule(seen, begun)
@@ -88,17 +89,19 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -
     yield from wrong_flags(begun, cluster.contracts)
 
 
-def _with_mounted_scripts(job: ExpandedJob, index: Index | None) -> ExpandedJob:
-    """Return a job with the scripts that its pods mount from given ConfigMaps, in the command lines that start them.
+def _with_config_maps(job: ExpandedJob, index: Index | None) -> ExpandedJob:
+    """Return a job with what its pods take from given ConfigMaps: scripts that they start, and the values of variables.
 
-    If several ConfigMaps of one name differ, their scripts are left out.
+    If several ConfigMaps of one name differ, nothing is taken from them.
     """
     space = job.job.namespace
     if index is None or not index.names(CONFIG_MAP, space):
         return job
-    objects = with_mounted_scripts(
-        job.objects, lambda name: dict(PlainTree(mapping(index.find_only(CONFIG_MAP, space, name), "data"), Mark("")).entries())
-    )
+
+    def data_of(name: str) -> Mapping[str, MarkedTree]:
+        return dict(PlainTree(mapping(index.find_only(CONFIG_MAP, space, name), "data"), Mark("")).entries())
+
+    objects = with_variables(with_mounted_scripts(job.objects, data_of), data_of)
     is_same = all(each is before for each, before in zip(objects, job.objects, strict=True))
     return job if is_same else ExpandedJob(job.job, objects, job.target, job.counts)
 

@@ -68,7 +68,7 @@ def foresee(
     concerned = (
         cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and bool(policies.deciding_on_pods(job.namespace)))
     )
-    concerned = concerned or (policies is not None and _may_mount_scripts(job, runtime, policies))
+    concerned = concerned or (policies is not None and _may_use_config_maps(job, runtime, policies))
     has_known_form = is_reviewed and _has_known_form(job, runtime, cluster, policies)
     accepted, trains = _looked_at(resumed_job, runtime, cluster.target) if has_known_form else (False, False)
     found: list[Diagnostic] | None = []
@@ -97,13 +97,13 @@ def foresee(
     return Foresight(found, runs=_runs(found))
 
 
-def _may_mount_scripts(job: Document, runtime: Document | None, given: Index) -> bool:
-    """Whether a script in a given ConfigMap may start the programs of a job."""
+def _may_use_config_maps(job: Document, runtime: Document | None, given: Index) -> bool:
+    """Whether a given ConfigMap may have a script or a variable of the programs of a job."""
     if not given.names(CONFIG_MAP, job.namespace):
         return False
-    from jobspec.operators.mounted_scripts import may_mount_scripts
+    from jobspec.operators.mounted_scripts import may_use_config_maps
 
-    return may_mount_scripts(job.data, runtime.data if runtime else None)
+    return may_use_config_maps(job.data, runtime.data if runtime else None)
 
 
 def _has_known_form(job: Document, runtime: Document | None, cluster: Cluster, policies: Index | None) -> bool:

@@ -20,11 +20,13 @@ SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
 ACCELERATE, DEEPSPEED = "accelerate", "deepspeed"
 """Launchers besides torchrun whose options are known."""
+#: How the variables begin that give torchrun its options.
+OF_TORCHRUN = "PET_"
 #: The variables by which processes find each other, set by the operators: those of torchrun, which are its options, then by framework.
 TORCH = NNODES, NPROC_PER_NODE, NODE_RANK, MASTER_ADDR, MASTER_PORT = tuple(
-    f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+    f"{OF_TORCHRUN}{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 )
-ENDPOINT = "PET_RDZV_ENDPOINT"
+ENDPOINT = f"{OF_TORCHRUN}RDZV_ENDPOINT"
 JAX = _, _, COORDINATOR = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 OPEN_MPI = tuple(
     f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "orte_keep_fqdn_hostnames", "orte_set_default_slots", "plm_rsh_args")
@@ -82,7 +84,7 @@ class CommandLine(Record):
 
     def setting(self, name: str, environment: Mapping[str, str]) -> str:
         """Return a setting of the launcher: from the command line, the variable, or its default."""
-        return self.options.get(name, environment.get(f"PET_{name.upper()}", SETTINGS[name]))
+        return self.options.get(name, environment.get(f"{OF_TORCHRUN}{name.upper()}", SETTINGS[name]))
 
 
 def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLine:
