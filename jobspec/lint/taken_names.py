@@ -1,16 +1,17 @@
-"""Names of objects that operators create, and that an object of the files has already.
+"""Names of objects that operators create, and that an object of the files has already, or another job has, too.
 
-Follows `createHeadlessSvcIfNecessary` and `createJobs`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0; `getRuntimeSnapshot`,
-github.com/kubeflow/trainer pkg/runtime/core, 2.3.0; `CreateNewService`, github.com/kubeflow/training-operator
-pkg/controller.v1/common, 1.7.0 to 1.9.4; and `getOrCreateService` and its like, github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to
-0.8.0.
+Follows `createHeadlessSvcIfNecessary` and `createJobs`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0;
+`CreateHeadlessServiceIfNotExists`, sigs.k8s.io/lws pkg/utils/controller, 0.9.0; `getRuntimeSnapshot`, github.com/kubeflow/trainer
+pkg/runtime/core, 2.3.0; `CreateNewService` and `createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, 1.7.0 to
+1.9.4; and `getOrCreateService` and its like, github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, RUNTIMES, SECRET, SERVICE, TRAINJOB
+from jobspec.apis.kinds import CONFIG_MAP, JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, PYTORCHJOB, RUNTIMES, SECRET, SERVICE, TRAINJOB
+from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
@@ -19,9 +20,12 @@ from jobspec.documents.marked_tree import text
 from jobspec.go.values import mapping, structs
 from jobspec.lint.documents import Documents, whereabouts
 from jobspec.lint.linted import LintedJob
+from jobspec.operators import mpi_operator
 from jobspec.operators.jobset.objects import headless_service
+from jobspec.operators.lws import UNIQUE
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.training_operator import OBJECT_NAME
+from jobspec.operators.training_operator.frameworks import FRAMEWORKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ _MANAGERS = (
     *("", "trainer.kubeflow.org/trainjob-controller", "jobset.sigs.k8s.io/jobset-controller"),
     *("kubeflow.org/training-operator", "kubeflow.org/mpi-operator"),
 )
+_SUBDOMAINS = ("spec", "networkConfig", "subdomainPolicy")
 _OF_MPIJOBS = (SERVICE, CONFIG_MAP, SECRET, JOB)
 
 
@@ -129,26 +134,35 @@ def _is_mpijob(job: LintedJob) -> bool:
 
 
 def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
-    """Two JobSets of a namespace share their headless Service, which selects the pods of the first alone.
+    """Two jobs of a namespace share their headless Service, which selects the pods of the first alone.
 
-    Why: the Service has the name of the subdomain, which is the JobSet's own name unless `network.subdomain` sets another. JobSet does not
-    ask whose a Service is: the second JobSet gets none, its host names do not resolve, and no event says so. When the first one is deleted,
-    its Service goes, too.
-    Instead: a subdomain for each, or none.
+    Why: the Service has the name of the subdomain, which is a JobSet's own name unless `network.subdomain` sets another, and always that of
+    a LeaderWorkerSet or MPIJob. JobSet and LeaderWorkerSet do not ask whose a Service is: the second job gets none, its host names do not
+    resolve, and no event says so. When the first one is deleted, its Service goes, too. mpi-operator stops at a Service of another job.
+    Instead: a subdomain or a name for each.
     Before: "network: {subdomain: workers}, in two JobSets"
     After: "network: {subdomain: alpha-workers} and network: {subdomain: beta-workers}"
-    Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0 on a server
+    Evidence: `createHeadlessSvcIfNecessary` of sigs.k8s.io/jobset pkg/controllers; JobSet 0.12.0, LeaderWorkerSet 0.9.0 and mpi-operator
+    0.8.0 on a server
     """
     given, documents = job.given, job.documents
     for service in _service_names(job):
         users = documents.once("users of subdomains", lambda: _users_of_subdomains(documents)).get((given.namespace, service), [])
         before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
         for other in before:
-            if _called(other) != _called(given) and documents.are_together(other, given):
+            if _are_two(other, given) and documents.are_together(other, given):
                 place = ("spec", "network", "subdomain") if job.get("spec", "network", "subdomain") else _NAME
-                message = f"`{_called(given)}` and `{_called(other)}` share the Service `{service}`, which selects pods of one of them"
-                yield Finding(place, message, "give each its own `network.subdomain`")
+                is_jobset = {other.group_kind, given.group_kind} <= {JOBSET, TRAINJOB}
+                one, another = (f"{'' if is_jobset else f'{each.kind} '}`{_called(each)}`" for each in (given, other))
+                message = f"{one} and {another} share the Service `{service}`, which selects pods of one of them"
+                yield Finding(place, message, "give each its own `network.subdomain`" if is_jobset else _hint(other, job))
                 break
+
+
+def _are_two(one: Document, other: Document) -> bool:
+    """Whether two documents are two jobs: not one in two variants, nor a TrainJob and the JobSet that the trainer takes for its own."""
+    kinds = {one.group_kind, other.group_kind}
+    return _called(one) != _called(other) or (len(kinds) == 2 and kinds != {JOBSET, TRAINJOB})
 
 
 def shared_job_name(job: LintedJob) -> Iterator[Finding]:
@@ -175,6 +189,41 @@ def shared_job_name(job: LintedJob) -> Iterator[Finding]:
             break
 
 
+def shared_pod_name(job: LintedJob) -> Iterator[Finding]:
+    """Two jobs of training-operator create a pod of one name: the second one never starts as a whole.
+
+    Why: the operator names pods `<job>-<role>-<index>`, whatever the kind of the job is. It tries forever to create one that exists, and
+    only an event says so. A PyTorchJob and a TFJob of one name both have a `bert-worker-0`.
+    Instead: give one of the jobs another name.
+    Before: "kind: TFJob, metadata: {name: bert}, beside kind: PyTorchJob, metadata: {name: bert}"
+    After: "kind: TFJob, metadata: {name: bert-tf}, beside kind: PyTorchJob, metadata: {name: bert}"
+    Evidence: `createNewPod` of github.com/kubeflow/training-operator pkg/controller.v1/common; training-operator 1.9.4 on a server
+    """
+    given, documents = job.given, job.documents
+    if job.framework is None or _manager(job) not in _MANAGERS:
+        return
+    users = documents.once("users of names of pods", lambda: _users_of_pod_names(documents)).get((given.namespace, given.name), [])
+    before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
+    for other in (each for each in before if each.kind != given.kind and documents.are_together(each, given)):
+        shared = sorted(_roles(given) & _roles(other))
+        if shared:
+            pod = OBJECT_NAME.format(given.name, shared[0], 0)
+            message = f"never starts as a whole: the {other.kind} of this name creates the pod `{pod}`, too"
+            yield Finding(_NAME, message, _hint(other, job), severity=_severity(other, job))
+            break
+
+
+def _users_of_pod_names(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
+    """The jobs of training-operator, by namespace and name."""
+    found = (each for kind in FRAMEWORKS for each in documents.of_kind(kind) if each.name and each.api_version == API_VERSION)
+    return gathered(((each.namespace, each.name), each) for each in found)
+
+
+def _roles(job: Document) -> set[str]:
+    """The names of the roles of a job of training-operator, as the names of pods have them."""
+    return {str(role).lower() for role in mapping(job.data, *FRAMEWORKS[job.group_kind].replicas)}
+
+
 def _users_of_job_names(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
     """The JobSets and TrainJobs that share names of Jobs, by namespace and by the beginning of the name, before the index."""
     found = [
@@ -187,8 +236,10 @@ def _users_of_job_names(documents: Documents) -> Mapping[tuple[str, str], Sequen
 
 
 def _users_of_subdomains(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
-    """The JobSets, and the TrainJobs of which JobSets are made, by namespace and by the name of their headless Service."""
-    services = ((each, headless_service(spec, each.name)) for each, spec in _jobsets(documents))
+    """The jobs that operators make headless Services for, by namespace and by the name of their Service."""
+    services = [(each, headless_service(spec, each.name)) for each, spec in _jobsets(documents)]
+    services += [(each, each.name) for each in documents.of_kind(LEADER_WORKER_SET) if value_at(each.data, _SUBDOMAINS) != UNIQUE]
+    services += [(each, each.name) for each in documents.of_kind(MPIJOB) if each.api_version == mpi_operator.API_VERSION]
     return gathered(((each.namespace, service), each) for each, service in services if service)
 
 
@@ -257,6 +308,7 @@ RULES = (
     Rule(taken_job_name, "error", sees="pods", kinds=[JOB]),
     Rule(taken_service_name, "warning", sees="pods", kinds=[SERVICE]),
     Rule(taken_mpi_name, "error", sees="MPIJob", kinds=_OF_MPIJOBS),
-    Rule(shared_subdomain, "warning", sees="pods", reads=["subdomain"], kinds=[JOBSET]),
+    Rule(shared_subdomain, "warning", sees="pods", reads=["subdomain"], kinds=[JOBSET, LEADER_WORKER_SET]),
+    Rule(shared_pod_name, "error", sees="training-operator", kinds=[each for each in FRAMEWORKS if each != PYTORCHJOB]),
     Rule(shared_job_name, "error", sees="pods", kinds=[JOBSET]),
 )

@@ -11,7 +11,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import MarkedTree, changed, items, number, set_by, text, with_data, with_fields
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.workloads.selectors import scaled_amount
-from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE
+from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE, UNIQUE
 from jobspec.operators.lws_defaults import with_lws_defaults
 from jobspec.operators.made import (
     RANDOM,
@@ -43,7 +43,6 @@ NAME, GROUP_INDEX, GROUP_KEY = (f"{PREFIX}/{each}" for each in ("name", "group-i
 SIZE, LEADER_NAME, LEADER_REQUESTS_TPUS = (f"{PREFIX}/{each}" for each in ("size", "leader-name", "leader-requests-tpus"))
 SUBGROUP_TYPE, SUBGROUP_SIZE = f"{PREFIX}/subgroup-policy-type", f"{PREFIX}/subgroup-size"
 SUBDOMAIN_POLICY = f"{PREFIX}/subdomainPolicy"
-UNIQUE = "UniquePerReplica"
 """The subdomain policy that gives each group a Service."""
 _REVISION_KEY = f"{PREFIX}/template-revision-hash"
 _REPLICAS = f"{PREFIX}/replicas"

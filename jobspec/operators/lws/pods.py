@@ -7,7 +7,7 @@ pkg/webhooks and pkg/utils/pod, 0.7.0 to 0.9.0. Of a cluster whose operator star
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, of_kind, set_by, text, with_fields
-from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE
+from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE, UNIQUE
 from jobspec.operators.lws.objects import (
     COMPONENT,
     GROUP_INDEX,
@@ -18,7 +18,6 @@ from jobspec.operators.lws.objects import (
     SUBDOMAIN_POLICY,
     SUBGROUP_SIZE,
     SUBGROUP_TYPE,
-    UNIQUE,
     has_unique_subdomains,
     leader_set,
     replicas_of,
