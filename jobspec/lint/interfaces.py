@@ -7,11 +7,11 @@ from itertools import pairwise
 from jobspec.apis.kinds import CONFIG_MAP
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.lint.config_maps import keys_of_config_maps, whole_config_maps
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.mpi_hosts import only_launches
 from jobspec.operators.accelerators import is_fabric
+from jobspec.operators.config_map_variables import keys_of_config_maps, whole_config_maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,7 +183,10 @@ def _working(job: LintedJob) -> list[LintedContainer]:
 
 
 def _exchanges_data(job: LintedJob, container: LintedContainer) -> bool:
-    """True if the pods of a container exchange data: those of the job do, or torchrun waits for several nodes, as in Indexed Jobs."""
+    """Return whether the pods of a container exchange data.
+
+    If the pods of the job do not, torchrun may wait for several nodes, as in an Indexed Job.
+    """
     least, _ = container.program.settings.nodes or (0, 0)
     return job.connected_pods > 1 or (container.program.is_torchrun and least > 1)
 
@@ -202,8 +205,8 @@ def _settings(job: LintedJob, container: LintedContainer) -> list[Setting]:
     """
     others = [each for each in job.containers if each is not container and not each.is_init]
     passed_on = (setting for each in others for setting in each.settings if setting[0] in _passed_on(each))
-    whole = [(name, text(value), place) for name, value, place in whole_config_maps(job, container)]
-    keys = [(name, text(value), place) for name, value, place in keys_of_config_maps(job, container)]
+    whole = [(name, text(value), place) for name, value, place in whole_config_maps(container.tree, job.data_of_config_map)]
+    keys = [(name, text(value), place) for name, value, place in keys_of_config_maps(container.tree, job.data_of_config_map)]
     return [*whole, *container.settings, *keys, *passed_on]
 
 

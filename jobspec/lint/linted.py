@@ -222,6 +222,10 @@ class LintedJob(LintedDocument):
         """Whether its pods work for the nodes that they run on, as those of a DaemonSet do."""
         return self.given.kind == _OF_NODES
 
+    def data_of_config_map(self, name: str) -> Mapping[str, MarkedTree]:
+        """Return the data of the ConfigMap of a name in the namespace of the document, by key."""
+        return self.documents.data_of_config_map(self.given, name)
+
     @property
     def policy(self) -> tuple[str, ...]:
         """The path of the mapping that says when the job is suspended, and how long it may take."""

@@ -8,9 +8,9 @@ from jobspec.apis.kinds import CONFIG_MAP, SERVICE_ACCOUNT
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import closest, listed
-from jobspec.lint.config_maps import keys_of_config_maps, whole_config_maps
 from jobspec.lint.container import LintedContainer, volumes_of, written
 from jobspec.lint.linted import LintedJob
+from jobspec.operators.config_map_variables import keys_of_config_maps, whole_config_maps
 from jobspec.programs.command_lines import file_name
 
 SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
@@ -53,7 +53,8 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(
                     value, f"plaintext secret: the value of `{name}` is in the manifest", "use a Secret: `valueFrom.secretKeyRef`"
                 )
-        for name, value, place in (*whole_config_maps(job, container), *keys_of_config_maps(job, container)):
+        data_of = job.data_of_config_map
+        for name, value, place in (*whole_config_maps(container.tree, data_of), *keys_of_config_maps(container.tree, data_of)):
             if _is_secret(name, text(value)) or _is_token(text(value)):
                 yield Finding(written(value, place), f"plaintext secret: a ConfigMap has the value of `{name}`", "use a Secret")
         for word, place in container.words:

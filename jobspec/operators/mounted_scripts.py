@@ -1,6 +1,6 @@
 """Scripts that pods mount from ConfigMaps, in the place of the names of their files.
 
-A container that starts `bash /scripts/train.sh` runs what a ConfigMap holds. Those who look at programs see it as `bash -c SCRIPT`.
+A container that starts `bash /scripts/train.sh` runs what a ConfigMap holds. Rules about programs see it as `bash -c SCRIPT`.
 """
 
 from __future__ import annotations
@@ -68,21 +68,36 @@ def _in_object(tree: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:
     return _in_pod(tree, config_maps) if kind == "Pod" else tree
 
 
-def _in_pod(pod: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:
-    volumes = volumes_of_config_maps(pod)
-    for field in ("initContainers", "containers") if volumes else ():
+def with_containers(pod: MarkedTree, change: Callable[[MarkedTree], MarkedTree | None]) -> MarkedTree:
+    """Return a pod with changed containers.
+
+    If *change* returns None, the container stays as it is.
+    """
+    for field in ("initContainers", "containers"):
         for number, container in enumerate(items(pod.get("spec", field))):
-            if line := _line_with_script(container, volumes, config_maps):
-                fields = {name: each for name, each in container.value.items() if name != "args"}
-                changed = container.with_value({**fields, "command": fields["command"].with_value(line)})
+            if (changed := change(container)) is not None:
                 pod = pod.replace_at(("spec", field, number), lambda _, changed=changed: changed)  # type: ignore[misc]
     return pod
+
+
+def _in_pod(pod: MarkedTree, config_maps: ConfigMaps) -> MarkedTree:
+    volumes = volumes_of_config_maps(pod)
+
+    def with_script(container: MarkedTree) -> MarkedTree | None:
+        line = _line_with_script(container, volumes, config_maps)
+        fields = {name: each for name, each in container.value.items() if name != "args"}
+        return container.with_value({**fields, "command": fields["command"].with_value(line)}) if line else None
+
+    return with_containers(pod, with_script) if volumes else pod
 
 
 def _line_with_script(
     container: MarkedTree, volumes: Mapping[str, Sequence[MarkedTree]], config_maps: ConfigMaps
 ) -> list[MarkedTree] | None:
-    """Return the command line of a container with the script in it. If the container starts none that is mounted, return None."""
+    """Return the command line of a container with the script in it.
+
+    If the container starts no mounted script, return None.
+    """
     words = _started(container)
     at = script_file_at([str(each.value) for each in words])
     mounted = None if at is None else mounted_file(str(words[at].value), container, volumes)
@@ -98,15 +113,19 @@ def _line_with_script(
 
 
 def _is_of_shell(script: str, *, must_say_so: bool) -> bool:
-    """True if a shell runs a script, by the script's first line. *must_say_so*: nothing else says which program runs it."""
+    """Return whether a shell runs a script, by the script's first line.
+
+    *must_say_so*: nothing else says which program runs it.
+    """
     first = script.partition("\n")[0]
     return any(map(is_shell, first[2:].split())) if first.startswith("#!") else not must_say_so
 
 
 def _started(container: MarkedTree) -> list[MarkedTree]:
-    """Return the words of the command that a container starts. If that is a shell with one command in its script, return that one's.
+    """Return the words of the command that a container starts.
 
-    If the script sets a variable or takes the value of one, return none: the command meets what the shell gives it.
+    If a shell has one command in its script, return the words of that. If the script sets a variable or takes the value of one, return
+    none: the command meets what the shell gives it.
     """
     if not items(container.get("command")):
         return []
@@ -139,7 +158,7 @@ def volumes_of_config_maps(pod: MarkedTree) -> Mapping[str, Sequence[MarkedTree]
 
 
 def _sources(volume: MarkedTree) -> Iterator[MarkedTree]:
-    """Yield what names the ConfigMaps that a volume takes files from, with the mode of all files of the volume."""
+    """Yield what names the ConfigMaps of a volume, with the mode of its files."""
     if config_map := volume.get("configMap"):
         yield config_map
     mode = volume.get("projected", "defaultMode")
@@ -174,5 +193,8 @@ def mounted_file(name: str, container: MarkedTree, volumes: Mapping[str, Sequenc
 
 
 def _may_execute(mode: str) -> bool:
-    """True if a file's mode may let someone execute the file. An empty one is the server's default; one that is no number is filled in."""
+    """Return whether a file with a mode may be executable.
+
+    An empty mode is the server's default. One that is no number is filled in later.
+    """
     return bool(mode) and (not mode.isdecimal() or bool(int(mode) & _EXECUTE))
