@@ -217,9 +217,9 @@ def _of_held(judged: Judged) -> list[Diagnostic]:
 
 
 def _is_asked_for(document: Document) -> bool:
-    """Whether anything of other files asks for an object in an open world: what pods mount may exist there, and is much data.
+    """Return whether checks of other files ask for an object in an open world.
 
-    What is asked for in any world are the configuration of Kueue, and scripts and settings of programs that train.
+    What pods mount may exist there, and is much data. Checks ask for Kueue's configuration, and scripts and settings of programs, anyway.
     """
     kind = document.group_kind
     if kind not in kinds.MOUNTED_KINDS and kind not in kinds.GENERATING_KINDS:

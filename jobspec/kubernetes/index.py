@@ -85,9 +85,9 @@ class Index:
         return Index(changed, complete=self.complete, there=self, asked=set())
 
     def _rivals_after(self, more: _ByPlace) -> dict[Name, list[Data]]:
-        """Return the rivals that stay behind further objects: a place with several objects keeps all of them.
+        """Return the rivals that stay behind further objects.
 
-        A further ConfigMap takes the place of all.
+        A place with several objects keeps all of them. A further ConfigMap takes the place of all.
         """
         changed: dict[Name, list[Data]] = {}
         for (kind, namespace), named in more.items() if self._rivals else ():
@@ -164,7 +164,10 @@ class Index:
         return self._by_place.get((kind, namespace), {}).get(name) or self._by_place.get((kind, ANY), {}).get(name)
 
     def find_only(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
-        """Return the object of a name. If it is not given, or several that differ are, return None."""
+        """Return the one object of a name.
+
+        If none is given, or if several are given that differ, return None.
+        """
         self._record("find_only", kind, namespace, name)
         return None if self._rivals.get((kind, namespace, name)) else self.find(kind, namespace, name)
 

@@ -216,7 +216,7 @@ def unknown_file(job: LintedJob) -> Iterator[Finding]:
 
 
 def file_not_executable(job: LintedJob) -> Iterator[Finding]:
-    """A container starts a file of a ConfigMap that nobody may execute.
+    """A container starts a file of a ConfigMap that is not executable.
 
     Why: files of a ConfigMap have the mode 0644 unless the volume says another one: the container does not start ("permission denied"), and
     neither does any restart of it.
@@ -231,7 +231,7 @@ def file_not_executable(job: LintedJob) -> Iterator[Finding]:
             file = mounted_file(name, container.tree, volumes)
             keys = _keys(job, file.config_map) if file else ()
             if file and not file.is_executable and (file.key in keys or not keys):
-                message = f"the program does not start: nobody may execute `{name}`, a file of a ConfigMap"
+                message = f"the program does not start: `{name}`, a file of a ConfigMap, is not executable"
                 yield Finding(place, message, f"name its shell, as in `bash {name}`, or set `defaultMode: 0755`")
 
 
@@ -257,7 +257,10 @@ def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
 
 
 def _keys(job: LintedJob, config_map: str) -> list[str]:
-    """Return the keys of the ConfigMap of a name, sorted. If there is none, or a kustomization may add more, return none."""
+    """Return the sorted keys of the ConfigMap of a name.
+
+    If there is none, or if a kustomization may add more, return none.
+    """
     found = job.documents.config_map(job.given, config_map)
     if found is None or (KUSTOMIZATION in job.documents.kinds() and os.path.basename(found.file) not in KUSTOMIZATIONS):
         return []

@@ -160,9 +160,9 @@ class Documents:
         return dict(marked(found).entries("data")) if found else {}
 
     def config_map(self, document: Document, name: str) -> Document | None:
-        """Return the ConfigMap of a name in the namespace of a document: that of the same file or folder first.
+        """Return the ConfigMap of a name in the namespace of a document.
 
-        If several elsewhere differ, return None.
+        That of the same file comes first, then that of the same folder. If several elsewhere differ, return None.
         """
         found = [each for each in self.of_name(CONFIG_MAP, name) if _may_be_in(each, document.namespace)] if name else []
         found = [each for each in found if each.namespace == document.namespace] or found

@@ -113,7 +113,10 @@ def lint(
 
 
 def _kind_of(row: DocumentResult) -> GroupKind:
-    """Return the kind of a document, by its result. A kustomization need not say its kind."""
+    """Return the kind of a document by its result.
+
+    A kustomization need not say its kind.
+    """
     return KUSTOMIZATION if row.reason == "kustomization" else group_kind(row.api_version, row.kind)
 
 

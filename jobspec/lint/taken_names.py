@@ -1,4 +1,4 @@
-"""Names of objects that operators create, and that an object of the files has already, or another job has, too.
+"""Names of objects that operators create, and that other objects or other jobs of the files have.
 
 Follows `createHeadlessSvcIfNecessary` and `createJobs`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0;
 `CreateHeadlessServiceIfNotExists`, sigs.k8s.io/lws pkg/utils/controller, 0.9.0; `getRuntimeSnapshot`, github.com/kubeflow/trainer
@@ -160,7 +160,10 @@ def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
 
 
 def _are_two(one: Document, other: Document) -> bool:
-    """Whether two documents are two jobs: not one in two variants, nor a TrainJob and the JobSet that the trainer takes for its own."""
+    """Return whether two documents are two jobs.
+
+    They are one if they are variants of it, or a TrainJob and the JobSet that the trainer takes for its own.
+    """
     kinds = {one.group_kind, other.group_kind}
     return _called(one) != _called(other) or (len(kinds) == 2 and kinds != {JOBSET, TRAINJOB})
 
@@ -220,7 +223,7 @@ def _users_of_pod_names(documents: Documents) -> Mapping[tuple[str, str], Sequen
 
 
 def _roles(job: Document) -> set[str]:
-    """The names of the roles of a job of training-operator, as the names of pods have them."""
+    """Return the roles of a job of training-operator as they stand in the names of its pods."""
     return {str(role).lower() for role in mapping(job.data, *FRAMEWORKS[job.group_kind].replicas)}
 
 
@@ -236,7 +239,7 @@ def _users_of_job_names(documents: Documents) -> Mapping[tuple[str, str], Sequen
 
 
 def _users_of_subdomains(documents: Documents) -> Mapping[tuple[str, str], Sequence[Document]]:
-    """The jobs that operators make headless Services for, by namespace and by the name of their Service."""
+    """Return the jobs with headless Services, by namespace and name of the Service."""
     services = [(each, headless_service(spec, each.name)) for each, spec in _jobsets(documents)]
     services += [(each, each.name) for each in documents.of_kind(LEADER_WORKER_SET) if value_at(each.data, _SUBDOMAINS) != UNIQUE]
     services += [(each, each.name) for each in documents.of_kind(MPIJOB) if each.api_version == mpi_operator.API_VERSION]

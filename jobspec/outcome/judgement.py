@@ -90,7 +90,7 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: Index | None) -
 
 
 def _with_config_maps(job: ExpandedJob, index: Index | None) -> ExpandedJob:
-    """Return a job with what its pods take from given ConfigMaps: scripts that they start, and the values of variables.
+    """Return a job with the scripts and variables that its pods take from given ConfigMaps.
 
     If several ConfigMaps of one name differ, nothing is taken from them.
     """

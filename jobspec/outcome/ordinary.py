@@ -98,7 +98,7 @@ def foresee(
 
 
 def _may_use_config_maps(job: Document, runtime: Document | None, given: Index) -> bool:
-    """Whether a given ConfigMap may have a script or a variable of the programs of a job."""
+    """Return whether a job may take scripts or variables from a given ConfigMap."""
     if not given.names(CONFIG_MAP, job.namespace):
         return False
     from jobspec.operators.mounted_scripts import may_use_config_maps

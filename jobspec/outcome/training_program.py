@@ -134,7 +134,10 @@ class TrainingProgram:
 
     @property
     def exported(self) -> Mapping[str, str]:
-        """The plain values of `PET_` variables that a script surely exports once, before it starts torchrun or in that command."""
+        """The plain values of `PET_` variables that a script exports for torchrun.
+
+        If the script may not export a variable, or may set it twice, it is left out.
+        """
         script = self.script
         if script is None or script.reads_files or not self.is_torchrun:
             return {}

@@ -104,7 +104,10 @@ def script_file_at(words: Sequence[str]) -> int | None:
 
 
 def _behind_options(words: Sequence[str]) -> tuple[int, bool]:
-    """Return the number of the word behind a shell's options, and whether it is a script. If the line starts no shell, return 0."""
+    """Return the number of the word behind a shell's options, and whether it is a script.
+
+    If the line starts no shell, the number is 0.
+    """
     if not words or not is_shell(words[0]):
         return 0, False
     at, is_script = 1, False
@@ -191,7 +194,7 @@ def _assigned_by(word: str) -> str:
 
 
 def is_assignment(word: str) -> bool:
-    """Whether a word is `NAME=VALUE` or `NAME+=VALUE`."""
+    """Return whether a word is `NAME=VALUE` or `NAME+=VALUE`."""
     return bool(_assigned_by(word))
 
 

@@ -135,7 +135,10 @@ class KeptChecks:
         self._data.write(self._needed)
 
     def _packed(self, new: tuple[_Answers, Checked, bytes]) -> _Entry:
-        """Return a new check as the cache has it. A sealed one has its data inside."""
+        """Return a new check as the cache has it.
+
+        A sealed one has its data inside.
+        """
         import pickle
 
         answers, checked, seal = new

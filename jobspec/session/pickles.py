@@ -1,5 +1,6 @@
-"""Pickle the results of checks for the cache. The data of documents, which many results have alike, is kept once.
+"""Pickle the results of checks for the cache.
 
+The data of documents, which many results have alike, is kept once.
 Nothing but plain values and values of jobspec's own classes is unpickled.
 """
 
@@ -81,13 +82,16 @@ class SharedData:
         self._made: dict[bytes, Any] = {}
 
     def __call__(self, digest: bytes) -> Any:
-        """Return the data of a digest, which all documents with the digest share. Raises KeyError if the cache does not have it."""
+        """Return the data that all documents with a digest share.
+
+        Raises KeyError if the cache does not have it.
+        """
         if digest not in self._made:
             self._made[digest] = unpickled(self._part(_part_of(digest))[digest])
         return self._made[digest]
 
     def pickled(self, value: Any) -> tuple[bytes, Collection[bytes]]:
-        """Return a pickled value without the data of its documents, and the digests of the data, which are kept."""
+        """Return a pickled value without the data of its documents, and the digests of the data."""
         content = io.BytesIO()
         pickler = _WithoutData(content)
         pickler.dump(value)
