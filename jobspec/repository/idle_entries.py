@@ -47,6 +47,8 @@ class _Material(NamedTuple):
     objects: Sequence[Mapping[str, Any]]
     below: Sequence[dict[str, Any]]
     """The data of the kustomizations that have changed the objects before."""
+    affixes: Sequence[tuple[str, str]]
+    """The prefixes and suffixes that these may have given to an object."""
     patches: str
     """The texts of all patches, its own among them."""
 
@@ -69,7 +71,8 @@ def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, 
     patches = "\n".join(text for each in around.values() for text in patches_in(each))
     if any(word in patches or word in str(each.data.get("patches")) for word in _RENAMING for each in around.values()):
         return None
-    return _Material(objects, [each.data for folder, each in around.items() if folder != layer.folder], patches)
+    below = [each.data for folder, each in around.items() if folder != layer.folder]
+    return _Material(objects, below, _affixes(below), patches)
 
 
 # Entries.
@@ -82,7 +85,8 @@ def _idle(
         for number, each in enumerate(entries_of(layer.data, field)):
             if each.get("target") and not any(_selects(each["target"], one, material) for one in material.objects):
                 yield _selecting_nothing(document, (field, number, "target"), "the patch", each["target"], material, layer)
-    after = material._replace(below=[*material.below, layer.data])
+    below = [*material.below, layer.data]
+    after = material._replace(below=below, affixes=_affixes(below))
     for within, path, target in _targets(layer, document, shown):
         selected = [one for one in material.objects if _selects(target.get("select"), one, after)]
         if target.get("select") and not selected:
@@ -154,7 +158,7 @@ def _selects(target: Any, data: Mapping[str, Any], material: _Material) -> bool:
         _is_like(target.get("kind"), [str(data.get("kind"))])
         and _is_like(target.get("group"), [group])
         and _is_like(target.get("version"), [version])
-        and _is_like(target.get("name"), _names(str(metadata.get("name")), material.below))
+        and _is_like(target.get("name"), (f"{prefix}{metadata.get('name')}{suffix}" for prefix, suffix in material.affixes))
         and _is_like(target.get("namespace"), _namespaces(metadata, material.below))
         and all(_has_markings(target.get(_SELECTOR_OF[name]), name, metadata, material) for name in MARKINGS)
     )
@@ -167,14 +171,13 @@ def _is_like(pattern: Any, values: Iterable[str]) -> bool:
         return True
 
 
-def _names(name: str, below: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the names that an object may have got."""
-    yield name
-    affixes = {(str(each.get("namePrefix") or ""), str(each.get("nameSuffix") or "")) for each in below} - {("", "")}
-    found = {name}
-    for _ in affixes:
-        found |= {f"{prefix}{each}{suffix}" for each in found for prefix, suffix in affixes}
-    yield from found
+def _affixes(below: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The prefixes and suffixes that an object may have got from some kustomizations, in any order; first that it has got none."""
+    given = {(str(each.get("namePrefix") or ""), str(each.get("nameSuffix") or "")) for each in below} - {("", "")}
+    found = {("", "")}
+    for _ in given:
+        found |= {(f"{before}{prefix}", f"{suffix}{after}") for prefix, suffix in found for before, after in given}
+    return sorted(found)
 
 
 def _namespaces(metadata: Mapping[str, Any], below: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -206,9 +209,10 @@ def _has_markings(selector: Any, field: str, metadata: Mapping[str, Any], materi
 
 
 def _idle_images(layer: Layer, material: _Material, followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
-    images = [(path, image, each) for each in material.objects for path, image in _images_in(each, ())]
+    entries = entries_of(layer.data, "images")
+    images = [(path, image, each) for each in material.objects for path, image in _images_in(each, ())] if entries else []
     renamed = [str(each.get("newName")) for data in (*material.below, layer.data) for each in entries_of(data, "images")]
-    for number, each in enumerate(entries_of(layer.data, "images")):
+    for number, each in enumerate(entries):
         name = str(each.get("name") or "")
         if not name or name in renamed or name in material.patches:
             continue

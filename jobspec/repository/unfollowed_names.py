@@ -119,6 +119,8 @@ def unfollowed_names(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> I
 
 def _hashed(layer: Layer, around: Mapping[str, Layer], followed: FollowedFields, document: Document) -> Iterator[Diagnostic]:
     """The generators of a kustomization whose names get a hash that a custom resource does not follow."""
+    if not any(map(layer.data.get, GENERATORS)):
+        return
     found = _by_target((each for one in around.values() for each in objects_of(one)), followed)
     for field, kind in zip(GENERATORS, (_CONFIG_MAP, _SECRET), strict=True):
         for number, each in enumerate(entries_of(layer.data, field)):
