@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "documents",
     "ignores",
     "images",
+    "kept_findings",
     "linted",
     "linting",
     "pages",

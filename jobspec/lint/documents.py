@@ -1,7 +1,11 @@
-"""All documents of a run, whatever their files and order: what jobs refer to is looked up here."""
+"""All documents of a run, whatever their files and order: what jobs refer to is looked up here.
+
+The questions are recorded if findings are to be kept: while the answers are the same, so are the findings of a file.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache, cached_property
 
 from jobspec.apis.kinds import CONFIG_MAP, PRIORITY_CLASS, TRAINJOB, GroupKind
@@ -17,7 +21,7 @@ from jobspec.operators.workloads import JOBS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any, TypeVar
 
     from jobspec.documents.marked_tree import MarkedTree
@@ -28,6 +32,11 @@ if TYPE_CHECKING:
 
     #: Group, kind, namespace, name, and the folder of the file.
     Identity = tuple[str, str, str, str, str]
+    #: The name of a method of `Documents`, and its arguments.
+    Question = tuple[object, ...]
+
+#: The question of those who may look at every document.
+EVERYTHING = ("everything",)
 
 
 class _Index:
@@ -51,8 +60,8 @@ class Documents:
         *,
         further: Iterable[GroupKind] = (),
         syncs: Mapping[str, str] = {},
-        by_server: Container[str] = (),
-        filled_in_by_engine: Container[str] = (),
+        by_server: Collection[str] = (),
+        filled_in_by_engine: Collection[str] = (),
         written: Iterable[Document] = (),
         to_fill_in: Iterable[tuple[GroupKind, re.Pattern[str]]] = (),
     ) -> None:
@@ -71,7 +80,7 @@ class Documents:
         self._own = _Index(documents)
         self._there = cluster.once("documents", lambda: _Index(cluster.objects))
         self._first: dict[Identity, Document] = {}
-        self._in_namespace = cache(self._found_in_namespace)
+        self._in_namespace = cache(lambda kind, namespace: [each for each in self.of_kind(kind) if _may_be_in(each, namespace)])
         self._names: Callable[[GroupKind, str], Sequence[str]] = cache(
             lambda kind, namespace: sorted({each.name for each in self._in_namespace(kind, namespace)})
         )
@@ -80,26 +89,64 @@ class Documents:
         self._by_server = by_server
         self._filled_in_by_engine = filled_in_by_engine
         self._to_fill_in = tuple(to_fill_in)
-        self._found: dict[str, Any] = {}
+        self._found: dict[str, tuple[Any, Set[Question]]] = {}
+        self._asked: set[Question] | None = None
+        """The questions so far; None if they are not recorded."""
         self.asked_by_place = 0
         """How many answers depended on the file or the name of a document, so that they may be others for a job that is alike."""
         for document in documents:
             self._first.setdefault(self._key(document), document)
         self._written = {self._key(each): each for each in written}
 
+    @contextmanager
+    def recording(self) -> Iterator[set[Question]]:
+        """Record the questions that are asked meanwhile, for an outer record, too."""
+        asked: set[Question] = set()
+        before, self._asked = self._asked, asked
+        try:
+            yield asked
+        finally:
+            self._asked = before
+            self.note(asked)
+
+    def note(self, asked: Iterable[Question]) -> None:
+        """Record questions that were asked before, of which somebody uses the answers once more."""
+        if self._asked is not None:
+            self._asked.update(asked)
+
+    def _record(self, *question: object) -> None:
+        if self._asked is not None:
+            self._asked.add(question)
+
+    def answer(self, question: Question) -> Any:
+        """Return the answer to a recorded question: a plain value, a document, or several."""
+        name, *arguments = question
+        return getattr(self, str(name))(*arguments)
+
+    def around(self) -> tuple[object, ...]:
+        """What is known of all files besides their documents: how engines apply them, and the names that are to be filled in."""
+        to_fill_in = [(kind, pattern.pattern) for kind, pattern in self._to_fill_in]
+        return sorted(self._syncs.items()), sorted(self._by_server), sorted(self._filled_in_by_engine), to_fill_in
+
     @property
     def index(self) -> Index:
         """All given objects: those of the documents, and behind them those of the cluster."""
         self.asked_by_place += 1
+        self._record(*EVERYTHING)
         return self._index
 
     @cached_property
     def _index(self) -> Index:
         return self.cluster.index.with_others(data_of(self._documents))
 
-    @cached_property
+    @property
     def queues(self) -> World:
         """The queues and nodes among all given objects."""
+        self._record(*EVERYTHING)
+        return self._queues
+
+    @cached_property
+    def _queues(self) -> World:
         from jobspec.operators.kueue.world import queues_in
 
         return queues_in(self._index)
@@ -107,35 +154,47 @@ class Documents:
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""
         self.asked_by_place += kind in JOBS
+        self._record("of_kind", kind)
         return _both(self._own.by_kind.get(kind, ()), self._there.by_kind.get(kind, ()))
 
     def of_file(self, file: str) -> Sequence[Document]:
         """The documents of a file."""
         self.asked_by_place += 1
+        self._record("of_file", file)
         return _both(self._own.by_file.get(file, ()), self._there.by_file.get(file, ()))
 
     def kinds(self) -> Set[GroupKind]:
         """The kinds that there are in the files."""
+        self._record("kinds")
         return self._own.by_kind.keys() | self._further
 
-    def has(self, kinds: Iterable[GroupKind]) -> bool:
+    def has(self, kinds: Sequence[GroupKind]) -> bool:
         """Whether a document is of one of these kinds."""
+        if self._asked is not None:
+            self._asked.add(("has", tuple(kinds)))
         return any(kind in self._own.by_kind or kind in self._there.by_kind for kind in kinds)
 
     def names_in_same_namespace(self, document: Document, kind: GroupKind) -> Sequence[str]:
         """The names of a kind in the namespace of a document, sorted."""
+        self._record("in_namespace", kind, document.namespace)
         return self._names(kind, document.namespace)
 
     def selectors(self, document: Document, kind: GroupKind, path: Path) -> Selectors:
         """What of a kind selects pods in the namespace of a document, by the labels at a path."""
+        self._record("in_namespace", kind, document.namespace)
         return self._selectors(kind, path, document.namespace)
 
-    def _found_in_namespace(self, kind: GroupKind, namespace: str) -> list[Document]:
-        return [each for each in self.of_kind(kind) if _may_be_in(each, namespace)]
+    def in_namespace(self, kind: GroupKind, namespace: str) -> Sequence[Document]:
+        """The documents of a kind that may be in a namespace."""
+        self._record("in_namespace", kind, namespace)
+        return self._in_namespace(kind, namespace)
 
-    @cached_property
+    @property
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
+        return self.once("used runtimes", self._runtimes_of_jobs)
+
+    def _runtimes_of_jobs(self) -> Set[tuple[str, str]]:
         return {(str(ref.kind), str(ref.name)) for ref in (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))}
 
     def referred(self, job: Document) -> list[Document]:
@@ -174,6 +233,7 @@ class Documents:
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""
         self.asked_by_place += kind in JOBS
+        self._record("of_name", kind, name)
         return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
 
     def makes_more(self, kind: GroupKind) -> bool:
@@ -187,6 +247,7 @@ class Documents:
     def met(self, document: Document, kind: GroupKind, name: str) -> list[Document]:
         """The objects of a kind and name among the files that are certainly in the namespace of a document."""
         self.asked_by_place += kind in JOBS
+        self._record("of_name", kind, name)
         found = self._own.by_name.get((kind, name), ()) if name else ()
         return [each for each in found if self.are_together(each, document)]
 
@@ -218,19 +279,34 @@ class Documents:
     def once(self, name: str, find: Callable[[], T]) -> T:
         """What *find* gives, called once for each name: a cache of what all documents say together."""
         if name not in self._found:
-            self._found[name] = find()
-        found: T = self._found[name]
+            with self.recording() as asked:
+                self._found[name] = find(), asked
+        found: T
+        found, asked_before = self._found[name]
+        self.note(asked_before)
         return found
 
     def written(self, document: Document) -> Document:
         """The document as its file has it, before policies change it."""
         self.asked_by_place += 1
-        return self._written.get(self._key(document), document)
+        key = self._key(document)
+        self._record("written_at", key)
+        return self.written_at(key) or document
+
+    def written_at(self, key: Identity) -> Document | None:
+        """The document that policies change, as its file has it. If policies change none there, return None."""
+        return self._written.get(key)
 
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in its file or one that is applied with it: of the same kind, namespace and name."""
         self.asked_by_place += 1
-        return self._first[self._key(document)]
+        key = self._key(document)
+        self._record("first_at", key)
+        return self._first[key]
+
+    def first_at(self, key: Identity) -> Document | None:
+        """The first document with an identity. If there is none, return None."""
+        return self._first.get(key)
 
     def _key(self, document: Document) -> Identity:
         return (*document.group_kind, document.namespace, document.name, self._syncs.get(document.file, document.file))

@@ -18,19 +18,21 @@ from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.references import document_key
 from jobspec.journey.steps import Checked
 from jobspec.lint.alike import RuleResult, alike, placed
-from jobspec.lint.documents import Documents
+from jobspec.lint.documents import EVERYTHING, Documents
 from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
 from jobspec.lint.open_names import names_to_fill_in
 from jobspec.lint.topics import is_default, rules_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence, Set
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.places import Span
     from jobspec.diagnostics.problems import Change
     from jobspec.diagnostics.rules import Edit, Finding, Place, Rule, Sees
+    from jobspec.lint.documents import Question
+    from jobspec.lint.kept_findings import EarlierFindings, Run
     from jobspec.lint.topics import Chosen
     from jobspec.world.world import Cluster
 
@@ -39,10 +41,8 @@ if TYPE_CHECKING:
 
     #: The rules that look at a document, by what it is to them, and its kind.
     Looking = Callable[[tuple[Sees, ...], GroupKind], Sequence[Rule]]
-    #: By what documents have in common that are alike: what rules found in the first of them.
-    Kept = dict[tuple[object, ...], Sequence[RuleResult]]
-    #: `run(files, work)` is `[work(file) for file in files]`.
-    Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
+    #: By what documents have in common that are alike: what rules found in the first of them, and what they asked.
+    Kept = dict[tuple[object, ...], tuple[Sequence[RuleResult], Set[Question]]]
 
 
 def lint(
@@ -52,6 +52,7 @@ def lint(
     *,
     run: Run = one_by_one,
     only: Container[str] | None = None,
+    earlier: EarlierFindings | None = None,
 ) -> list[FileResult]:
     """Add the findings of lint in accepted documents.
 
@@ -60,7 +61,7 @@ def lint(
     Jobs may refer to the objects of the *cluster*.
 
     *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where the
-    others are there to be referred to.
+    others are there to be referred to. *earlier*: the findings of an earlier run; None if there are none.
     """
     given = list({each.result.path: each for each in files}.values())
     once = as_policies_leave(given, cluster)
@@ -103,13 +104,20 @@ def lint(
         if file.result.path in others or (has_other_runtimes and any(each.group_kind == TRAINJOB for each in file.documents)):
             from jobspec.repository.other_numbers import found_with_both
 
+            documents.note((EVERYTHING,))
             found = list(found_with_both(found, of_documents(others.get(file.result.path, file), other_documents)))
         corrected = {row.index for row in file.result.documents if row.corrected}
         found = [each.without_fixes() if each.document in corrected else each for each in found]
         bypassing = {each.document for each in file.result.diagnostics if each.rule == "kind-not-queued"}
         return [each for each in found if each.rule != "legacy-operator" or each.document not in bypassing]  # that finding says more
 
-    return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
+    if earlier and not written:
+        from jobspec.lint.kept_findings import KeptFindings
+
+        found = KeptFindings(earlier, documents, {file.result.path: seen(file) for file in given}).found(once, run, of_file)
+    else:
+        found = run(once, of_file)
+    return attached(files, {file.result.path: each for file, each in zip(once, found, strict=True)})
 
 
 def _kind_of(row: DocumentResult) -> GroupKind:
@@ -198,21 +206,23 @@ def _of_document(document: Document, documents: Documents, looking: Looking, pat
     common = alike(document, documents)
     key = (id(documents), *common.key)
     if (known := kept.get(key)) is not None:
-        return _of_alike(document, documents, known, paths)
+        documents.note(known[1])
+        return _of_alike(document, documents, known[0], paths)
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
-    asked, has_place = documents.asked_by_place, False
-    for linted in linted_in(document, documents):
-        has_place = has_place or documents.asked_by_place != asked  # its pods depend on where the document stands among others
-        for rule in looking(linted.seen_as, document.group_kind):
-            if can_find(rule, linted):
-                diagnostics, findings = _found_by(rule, linted, paths)
-                found += diagnostics
-                if findings != []:
-                    results.append(RuleResult(rule, isinstance(linted, LintedJob), findings if common.has_routes else None))
-        asked = documents.asked_by_place
+    before, has_place = documents.asked_by_place, False
+    with documents.recording() as asked:
+        for linted in linted_in(document, documents):
+            has_place = has_place or documents.asked_by_place != before  # its pods depend on where the document stands among others
+            for rule in looking(linted.seen_as, document.group_kind):
+                if can_find(rule, linted):
+                    diagnostics, findings = _found_by(rule, linted, paths)
+                    found += diagnostics
+                    if findings != []:
+                        results.append(RuleResult(rule, isinstance(linted, LintedJob), findings if common.has_routes else None))
+            before = documents.asked_by_place
     if not has_place:
-        kept[key] = results
+        kept[key] = results, asked
     return found
 
 

@@ -18,7 +18,7 @@ from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, require_workload
 from jobspec.session.options import Options
-from jobspec.session.processes import how_to_run, spread_if_many, with_progress
+from jobspec.session.processes import spread_if_many, with_progress
 from jobspec.session.reading import crds_among, parts_of
 from jobspec.session.reported import reported
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from jobspec.journey.journey import Earlier, Kept
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.lint.kept_findings import EarlierFindings
     from jobspec.lint.topics import Chosen
     from jobspec.session.applied import AppliedFile
     from jobspec.session.processes import R, Run, T
@@ -60,6 +61,8 @@ class Depth(Record):
     """How files are linted one after the other; None for the usual way."""
     earlier: Earlier | None = None
     """The results of an earlier run; None if there are none."""
+    earlier_findings: EarlierFindings | None = None
+    """The findings of an earlier run by the same rules of lint; None if there are none."""
     judge_variants: JudgeVariants | None = None
     """Judges the variants of a project; None for the usual way."""
 
@@ -118,7 +121,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     left_out = set(map(id, unjudged))
     judged = [each for each in checked if id(each) not in left_out]
     about = depth.about(judged) if depth.about else None
-    linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run)
+    linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=depth.earlier_findings)
     if about is not None:
         linted = [each for each in linted if each.path in about]
     files = context.wrong or reported(linted, found, skip_unknown=skip_unknown, values=context.values)
@@ -137,21 +140,21 @@ def with_advice(
     *,
     about: Collection[str] | None = None,
     run: Run | None = None,
+    earlier: EarlierFindings | None = None,
 ) -> list[FileResult]:
     """Return the results of files with the findings of the *chosen* rules, or without any if that is None.
 
-    *about*: the paths of the files that are linted among the others; None lints all. *run*: how the files are gone through.
+    *about*: the paths of the files that are linted among the others; None lints all. *run*: how the files are gone through. *earlier*: the
+    findings of an earlier run; None if there are none.
     """
     if chosen is None:
         return [each.result for each in files]
     from jobspec.lint.linting import lint
 
-    asked = files if about is None else [each for each in files if each.result.path in about]
-
     def shown(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
-        return with_progress(items, work, run=how_to_run(asked), done_to_each=("linted", "file"))
+        return with_progress(items, work, done_to_each=("linted", "file"))
 
-    return lint(files, world, chosen, run=run or shown, only=about)
+    return lint(files, world, chosen, run=run or shown, only=about, earlier=earlier)
 
 
 def _applied(files: Sequence[Checked], context: RunContext) -> list[AppliedFile]:

@@ -72,6 +72,19 @@ class _Place(Record):
     """The key that the check is sealed by; empty if the file has no Secret."""
 
 
+class ReadByCheck(Record):
+    """All that the check of a file has read, and where the cache keeps what follows from that."""
+
+    part: int
+    digest: bytes
+    seal: bytes
+    """The key that the check is sealed by; empty if the file has no Secret."""
+
+    def seal_for(self, what: str) -> bytes:
+        """Return the key for something else that follows; empty if the file has no Secret."""
+        return blake2b(what.encode(), key=self.seal, digest_size=32).digest() if self.seal else b""
+
+
 class KeptChecks:
     """The checks of an earlier run with the same options, and those that this run adds."""
 
@@ -96,6 +109,14 @@ class KeptChecks:
         self._places: dict[tuple[int, int], tuple[FoundFile, _Place | None]] = {}
         self._said: dict[int, tuple[object, str]] = {}
         self._answers: dict[tuple[int, Question], tuple[Index, bytes]] = {}
+        self._read_by: dict[str, ReadByCheck] = {}
+
+    def read_by(self, path: str) -> ReadByCheck | None:
+        """Return what the last check of a file has read.
+
+        If the check is not kept, return None.
+        """
+        return self._read_by.get(path)
 
     def known(self, file: FoundFile, world: Cluster) -> Checked | None:
         """Return the result of an earlier check that read the same. If there is none, return None."""
@@ -107,11 +128,12 @@ class KeptChecks:
         asked, content, digests = entry
         if any(self._answer(world, question) != answer for question, answer in asked):
             return None
-        checked = unpickled(_sealed(content, place.seal), self._data)
+        checked = unpickled(sealed(content, place.seal), self._data)
         if not isinstance(checked, Checked):
             return None
         self._parts[place.part][place.key] = self._used[place.part][place.key] = None
         self._needed.update(digests)
+        self._read_by[checked.result.path] = _read_by(place, asked)
         return checked
 
     def learned(self, file: FoundFile, world: Cluster, checked: Checked) -> Checked:
@@ -121,6 +143,9 @@ class KeptChecks:
             asked = checked.asked if world.around is not None else ()
             answers = [(question, self._answer(world, question)) for question in asked]
             self._used[place.part][place.key] = answers, checked, place.seal
+            self._read_by[checked.result.path] = _read_by(place, answers)
+        else:
+            self._read_by.pop(checked.result.path, None)
         return checked
 
     def write(self) -> None:
@@ -143,7 +168,7 @@ class KeptChecks:
 
         answers, checked, seal = new
         if seal:
-            return answers, _sealed(pickle.dumps(checked, protocol=PROTOCOL), seal), ()
+            return answers, sealed(pickle.dumps(checked, protocol=PROTOCOL), seal), ()
         content, digests = self._data.pickled(checked)
         self._needed.update(digests)
         return answers, content, digests
@@ -240,6 +265,11 @@ class KeptChecks:
         return self._answers[key][1]
 
 
+def _read_by(place: _Place, answers: _Answers) -> ReadByCheck:
+    said = sorted(repr(([getattr(each, "__qualname__", each) for each in question], answer)) for question, answer in answers)
+    return ReadByCheck(place.part, blake2b(repr((place.key, said)).encode(errors="surrogatepass"), digest_size=24).digest(), place.seal)
+
+
 def read_unrecorded(world: Cluster) -> Sequence[Data]:
     """Return the objects that a check may read without a recorded question, such as quotas."""
     from jobspec.kubernetes.admission.objects import parameter_kinds
@@ -298,7 +328,7 @@ def _seal_of(content: bytes, place: bytes) -> bytes:
     return blake2b(content, key=place, digest_size=32).digest() if _may_have_secret(content) else b""
 
 
-def _sealed(content: bytes, seal: bytes) -> bytes:
+def sealed(content: bytes, seal: bytes) -> bytes:
     """Return a content sealed by a key, or what a sealed one holds; the same content if there is no key."""
     if not seal:
         return content

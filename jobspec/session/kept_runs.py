@@ -26,6 +26,7 @@ from jobspec.go.values import mapping, structs, text, texts
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
 from jobspec.session.disk import DISK
+from jobspec.session.findings_cache import FindingsCache
 from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
@@ -73,6 +74,8 @@ class _State(Record):
     """Another one after any change of a file, even one that was taken back."""
     scope: str
     """A digest of the options by which files are checked, and of the program."""
+    scope_of_lint: str
+    """The same with the choice of rules."""
     digests: Mapping[str, bytes]
     """A digest of the content of each file, by its real path."""
     settled: Mapping[str, tuple[object, bytes]]
@@ -90,6 +93,8 @@ class Recall(Record):
     """What the run can read when it begins; None if the run is not kept."""
     checks: KeptChecks | None = None
     """The checks of an earlier run of which files have changed; None if the run is not kept."""
+    findings: FindingsCache | None = None
+    """The findings of lint of the same run; None if there are none."""
 
 
 def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall:
@@ -102,7 +107,11 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     content = cache.read(before.content)
     report = _loaded(content) if content is not None else None
     said = f"cache: the result of an earlier run on the same files, from {cache.folder}"
-    return Recall(report, said, before, None if report else KeptChecks(_cache("checks"), before.scope, before.digests))
+    if report:
+        return Recall(report, said, before)
+    checks = KeptChecks(_cache("checks"), before.scope, before.digests)
+    findings = FindingsCache(_cache("checks"), before.scope_of_lint, checks) if depth.chosen is not None else None
+    return Recall(None, said, before, checks, findings)
 
 
 def checks_of_earlier_runs(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptChecks | None:
@@ -133,6 +142,8 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
             raise _Unkept("a file has changed meanwhile")
         if known.checks:
             known.checks.write()
+            if known.findings:
+                known.findings.write()
             _cache("checks").trim()
         _require_all_built(results)
         _require_no_secrets(report, reader(results.found))
@@ -171,6 +182,8 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     scope = content.copy()
     of_checks = {name: value for name, value in given.items() if name not in _OF_CHOICE}
     scope.update(repr((of_checks, lints, settings.pods if settings else {})).encode("utf-8", "replace"))
+    scope_of_lint = scope.copy()
+    scope_of_lint.update(repr(choice).encode("utf-8", "replace"))
     content.update(repr((given, lints, choice)).encode("utf-8", "replace"))
     files: list[str] = []
     digests: dict[str, bytes] = {}
@@ -187,7 +200,7 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
             changes.update(repr((path, about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode("utf-8", "replace"))
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
-    return _State(content.hexdigest(), changes.hexdigest(), scope.hexdigest()[:32], digests, read.settled)
+    return _State(content.hexdigest(), changes.hexdigest(), scope.hexdigest()[:32], scope_of_lint.hexdigest()[:32], digests, read.settled)
 
 
 def _repository(options: Options, settings: ReportFilter | None) -> str:

@@ -51,7 +51,7 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
         if options.fix_only and not options.diff:
             return 0
     if known and known.checks:
-        depth = depth.changed(earlier=known.checks)
+        depth = depth.changed(earlier=known.checks, earlier_findings=known.findings)
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     releases = _releases_met(context.cluster, files, results.projects)

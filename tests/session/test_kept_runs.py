@@ -6,11 +6,15 @@ import shutil
 import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from jobspec.diagnostics.diagnostic import Diagnostic
+from jobspec.documents.document import Document
 from jobspec.journey import journey
 from jobspec.journey.steps import Checked
+from jobspec.lint import linting
 from jobspec.session import kept_runs
 from jobspec.session.found_file import FoundFile
 from jobspec.session.kept_runs import _WORTH_KEEPING
@@ -171,6 +175,56 @@ def test_only_what_has_changed_is_checked_again(repository: Path, checked: list[
     assert not checked  # another choice of what is reported
     job.unlink()
     assert _lint(repository)
+
+
+_SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {epochs: '3'}\n"
+_READING = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: reading}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: example.com/train@sha256:0123456789012345678901234567890123456789012345678901234567890123
+          env: [{name: EPOCHS, valueFrom: {configMapKeyRef: {name: settings, key: epochs}}}]
+"""
+
+
+@pytest.fixture
+def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files whose documents are linted in this process, by name."""
+    found: list[str] = []
+    of_document = linting._of_document
+
+    def recorded(document: Document, *others: Any) -> list[Diagnostic]:
+        found.append(document.file)
+        return of_document(document, *others)
+
+    monkeypatch.setattr(linting, "_of_document", recorded)
+    return found
+
+
+def test_only_files_whose_questions_have_other_answers_are_linted_again(repository: Path, linted: list[str]) -> None:
+    write(repository, {"jobs/settings.yaml": _SETTINGS, "jobs/reading.yaml": _READING})
+    assert "unknown-key" not in run_here("lint", ".", "-o", "json", cwd=repository).stdout
+    for change, again in (
+        (("README.md", "# More jobs\n"), set()),
+        (("jobs/settings.yaml", _SETTINGS.replace("epochs", "rounds")), {"jobs/settings.yaml", "jobs/reading.yaml"}),
+        (("jobs/reading.yaml", _READING.replace("key: epochs", "key: rounds")), {"jobs/reading.yaml"}),
+    ):
+        linted.clear()
+        write(repository, dict([change]))
+        said = run_here("lint", ".", "-o", "json", cwd=repository).stdout
+        assert set(linted) == again, change
+        assert ("unknown-key" in said) == (change[0] == "jobs/settings.yaml")
+        assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
+    linted.clear()
+    run_here("lint", ".", "--ignore", "legacy-operator", cwd=repository)
+    assert linted  # by other rules
 
 
 def test_an_editor_checks_what_no_run_has_kept_and_what_is_open(repository: Path, checked: list[str]) -> None:
