@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import cache
 from hashlib import blake2b, shake_256
 
@@ -23,6 +23,7 @@ from jobspec.diagnostics.record import Record
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import JOBS
+from jobspec.repository.in_build import InBuild
 from jobspec.session.folders import real_paths
 from jobspec.session.pickles import PROTOCOL, SharedData, unpickled
 from jobspec.session.reading import content_of
@@ -204,7 +205,7 @@ class KeptChecks:
             raise _Unknown
         if found.in_build and found.in_build.by_engine.substitution:
             raise _Unknown
-        role = found.in_build and _canonical(replace(found.in_build, build=None, patched_in=tuple(sorted(found.in_build.patched_in))))
+        role = found.in_build and _said_of_role(found.in_build)
         if build:
             read = [(name, shown, self._digest(name)) for name, shown in build.names]
             of_content: object = (build.path, read, blake2b(build.content).digest())
@@ -284,6 +285,13 @@ def _is_built(file: FoundFile) -> bool:
     return file.found.in_build is not None and file.found.in_build.build is not None
 
 
+def _said_of_role(role: InBuild) -> str:
+    """Return a text that equal roles of files have in common, whatever is built."""
+    said = ((name, getattr(role, name)) for name in _names_of(InBuild) if name != "build")
+    others = ((name, value) for name, value in said if value is not getattr(_NO_ROLE, name))
+    return "".join(f"{name}: {_canonical(sorted(value) if name == 'patched_in' else value)}" for name, value in others)
+
+
 def _canonical(value: Any) -> str:
     """Return a text that equal values have in common.
 
@@ -312,6 +320,7 @@ def _canonical(value: Any) -> str:
 
 
 _PLAIN = frozenset((str, int, float, bool, bytes))
+_NO_ROLE = InBuild()
 
 
 @cache

@@ -322,8 +322,8 @@ def _said_by_git(root: str, files: Sequence[str]) -> Iterator[bytes]:
 
     yield said("-C", root, "ls-files", "-v", "-z")
     if any(os.path.basename(each) == ".gitignore" for each in files):
-        manifests = (os.path.relpath(each) for each in files if each.lower().endswith(_ENDINGS))
-        yield said("check-ignore", "-z", "--stdin", given=manifests, codes=(0, 1))
+        manifests = (each.removeprefix(f"{root}{os.sep}") for each in files if each.lower().endswith(_ENDINGS))
+        yield said("-C", root, "check-ignore", "-z", "--stdin", given=manifests, codes=(0, 1))
 
 
 def _require_all_built(results: RunResults) -> None:
