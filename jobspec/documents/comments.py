@@ -6,9 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
-from typing import Any
 
-from jobspec.documents.libyaml import CParser, YAMLError
+from jobspec.documents.libyaml import YAMLError, tokens_of
 from jobspec.documents.syntax import cut
 
 #: The tokens before the first value of a document.
@@ -70,7 +69,7 @@ def anchors_and_aliases(piece: str) -> Iterator[tuple[str, int, bool]]:
 
     Raises YAMLError if the document cannot be parsed.
     """
-    for token in _tokens(piece) if "*" in piece else ():
+    for token in tokens_of(piece) if "*" in piece else ():
         if token.id in ("<anchor>", "<alias>"):
             yield token.value, token.start_mark.index, token.id == "<alias>"
 
@@ -90,7 +89,7 @@ _Found = tuple[int, str, bool]
 def _comments(piece: str) -> Iterator[_Found]:
     end, is_first = 0, True
     try:
-        for token in _tokens(piece):
+        for token in tokens_of(piece):
             start, stop = token.start_mark.index, token.end_mark.index
             yield from _in_gap(piece, end, start, is_first=is_first)
             is_first = is_first and token.id in _BEFORE_VALUES
@@ -104,12 +103,6 @@ def _comments(piece: str) -> Iterator[_Found]:
             end += len(line) + 1
     else:
         yield from _in_gap(piece, end, len(piece), is_first=is_first)
-
-
-def _tokens(piece: str) -> Iterator[Any]:
-    parser = CParser(piece)
-    while parser.check_token():
-        yield parser.get_token()
 
 
 def _in_gap(piece: str, start: int, end: int, *, is_first: bool) -> Iterator[_Found]:

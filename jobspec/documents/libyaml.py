@@ -1,8 +1,9 @@
 """PyYAML's C parser and emitter, without the start-up cost of what is pure Python in PyYAML.
 
 `import yaml` loads a loader and a dumper of twenty modules and compiles regular expressions, none of which the C extension uses: a
-third of a cold start. Unless PyYAML is loaded already, the extension is loaded with only the tokens, events, nodes and errors that it
-refers to. PyYAML is loaded as a whole as soon as other code uses anything else of it.
+third of a cold start. Unless PyYAML is loaded already, the extension is loaded with only the events and errors that it refers
+to: the classes of tokens and nodes are loaded where a text is asked for them. PyYAML is loaded as a whole as soon as other code uses
+anything else of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from jobspec.diagnostics.errors import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
     from typing import Any
 
@@ -27,6 +29,15 @@ _ERRORS = {
     "serializer": "SerializerError",
     "representer": "RepresenterError",
 }
+_OTHERS = {"tokens": "Token", "nodes": "Node"}
+"""The modules whose classes the extension gives back where it is asked for tokens or nodes, each with the end of their names."""
+
+
+class _Later:
+    """A module of the package that is not loaded yet: each name in it is None."""
+
+    def __getattr__(self, _: str) -> None:
+        return None
 
 
 class _Part(type(sys)):  # type: ignore[misc]  # the type of modules, without importing `types`
@@ -40,9 +51,13 @@ class _Part(type(sys)):  # type: ignore[misc]  # the type of modules, without im
             raise AttributeError(f"module 'yaml' has no attribute {name!r}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Importing another submodule ends here, too."""
+        """Importing another submodule ends here, too. Tokens and nodes alone, which other submodules import, are given to the extension."""
         super().__setattr__(name, value)
-        _complete(self)
+        if name not in _OTHERS:
+            _complete(self)
+            return
+        for each in [each for each in vars(value) if each in vars(self._yaml) and each.endswith(_OTHERS[name])]:
+            setattr(self._yaml, each, getattr(value, each))
 
 
 def _complete(package: Any) -> None:
@@ -100,15 +115,15 @@ def _load_part() -> tuple[ModuleType, ModuleType, ModuleType]:
     sys.modules["yaml"] = package
     import yaml.error
     import yaml.events
-    import yaml.nodes
-    import yaml.tokens
 
+    for module in _OTHERS:
+        setattr(package, module, _Later())
     for module, name in _ERRORS.items():
         base = _ReaderError if module == "reader" else yaml.error.MarkedYAMLError
         setattr(package, module, type("", (), {name: type(name, (base, yaml.error.YAMLError), {})}))
     import yaml._yaml
 
-    for module in _ERRORS:
+    for module in (*_ERRORS, *_OTHERS):
         delattr(package, module)
     package.__class__ = _Part
     return yaml._yaml, yaml.events, yaml.error
@@ -128,3 +143,12 @@ ScalarEvent = events.ScalarEvent
 SequenceEndEvent = events.SequenceEndEvent
 SequenceStartEvent = events.SequenceStartEvent
 StreamEndEvent = events.StreamEndEvent
+
+
+def tokens_of(text: str) -> Iterator[Any]:
+    """Yield the tokens of a text."""
+    import yaml.tokens  # noqa: F401 (gives the extension their classes)
+
+    parser = CParser(text)
+    while parser.check_token():
+        yield parser.get_token()

@@ -522,6 +522,7 @@ def say(after):
             yaml.load(wrong, yaml.CSafeLoader)
         except error as reported:
             assert isinstance(reported, yaml.YAMLError)
+    print(*(type(each).__name__ for each in yaml.scan("a", yaml.CSafeLoader)), yaml.compose("a", yaml.CSafeLoader).value)
 
 for after in sys.argv[1:]:
     child = os.fork()
@@ -538,6 +539,7 @@ True False
 ['missing value']
 ['unknown alias: no anchor `&a` before it']
 []
+StreamStartToken ScalarToken StreamEndToken a
 """
 _AFTER = [
     "",
