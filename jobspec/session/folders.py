@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,11 +11,13 @@ if TYPE_CHECKING:
 
 def real_paths() -> Callable[[str], str]:
     """Return a function that gives the real path of a file, and resolves each folder once."""
-    real_folder = cache(os.path.realpath)
+    real_folders: dict[str, str] = {}
 
     def real_path(path: str) -> str:
         folder, name = os.path.split(path)
-        place = os.path.join(real_folder(folder), name)
+        if folder not in real_folders:
+            real_folders[folder] = os.path.realpath(folder)
+        place = os.path.join(real_folders[folder], name)
         return os.path.realpath(place) if os.path.islink(place) or name in ("", os.curdir, os.pardir) else place
 
     return real_path
