@@ -11,9 +11,7 @@ from jobspec.diagnostics.rules import REFUSALS
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
-from jobspec.journey.references import document_key
-from jobspec.journey.steps import Checked
-from jobspec.operators.mounted_scripts import is_of_programs
+from jobspec.journey.steps import Checked, document_key
 from jobspec.world.judging import judge, objects_for
 from jobspec.world.sound_results import SoundResults
 
@@ -224,7 +222,13 @@ def _is_asked_for(document: Document) -> bool:
     kind = document.group_kind
     if kind not in kinds.MOUNTED_KINDS and kind not in kinds.GENERATING_KINDS:
         return True
-    return kinds.configures_queues(kind, document.data) or (kind == kinds.CONFIG_MAP and is_of_programs(document.data))
+    if kinds.configures_queues(kind, document.data):
+        return True
+    if kind != kinds.CONFIG_MAP:
+        return False
+    from jobspec.operators.mounted_scripts import is_of_programs
+
+    return is_of_programs(document.data)
 
 
 def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:

@@ -6,9 +6,6 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check, with_stand_ins
-from jobspec.journey.outcomes import foresee, foresee_rest
-from jobspec.journey.references import name_in_file, resolve
-from jobspec.journey.worlds import Worlds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +13,7 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any, Protocol, TypeVar
 
+    from jobspec.apis.kinds import Name
     from jobspec.journey.policies import Wanted
     from jobspec.journey.steps import Checked, GivenFile, Manifests
     from jobspec.world.world import Cluster
@@ -75,13 +73,25 @@ def travel(journey: Journey) -> list[Checked]:
     files = journey.files
     checked, for_all, concerned = _check_behind_policies(journey)
     folders = [each.folder for each in files]
-    worlds = Worlds(checked, folders, for_all)
-    met = [worlds.of(at) if journey.outcome and worlds.change(at) else for_all for at in range(len(files))]
+    met = [for_all] * len(files)
+    if journey.outcome:
+        from jobspec.journey.worlds import Worlds
+
+        worlds = Worlds(checked, folders, for_all)
+        met = [worlds.of(at) if worlds.change(at) else for_all for at in range(len(files))]
     again = [at for at, there in enumerate(met) if there is not for_all or at in concerned]
     for at, each in zip(again, _check_in(journey, [files[at] for at in again], [met[at] for at in again]), strict=True):
         checked[at] = each
     left_out = [at for at, each in enumerate(files) if each.is_left_out]
-    foreseen = foresee_rest(resolve(checked, for_all, folders), worlds)
+    foreseen = checked
+    if any(each.pending for each in checked):
+        from jobspec.journey.references import resolve
+
+        foreseen = resolve(checked, for_all, folders)
+    if journey.outcome:
+        from jobspec.journey.outcomes import foresee_rest
+
+        foreseen = foresee_rest(foreseen, worlds)
 
     def read(at: int) -> Sequence[Document]:
         is_at_hand = journey.documents and not foreseen[at].is_filled
@@ -120,10 +130,15 @@ def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Co
     expected = world.with_objects(rules) if rules else world
     checked = _check_in(journey, files, [expected] * len(files))
     found = policies_of_files(files, checked, read_again, world)
-    if set(map(name_in_file, found)) == set(map(name_in_file, rules)):
+    if set(map(_name_in_file, found)) == set(map(_name_in_file, rules)):
         return checked, expected, ()
     concerned = kinds_concerned(checked, [*found, *world.rules] if found else [])
     return checked, world.with_objects(found), {at for at, each in enumerate(checked) if is_concerned(each, concerned)}
+
+
+def _name_in_file(document: Document) -> tuple[str, Name]:
+    """Return the file of a document, and its kind, namespace and name."""
+    return document.file, (document.group_kind, document.namespace, document.name)
 
 
 def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Cluster]) -> list[Checked]:
@@ -147,7 +162,11 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
 
     def judge(manifests: Manifests) -> Checked:
         checked = check(manifests, world)
-        return foresee(checked, world) if journey.outcome else checked
+        if not journey.outcome:
+            return checked
+        from jobspec.journey.outcomes import foresee
+
+        return foresee(checked, world)
 
     manifests = file.load(world)
     checked = judge(manifests)

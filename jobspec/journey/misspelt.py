@@ -10,7 +10,7 @@ from __future__ import annotations
 from jobspec.apis import kinds
 from jobspec.documents.corrected import corrected
 from jobspec.documents.document import Document
-from jobspec.journey.references import document_key
+from jobspec.journey.steps import document_key
 from jobspec.world.judging import judge
 
 TYPE_CHECKING = False

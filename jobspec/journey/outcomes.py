@@ -9,7 +9,7 @@ from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.routes import routed
-from jobspec.journey.references import document_key
+from jobspec.journey.steps import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
 from jobspec.world.sound_results import SameResults, SoundResults

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import jobspec.apis.kinds as kinds
-from jobspec.diagnostics.results import FileResult
+from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
-from jobspec.journey.references import kind_of
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.kueue.versions import KINDS
@@ -40,7 +39,7 @@ def kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> s
         return set()
     from jobspec.kubernetes.admission.objects import may_concern
 
-    met = {kind_of(row) for file in files for row in file.result.documents if row.status in ("valid", "partly", "invalid")}
+    met = {_kind_of(row) for file in files for row in file.result.documents if row.status in ("valid", "partly", "invalid")}
     return {each for each in met if may_concern(policies, each)}
 
 
@@ -48,7 +47,7 @@ def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
     """True if a file has jobs, other objects that may make pods, or documents of the kinds that are concerned."""
     return (
         file.has_jobs
-        or any(kind_of(row) in concerned for row in file.result.documents)
+        or any(_kind_of(row) in concerned for row in file.result.documents)
         or any(may_have_templates(each) for each in file.seen)
     )
 
@@ -90,7 +89,7 @@ def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], re
     is_wanted = may_be_parameter(policies)
     rows = [file.result.documents for file in checked]
     holders = [
-        each for each, several in zip(files, rows, strict=True) if any(is_wanted(kind_of(row), row.name, row.labels) for row in several)
+        each for each, several in zip(files, rows, strict=True) if any(is_wanted(_kind_of(row), row.name, row.labels) for row in several)
     ]
     if not holders:
         return [*found, *namespaces]
@@ -120,3 +119,8 @@ def as_changed(document: Document, policies: Index, cluster: Cluster) -> Documen
     from jobspec.operators.policies import changed_job, with_labels_of_next_job
 
     return with_labels_of_next_job(changed_job(document, policies, cluster.target), policies, cluster.target)
+
+
+def _kind_of(row: DocumentResult) -> GroupKind:
+    """The group and kind of a document, by its result."""
+    return kinds.group_kind(row.api_version, row.kind)

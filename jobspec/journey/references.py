@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.results import DocumentResult, FileResult
-from jobspec.documents.document import Document
+from jobspec.journey.steps import document_key, reaches
 from jobspec.world.judging import policies_for, reviewed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from jobspec.apis.kinds import GroupKind, Name
+    from jobspec.apis.kinds import Name
     from jobspec.diagnostics.results import Status
+    from jobspec.documents.document import Document
     from jobspec.journey.steps import Checked
     from jobspec.kubernetes.index import Index
     from jobspec.operators.webhooks import Objects
@@ -27,8 +27,6 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
 
     Only documents with such a reference are reviewed again. *folders*: as in `check_files`.
     """
-    if not any(file.pending for file in files):
-        return list(files)
     from jobspec.world.names import names_of
 
     holders = gathered((name, (number, each)) for number, file in enumerate(files) for each in file.objects for name in names_of(each))
@@ -50,11 +48,6 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
         _resolved(file, lambda name, number=number: of_name(name, number), refused, cluster)  # type: ignore[misc]
         for number, file in enumerate(files)
     ]
-
-
-def reaches(document: Document, folder: str, other: str) -> bool:
-    """Whether an object of one folder applies in another one: quotas and limits without a namespace do not."""
-    return folder == other or bool(document.namespace) or document.group_kind not in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA)
 
 
 def _resolved(
@@ -104,18 +97,3 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     is_corrected = any(row.corrected and document_key(row) == identity for row in rows)
     said = [each.without_fixes() for each in after.by_webhooks] if is_corrected else after.by_webhooks
     return FileResult(result.path, rows, deduplicated([*kept, *said]))
-
-
-def name_in_file(document: Document) -> tuple[str, Name]:
-    """Return the file of a document, and its kind, namespace and name."""
-    return document.file, (document.group_kind, document.namespace, document.name)
-
-
-def kind_of(row: DocumentResult) -> GroupKind:
-    """The group and kind of a document, by its result."""
-    return kinds.group_kind(row.api_version, row.kind)
-
-
-def document_key(each: DocumentResult | Document) -> tuple[int, str, str, str]:
-    """The key by which a row of a result finds its document."""
-    return each.index, each.api_version, each.kind, each.name

@@ -169,3 +169,13 @@ class Checked(Record):
             return (each.index, each.name, each.namespace) in written or (may_be_anywhere and (each.index, each.name) in names)
 
         return self.changed(objects=[each for each in self.objects if is_known(each)])
+
+
+def document_key(each: DocumentResult | Document) -> tuple[int, str, str, str]:
+    """The key by which a row of a result finds its document."""
+    return each.index, each.api_version, each.kind, each.name
+
+
+def reaches(document: Document, folder: str, other: str) -> bool:
+    """Whether an object of one folder applies in another one: quotas and limits without a namespace do not."""
+    return folder == other or bool(document.namespace) or document.group_kind not in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.grouping import gathered
-from jobspec.journey.references import reaches
+from jobspec.journey.steps import reaches
 from jobspec.kubernetes.index import data_of
 
 TYPE_CHECKING = False

@@ -15,8 +15,7 @@ from jobspec.documents.routes import PlacedFinding
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
-from jobspec.journey.references import document_key
-from jobspec.journey.steps import Checked
+from jobspec.journey.steps import Checked, document_key
 from jobspec.lint.alike import RuleResult, alike, placed
 from jobspec.lint.documents import EVERYTHING, Documents
 from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
