@@ -54,7 +54,7 @@ def as_stored(document: Document, target: Target) -> Document:
     """
     if document.group_kind != TRAINJOB or not has_runtime_patches(target["trainer"]):
         return document
-    from jobspec.go.values import rewritten_quantities
+    from jobspec.go.codec import rewritten_quantities
 
     data = document.data
     for path, text in rewritten_quantities(data, shapes.load(document.api_version, document.kind, target)):

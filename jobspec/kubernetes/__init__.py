@@ -15,6 +15,7 @@ DOORS: tuple[str, ...] = (
     "custom_kinds",
     "generated",
     "index",
+    "label_selectors",
     "metadata",
     "pods.amounts",
     "pods.defaults",

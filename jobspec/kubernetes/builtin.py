@@ -13,10 +13,12 @@ from jobspec.apis.releases import RELEASES, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data, Mark, value_at
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.go.values import decode_as_go, mapping
+from jobspec.go.codec import decode_as_go
+from jobspec.go.values import mapping
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.kind_rules import rules_of, whole_rules_of
-from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
+from jobspec.kubernetes.metadata import generation_problems, metadata_problems
+from jobspec.kubernetes.metadata_updates import metadata_update_problems
 from jobspec.kubernetes.problems import merged
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

@@ -9,7 +9,8 @@ from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import MAX_INT32
 from jobspec.kubernetes.correlation import Correlated, children
-from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name, metadata_problems, metadata_update_problems
+from jobspec.kubernetes.metadata import bad_dns1035_label, generated_name, metadata_problems
+from jobspec.kubernetes.metadata_updates import metadata_update_problems
 from jobspec.kubernetes.problems import describe
 from jobspec.kubernetes.structural import filled, schema_problems_at
 from jobspec.schemas.shapes import Shape

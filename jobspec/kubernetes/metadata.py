@@ -1,4 +1,4 @@
-"""Check an object's metadata: names, labels, annotations, finalizers, owners, what an update changes; and label selectors.
+"""Check an object's metadata: names, labels, annotations, finalizers, owners.
 
 Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with the functions for names that kinds pass to it.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.go.formats import address, plain_address
-from jobspec.go.values import integer, mapping, string_map, structs, text, texts
-from jobspec.kubernetes.problems import closest, describe, excluded, fixed, formed, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -100,6 +97,15 @@ def label_problems(labels: Any, at: Path) -> Problems:
     """Yield the problems of the labels of metadata *at* a path."""
     if isinstance(labels, dict):
         yield from wanted_label_problems(labels, (*at, "labels"), "invalid-metadata")
+
+
+def wanted_label_problems(labels: Data, path: Path, rule: str = "wrong-format") -> Problems:
+    """Yield the problems of labels that a selector requires of pods or nodes."""
+    for key, value in labels.items():
+        if why := bad_qualified_name(key):
+            yield Problem(rule, (*path, Key(key)), f'"{key}" is not a valid label key: {why}', at_key=True)
+        if isinstance(value, str) and (why := bad_label_value(value)):
+            yield Problem(rule, (*path, Key(key)), f'"{value}" is not a valid label value: {why}')
 
 
 def annotation_problems(annotations: Any, at: Path) -> Problems:
@@ -216,6 +222,8 @@ def _bad_word(text: str) -> str:
 
 
 def _bad_address(name: str) -> str:
+    from jobspec.go.formats import address, plain_address
+
     found = address(name)
     if found is None:
         return "it must be an IP address"
@@ -226,19 +234,20 @@ def _bad_cronjob_name(name: str) -> str:
     return bad_subdomain(name) or (f"it has {len(name)} characters, more than 52" if len(name) > 52 else "")
 
 
-def _bad_segment_prefix(prefix: str) -> str:
+def bad_segment_prefix(prefix: str) -> str:
+    """Return why *prefix* cannot begin a segment of a URL's path. If it can, return an empty string."""
     return "it cannot contain `/` or `%`" if "/" in prefix or "%" in prefix else ""
 
 
 #: For each rule for names in `jobspec.apis.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
 _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "subdomain": (lambda prefix: bad_subdomain(masked(prefix)), bad_subdomain),
-    "made-subdomain": (_bad_segment_prefix, bad_subdomain),
+    "made-subdomain": (bad_segment_prefix, bad_subdomain),
     "optional-subdomain": (lambda prefix: bad_subdomain(masked(prefix)), bad_subdomain),
     "label": (lambda prefix: bad_label_name(masked(prefix)), bad_label_name),
     "old-label": (lambda prefix: bad_dns1035_label(masked(prefix)), bad_dns1035_label),
     "segment": (bad_path_segment, bad_path_segment),
-    "made-segment": (_bad_segment_prefix, bad_path_segment),
+    "made-segment": (bad_segment_prefix, bad_path_segment),
     "cronjob": (lambda prefix: bad_subdomain(masked(prefix)), _bad_cronjob_name),
     "address": (_bad_address, _bad_address),
 }
@@ -247,128 +256,3 @@ _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
 def _name_hint(name: str, bad_name: Callable[[str], str]) -> str:
     lower = name.lower().replace("_", "-").strip("-.")
     return f"write `{lower}`" if lower != name and not bad_name(lower) else ""
-
-
-# Check a label selector in a typed object.
-#
-# Follows `ValidateLabelSelector`, k8s.io/apimachinery pkg/apis/meta/v1/validation, 0.36.
-
-
-SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-
-
-def selector_problems(selector: Any, path: Path) -> Problems:
-    """Yield the problems of the labels and conditions of a selector.
-
-    Values of a wrong type are skipped.
-    """
-    if not isinstance(selector, dict):
-        return
-    labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
-    if isinstance(labels, dict):
-        yield from wanted_label_problems(labels, (*path, "matchLabels"))
-    for index, condition in enumerate(expressions if isinstance(expressions, list) else ()):
-        if condition is None:
-            message = f"the condition {index} of `matchExpressions` is empty, without the required `key` and `operator`"
-            yield Problem("missing-field", (*path, "matchExpressions", index), message, "remove it, or write the condition")
-        elif isinstance(condition, dict):
-            yield from _condition(condition, (*path, "matchExpressions", index))
-
-
-def wanted_label_problems(labels: Data, path: Path, rule: str = "wrong-format") -> Problems:
-    """Yield the problems of labels that a selector requires of pods or nodes."""
-    for key, value in labels.items():
-        if why := bad_qualified_name(key):
-            yield Problem(rule, (*path, Key(key)), f'"{key}" is not a valid label key: {why}', at_key=True)
-        if isinstance(value, str) and (why := bad_label_value(value)):
-            yield Problem(rule, (*path, Key(key)), f'"{value}" is not a valid label value: {why}')
-
-
-def _condition(condition: Data, path: Path) -> Problems:
-    key, operator, values = condition.get("key"), condition.get("operator"), condition.get("values")
-    if not key:
-        yield missing("key", condition, path)
-    elif isinstance(key, str):
-        yield from formed(key, "label key", bad_qualified_name, (*path, "key"))
-    if not operator:
-        yield missing("operator", condition, path, f"it is one of {listed(SELECTOR_OPERATORS)}")
-    elif operator not in SELECTOR_OPERATORS:
-        message = f"`operator`: expected one of {listed(SELECTOR_OPERATORS)}, got {describe(operator)}"
-        yield Problem("unsupported-choice", (*path, "operator"), message, closest(operator, SELECTOR_OPERATORS))
-    elif operator in ("Exists", "DoesNotExist") and values:
-        yield excluded((*path, "values"), f"`operator: {operator}` does not allow `values`", "remove the values, or write `In` or `NotIn`")
-        return
-    elif operator in ("In", "NotIn") and not values:
-        yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
-    for index, value in enumerate(values if isinstance(values, list) else ()):
-        if isinstance(value, str):
-            yield from formed(value, "label value", bad_label_value, (*path, "values", index))
-
-
-# Check which metadata an update changes.
-#
-# Follows `ValidateObjectMetaAccessorUpdate`, k8s.io/apimachinery pkg/api/validation, 0.36.
-
-
-_IDENTITY = ("uid", "resourceVersion")  # if set, the update is for this object or version only
-_FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
-
-
-def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Problems:
-    """Yield the problems of changes from *old* to *new* metadata.
-
-    Absent fields keep their values. `generateName` can be anything that fits into a URL; `metadata_problems` checks that of most
-    *builtin* kinds.
-    """
-    if not isinstance(new, dict) or not isinstance(old, dict):
-        return
-    prefix = new.get("generateName")
-    if isinstance(prefix, str) and not builtin and _bad_segment_prefix(prefix):
-        message = f"`{prefix}` cannot begin a name: {_bad_segment_prefix(prefix)}"
-        yield Problem("invalid-name", (*_METADATA, "generateName"), message, "remove it")
-    for field in _IDENTITY:
-        if new.get(field) and old.get(field) and new[field] != old[field]:
-            both = f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}"
-            yield fixed((*_METADATA, field), f"{both}: the update is for another version of the object", "remove it")
-    for field in _FIXED:
-        if new.get(field) is not None and new[field] != old.get(field):
-            yield fixed((*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")
-    kept, wanted = (each if isinstance(each, list) else [] for each in (old.get("finalizers"), new.get("finalizers")))
-    for index, name in enumerate(wanted if old.get("deletionTimestamp") else []):
-        if name not in kept:
-            message = f"`{name}` cannot be added to the finalizers of an object that is being deleted"
-            yield Problem("immutable-field", (*_METADATA, "finalizers", index), message)
-
-
-# Whether an object's labels are those that a selector wants; of nodes, numbers can be compared, too.
-#
-# Follows `LabelSelectorAsSelector`, k8s.io/apimachinery pkg/apis/meta/v1, and `Requirement.Matches`, pkg/labels, 0.36.
-
-
-def selects(selector: Any, labels: Mapping[str, str]) -> bool:
-    """True if a valid selector selects an object with these labels. An empty one selects all."""
-    return all(meets(labels, each) for each in requirements(selector))
-
-
-def requirements(selector: Any) -> list[Data]:
-    """Return all requirements of a selector, each as an item of `matchExpressions`."""
-    pairs = [{"key": key, "operator": "In", "values": [value]} for key, value in string_map(mapping(selector), "matchLabels").items()]
-    return pairs + structs(selector, "matchExpressions")
-
-
-def meets(labels: Mapping[str, str], requirement: Data) -> bool:
-    """True if labels meet a requirement."""
-    key, operator, values = text(requirement, "key"), text(requirement, "operator"), texts(requirement, "values")
-    if operator == "In":
-        return key in labels and labels[key] in values
-    if operator == "NotIn":
-        return key not in labels or labels[key] not in values
-    if operator in ("Gt", "Lt"):
-        return is_beyond(operator, labels.get(key, ""), values[0] if values else "")
-    return (key in labels) == (operator == "Exists")
-
-
-def is_beyond(operator: str, value: str, limit: str) -> bool:
-    """True if the integer in *value* is above the one in *limit* (`Gt`), or below it (`Lt`)."""
-    one, other = integer(value), integer(limit)
-    return one is not None and other is not None and (one > other if operator == "Gt" else one < other)

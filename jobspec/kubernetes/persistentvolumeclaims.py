@@ -13,7 +13,8 @@ from jobspec.diagnostics.places import Data, Key, Path, value_at
 from jobspec.diagnostics.problems import Problem, Problems, set_to
 from jobspec.go.quantities import comparable, exponent_of, is_endless
 from jobspec.go.values import mapping
-from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
+from jobspec.kubernetes.label_selectors import selector_problems
+from jobspec.kubernetes.metadata import bad_subdomain, generation_problems
 from jobspec.kubernetes.problems import closest, describe, excluded, fixed, listed, missing, named
 from jobspec.kubernetes.suggestions import chosen, did_you_mean
 

@@ -30,6 +30,7 @@ from jobspec.kubernetes.cel.signatures import (
     parsed_type,
     split_types,
 )
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.problems import (
     at_most,
     excluded,
@@ -192,7 +193,7 @@ def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpression
 def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Problems:
     yield from one_of(resources.get("matchPolicy", "Equivalent"), _MATCH_POLICIES, (*path, "matchPolicy"))
     for field in ("namespaceSelector", "objectSelector"):
-        yield from metadata.selector_problems(resources.get(field), (*path, field))
+        yield from selector_problems(resources.get(field), (*path, field))
     for field in ("resourceRules", "excludeResourceRules"):
         for at, rule in field_items(resources, field, path):
             yield from _match_rule_problems(rule, at, _MUTABLE if is_mutating and field == "resourceRules" else _OPERATIONS)
@@ -262,7 +263,7 @@ def _reference(reference: Data, path: Path) -> Problems:
     if name:
         yield from named(name, "an object", metadata.bad_path_segment, (*path, "name"))
     if "selector" in reference:
-        yield from metadata.selector_problems(reference["selector"], (*path, "selector"))
+        yield from selector_problems(reference["selector"], (*path, "selector"))
         if name:
             yield excluded((*path, "name"), "`name` and `selector` are mutually exclusive", "keep one of the two")
     elif not name:

@@ -12,7 +12,8 @@ from jobspec.apis.kinds import PERSISTENT_VOLUME_CLAIM, RUNTIMES
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import text
-from jobspec.go.values import encode_as_go, mapping
+from jobspec.go.codec import encode_as_go
+from jobspec.go.values import mapping
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import LintedJob
 from jobspec.schemas import shapes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics.places import items_at, value_at
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.kubernetes.metadata import selects
+from jobspec.kubernetes.label_selectors import selects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

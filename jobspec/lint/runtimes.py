@@ -9,10 +9,10 @@ from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.go.values import rewritten_quantities
+from jobspec.go.codec import rewritten_quantities
+from jobspec.operators.mutation import is_rewritten
 from jobspec.operators.trainer.pod_sets import LAUNCHER
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, group_counts_runtime_only, has_runtime_patches
-from jobspec.operators.webhooks import is_rewritten
 from jobspec.operators.workloads import NODE, PATCHED_JOBS, QUEUE, REPLICATED_JOBS, TEMPLATE, roles_in
 from jobspec.programs.command_lines import file_name
 from jobspec.programs.shells import script_at

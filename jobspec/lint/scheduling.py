@@ -166,7 +166,7 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
     for path, written in document.pod_specs:
         if not mapping(written, "resources"):
             continue
-        from jobspec.go.values import decode_as_go
+        from jobspec.go.codec import decode_as_go
         from jobspec.kubernetes.pods.resources import pod_resources_problems, with_resources
         from jobspec.schemas import shapes
 

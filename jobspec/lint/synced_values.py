@@ -12,10 +12,10 @@ from jobspec.apis.kinds import APPLICATION, JOBSET, QUEUE_GROUP
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.go.values import rewritten_quantities
+from jobspec.go.codec import rewritten_quantities
 from jobspec.lint.linted import LintedDocument
 from jobspec.operators.kueue.versions import is_converted, rewritten_fields
-from jobspec.operators.webhooks import is_rewritten
+from jobspec.operators.mutation import is_rewritten
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

@@ -19,7 +19,8 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, walk, with_marks
-from jobspec.kubernetes.metadata import LAST_APPLIED, selects
+from jobspec.kubernetes.label_selectors import selects
+from jobspec.kubernetes.metadata import LAST_APPLIED
 from jobspec.operators import life
 from jobspec.operators.accelerators import SEEN_BY_TORCH
 from jobspec.operators.api_defaults import with_api_defaults

@@ -35,6 +35,7 @@ DOORS: tuple[str, ...] = (
     "made",
     "mounted_scripts",
     "mpi_operator",
+    "mutation",
     "policies",
     "templates",
     "trainer.frameworks",

@@ -18,7 +18,7 @@ from jobspec.documents.marked_tree import (
     with_fields,
     with_missing,
 )
-from jobspec.go.values import decode_as_go, encode_as_go
+from jobspec.go.codec import decode_as_go, encode_as_go
 from jobspec.kubernetes.pods.defaults import CONTAINERS, TOLERATED_TAINTS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.kubernetes.structural import filled

@@ -25,7 +25,7 @@ from jobspec.documents.marked_tree import (
     with_mappings,
     with_missing,
 )
-from jobspec.go.values import decode_as_go, encode_as_go
+from jobspec.go.codec import decode_as_go, encode_as_go
 from jobspec.kubernetes.structural import filled
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

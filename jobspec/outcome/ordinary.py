@@ -19,7 +19,7 @@ from jobspec.apis.releases import QUEUES, RELEASES, Target
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.record import Record
-from jobspec.go.values import decode_as_go, without_nulls
+from jobspec.go.values import without_nulls
 from jobspec.kubernetes.metadata import bad_dns1035_label, metadata_problems
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.training_operator import MANAGED_BY, OBJECT_NAME, POLICIES_OF_PODS, PORT, PORT_NUMBER, WAITING
@@ -297,6 +297,8 @@ def _has_accepted_pods(role: Data, target: Target, *, waits: bool) -> bool:
     policy = POLICIES_OF_PODS.get(given, given)
 
     def asked() -> bool:
+        from jobspec.go.codec import decode_as_go
+
         shape = shapes.part("kubeflow.org/v1", "PyTorchJob", target, (*REPLICA_SPECS, "Worker", "template"))
         return _is_accepted(_completed(decode_as_go(template, shape), policy, waits=waits), target)
 
@@ -366,6 +368,8 @@ def _has_accepted_jobset(job: Document, template: Data, nodes: int, target: Targ
         return False
 
     def asked() -> bool:
+        from jobspec.go.codec import decode_as_go
+
         shape = shapes.part(f"{JOBSET[0]}/v1alpha2", JOBSET[1], target, ("spec", "replicatedJobs", 0, *TEMPLATE))
         return not schema_problems_at(template, shape, ()) and _is_accepted(decode_as_go(template, shape), target)
 

@@ -22,8 +22,8 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.webhook import WITHOUT_WEBHOOK
+from jobspec.operators.mutation import as_decoded
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant, shipped
-from jobspec.operators.webhooks import as_decoded
 from jobspec.server.api_server import ApiServer, ServedResource, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client, in_threads
 from jobspec.server.questions import PodQuestion, Question

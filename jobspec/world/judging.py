@@ -7,7 +7,7 @@ from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import Verdict, verdict
-from jobspec.operators.webhooks import Objects, is_rewritten, rewritten, with_kept_defaults
+from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import is_workload
 from jobspec.world.judged import Judged
 from jobspec.world.sound_results import SameResults, SoundResults
@@ -130,6 +130,8 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool = False, sk
     found = _verdict(document, cluster, old, skip_unknown=skip_unknown)
     can_break = document.group_kind in (kinds.JOBSET, kinds.LEADER_WORKER_SET) or QUEUES in cluster.target
     if cluster.webhooks and (found.status == "invalid" or can_break):
+        from jobspec.operators.mutation import is_rewritten, rewritten, with_kept_defaults
+
         is_written = is_rewritten(document, cluster.target, old=old)
         seen = rewritten(document, cluster.target) if is_written else with_kept_defaults(document, old)
         if seen is not document:

@@ -8,7 +8,7 @@ from jobspec.apis.releases import QUEUES, Target
 from jobspec.diagnostics.rules import Rule
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import AdmissionAnswer, verdict
-from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, undecodable
+from jobspec.operators.webhooks import Objects, diagnostics, undecodable
 from jobspec.operators.workloads import Workload, is_workload
 from jobspec.world.sound_results import SoundResults
 
@@ -25,6 +25,8 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     seen, old = judged.seen, judged.old
     is_custom = cluster.custom_kinds is not None and cluster.custom_kinds.defines(seen)
     if is_custom or old:
+        from jobspec.operators.mutation import as_decoded
+
         by_release = verdict(seen, cluster.target)
         old = old and as_decoded(old, cluster.target)
         if by_release.status != "valid":

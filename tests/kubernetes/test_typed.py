@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobspec.apis.releases import choose
-from jobspec.go.values import decode_as_go
+from jobspec.go.codec import decode_as_go
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.schemas import shapes
 

@@ -6,7 +6,7 @@ from typing import Any
 from jobspec.apis.releases import choose
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import set_by
-from jobspec.go.values import decode_as_go
+from jobspec.go.codec import decode_as_go
 from jobspec.kubernetes.workloads.selectors import same_pods
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.schemas import shapes

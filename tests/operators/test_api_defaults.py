@@ -13,7 +13,7 @@ from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.jobset.webhook import stored_jobset
 from jobspec.operators.jobset_defaults import with_jobset_defaults
-from jobspec.operators.webhooks import is_rewritten
+from jobspec.operators.mutation import is_rewritten
 from tests.support import quick_yaml
 
 CLASSES = [

@@ -29,7 +29,7 @@ def may_be_parameter(policies: Sequence[Document]) -> Callable[[GroupKind, str, 
 
     A binding names its parameter, or selects it by labels.
     """
-    from jobspec.kubernetes.metadata import selects
+    from jobspec.kubernetes.label_selectors import selects
 
     wanted, names, selectors = parameter_kinds(policies), *_named_and_selected(policies)
     return lambda kind, name, labels: kind in wanted and (name in names or any(selects(each, mapping(labels)) for each in selectors))

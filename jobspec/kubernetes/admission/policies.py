@@ -24,7 +24,8 @@ from jobspec.kubernetes.cel.cost import largest_in, most_for
 from jobspec.kubernetes.cel.paths import without_literals
 from jobspec.kubernetes.cel.signatures import DYN, OF_VARIABLES, VARIABLES, CelType, declared_type
 from jobspec.kubernetes.index import Index
-from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
+from jobspec.kubernetes.label_selectors import meets, requirements, selects
+from jobspec.kubernetes.metadata import NAMESPACE_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.diagnostics.record import Record
-from jobspec.go.values import decode_as_go, mapping
+from jobspec.go.codec import decode_as_go
+from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import CONTAINERS, EVERYWHERE, Reference, containers, references
 from jobspec.kubernetes.generated import ANY
 from jobspec.kubernetes.index import Index

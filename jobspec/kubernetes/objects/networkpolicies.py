@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.formats import sloppy_address
-from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
 from jobspec.kubernetes.problems import (
     at_most,
@@ -39,7 +39,7 @@ def networkpolicy_problems(policy: Data, old: Data | None, release: str) -> Prob
     """Yield the problems of the rules; ranges that *old* has already are not checked."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
-    yield from metadata.selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
+    yield from selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
     for direction, peers in _DIRECTIONS:
         for path, rule in field_items(spec, direction, ("spec",)):
             for at, port in field_items(rule, "ports", path):
@@ -79,7 +79,7 @@ def _port(made: Data, path: Path) -> Problems:
 
 def _peer(peer: Data, path: Path, known: Container[str], release: str) -> Problems:
     for field in _SELECTORS:
-        yield from metadata.selector_problems(peer.get(field), (*path, field))
+        yield from selector_problems(peer.get(field), (*path, field))
     block = peer.get("ipBlock")
     if block is not None:
         yield from _block(block, (*path, "ipBlock"), known, release)

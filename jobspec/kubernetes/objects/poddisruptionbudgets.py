@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.problems import Problems
-from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.objects.shared import share_problems
 from jobspec.kubernetes.problems import (
     choice,
@@ -31,5 +31,5 @@ def poddisruptionbudget_problems(budget: Data, _old: Data | None, _release: str)
     for field in _BOUNDS:
         if field in spec:
             yield from share_problems(spec[field], ("spec", field))
-    yield from metadata.selector_problems(spec.get("selector"), ("spec", "selector"))
+    yield from selector_problems(spec.get("selector"), ("spec", "selector"))
     yield from choice(spec, "unhealthyPodEvictionPolicy", _EVICTION_POLICIES, ("spec",))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import amount_of, is_whole
-from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import SELECTOR_OPERATORS
 from jobspec.kubernetes.objects.resource_names import bad_quota_resource, is_of_quota
 from jobspec.kubernetes.pods.resources import COUNTED, is_extended
 from jobspec.kubernetes.problems import (
@@ -84,8 +84,8 @@ def _opposites(scopes: Iterable[str], path: Path) -> Problems:
 def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
     scope, operator, values = condition.get("scopeName", ""), condition.get("operator", ""), condition.get("values", [])
     yield from _scope(scope, hard, (*path, "scopeName"))
-    if operator not in metadata.SELECTOR_OPERATORS:
-        yield unsupported(operator, metadata.SELECTOR_OPERATORS, (*path, "operator"))
+    if operator not in SELECTOR_OPERATORS:
+        yield unsupported(operator, SELECTOR_OPERATORS, (*path, "operator"))
     elif scope in _WITHOUT_VALUES and operator != "Exists":
         yield excluded((*path, "operator"), f"the scope `{scope}` has no values to compare", "write `operator: Exists`")
     if operator in ("In", "NotIn") and not values:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problems
-from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.problems import (
     excluded,
     field_items,
@@ -26,7 +26,7 @@ def role_problems(role: Data, _old: Data | None, _release: str) -> Problems:
     if "aggregationRule" in role:
         yield from required(role["aggregationRule"], "clusterRoleSelectors", ("aggregationRule",))
     for at, selector in field_items(role.get("aggregationRule", {}), "clusterRoleSelectors", ("aggregationRule",)):
-        yield from metadata.selector_problems(selector, at)
+        yield from selector_problems(selector, at)
 
 
 def _policy_rule_problems(rule: Data, path: Path, *, namespaced: bool) -> Problems:

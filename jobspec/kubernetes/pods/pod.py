@@ -3,7 +3,7 @@
 Follows `ValidatePodCreate`, `ValidatePodUpdate`, `ValidatePodTemplate` and `ValidatePodSpec`, k8s.io/kubernetes
 pkg/apis/core/validation, 1.30 to 1.37, with the feature gates as each release ships them.
 
-What the rules get is decoded (`jobspec.go.values`), without the fields of features that are off, and, of a pod, with the requests and host
+What the rules get is decoded (`jobspec.go.codec`), without the fields of features that are off, and, of a pod, with the requests and host
 ports that the server fills in; they read all other defaults by functions in `defaults`.
 """
 
@@ -12,8 +12,9 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Data, Path, value_at
 from jobspec.diagnostics.problems import Problem, Problems
+from jobspec.go.codec import decode_as_go
 from jobspec.go.formats import plain_address, sloppy_address
-from jobspec.go.values import MAX_INT32, decode_as_go
+from jobspec.go.values import MAX_INT32
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods import containers, resources
 from jobspec.kubernetes.pods.amounts import OF_PODS
@@ -114,7 +115,7 @@ def _any(pod: Data, release: str) -> Problems:
 
 
 def template_problems(template: Data, path: Path, release: str) -> Problems:
-    """Yield the problems of a decoded template (`jobspec.go.values`) at *path*.
+    """Yield the problems of a decoded template (`jobspec.go.codec`) at *path*.
 
     If the template has no `spec`, an empty one is judged.
     """

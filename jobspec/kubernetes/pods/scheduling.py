@@ -10,6 +10,7 @@ from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.problems import (
     choice,
@@ -94,8 +95,8 @@ def pod_terms(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
 
 
 def _pod_affinity_term(term: Data, path: Path) -> Problems:
-    yield from metadata.selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
-    yield from metadata.selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
+    yield from selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
+    yield from selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
     for at, name in field_items(term, "namespaces", path):
         if why := metadata.bad_label_name(name):
             yield Problem("invalid-name", at, f'"{name}" is not a valid name for a namespace: {why}')
@@ -262,7 +263,7 @@ def topology_spread_problems(spec: Data, path: Path, release: str) -> Problems:
         yield from label_key_problems(constraint, at)
         if not is_at_least(release, "1.34"):  # from which on the server adds keys with the pod's labels to the selector
             yield from _selected_key_problems(constraint, at)
-        yield from metadata.selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
+        yield from selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
         if kinds[index] in kinds[index + 1 :]:
             key, action = kinds[index]
             message = f"two constraints have the `topologyKey: {key}` and `whenUnsatisfiable: {action}`"

@@ -9,6 +9,7 @@ from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.pods.containers import PULL_POLICIES, field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
@@ -345,7 +346,7 @@ def _bundle(data: Data, path: Path) -> Problems:
             yield excluded((*path, "labelSelector"), message, "remove one of the two")
     else:
         yield from required_name(data, "signerName", "a signer", _bad_signer, path)
-        yield from metadata.selector_problems(data.get("labelSelector"), (*path, "labelSelector"))
+        yield from selector_problems(data.get("labelSelector"), (*path, "labelSelector"))
     yield from _path_of_file(data, path)
 
 

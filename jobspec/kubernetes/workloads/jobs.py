@@ -11,6 +11,7 @@ from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
 from jobspec.kubernetes import metadata
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.pods.pod import with_template
 from jobspec.kubernetes.problems import (
     at_most,
@@ -190,7 +191,7 @@ def job_selector(data: Data, old: Data | None, release: str) -> Problems:
         uid, is_checked = _NEW_UID if old is None else _uid_of(data, old), old is None or not is_at_least(release, "1.37")
         yield from _generated(spec, name_of_job(data), uid, is_checked=is_checked)
     elif spec.get("selector") is not None:
-        wrong = list(metadata.selector_problems(spec["selector"], ("spec", "selector")))
+        wrong = list(selector_problems(spec["selector"], ("spec", "selector")))
         yield from wrong or unmatched(spec["selector"], spec)
     elif old is None:
         yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
@@ -233,7 +234,7 @@ def _generated(spec: Data, name: str, uid: str, *, is_checked: bool) -> Problems
     if is_checked and not metadata.bad_subdomain(name) and (why := metadata.bad_label_value(name)):
         yield Problem("invalid-name", ("metadata", "name"), f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}")
     selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
-    wrong = list(metadata.selector_problems(selector, ("spec", "selector")))
+    wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else (is_checked and misses(selector, generated)) or misses(selector, {**generated, **labels})
     if missed:

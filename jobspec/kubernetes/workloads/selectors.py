@@ -11,7 +11,7 @@ from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go.quantities import comparable
 from jobspec.go.values import integer, mapping, number, string_map, structs, text, texts
-from jobspec.kubernetes.metadata import meets, selector_problems
+from jobspec.kubernetes.label_selectors import meets, selector_problems
 from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
 from jobspec.kubernetes.problems import excluded, missing, name_of, outside, within

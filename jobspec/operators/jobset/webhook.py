@@ -11,7 +11,8 @@ from jobspec.diagnostics.places import Mark, Path, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, items, set_by, text, with_data, with_fields
-from jobspec.go.values import MAX_INT32, encode_as_go, mapping, structs
+from jobspec.go.codec import encode_as_go
+from jobspec.go.values import MAX_INT32, mapping, structs
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled

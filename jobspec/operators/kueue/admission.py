@@ -15,7 +15,7 @@ from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, string_map, structs, text
-from jobspec.kubernetes.metadata import meets
+from jobspec.kubernetes.label_selectors import meets
 from jobspec.operators.kueue.keys import ANYWHERE, GATED
 from jobspec.operators.kueue.management import leaves_suspended, manages_namespace, never_starts, select_namespace, suspends_without_queue
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without

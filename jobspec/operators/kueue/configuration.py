@@ -16,7 +16,7 @@ from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Key, Path
 from jobspec.go.text_formats import go_nanoseconds
 from jobspec.go.values import items, mapping, structs, text
-from jobspec.kubernetes.metadata import selector_problems
+from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.problems import closest, describe, listed, name_of
 from jobspec.operators.kueue.versions import FRAMEWORKS, RELEASE, REMOVED_FRAMEWORKS
 

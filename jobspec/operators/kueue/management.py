@@ -9,7 +9,8 @@ from __future__ import annotations
 from jobspec.apis.kinds import NAMESPACE, TRAINJOB
 from jobspec.apis.releases import QUEUES, is_at_least
 from jobspec.go.values import mapping, string_map, text
-from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
+from jobspec.kubernetes.label_selectors import meets, requirements
+from jobspec.kubernetes.metadata import NAMESPACE_NAME
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.keys import ELASTIC
 from jobspec.operators.kueue.versions import RELEASE, not_queued, writes_runtime_patches

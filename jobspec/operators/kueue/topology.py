@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import MAX_INT32, mapping, number, string_map, structs, text, texts
-from jobspec.kubernetes.metadata import is_beyond, meets
+from jobspec.kubernetes.label_selectors import is_beyond, meets
 from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.operators.kueue.workload import QueuedPodSet, adjusted
 from jobspec.operators.kueue.world import AlikeNodes, Flavor, World, amount, spelt

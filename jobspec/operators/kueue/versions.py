@@ -22,7 +22,7 @@ from jobspec.apis.kinds import (
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import is_at_least
 from jobspec.go.values import mapping, texts
-from jobspec.operators.webhooks import queued_by_default
+from jobspec.operators.mutation import queued_by_default
 from jobspec.operators.workloads import is_of_other_operator
 
 TYPE_CHECKING = False

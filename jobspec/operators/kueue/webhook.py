@@ -18,24 +18,20 @@ from jobspec.diagnostics.places import Data, Key, Path, items_at, value_at
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
+from jobspec.go.codec import encode_as_go
 from jobspec.go.quantities import amount_of, is_endless, quantity
-from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs, without_nulls
-from jobspec.kubernetes.metadata import (
-    annotation_problems,
-    bad_label_value,
-    bad_qualified_name,
-    bad_subdomain,
-    label_problems,
-    selector_problems,
-)
+from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, integer, mapping, string_map, structs, without_nulls
+from jobspec.kubernetes.label_selectors import selector_problems
+from jobspec.kubernetes.metadata import annotation_problems, bad_label_value, bad_qualified_name, bad_subdomain, label_problems
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.kueue import ray
 from jobspec.operators.kueue.keys import ANYWHERE, ELASTIC, FEWEST, GATED, LAYERS, PLACED_TOGETHER, PREBUILT, PRIORITY, SIZE, SYNCED
 from jobspec.operators.mpi_operator import LAUNCHER, WORKER
+from jobspec.operators.mutation import kueue_is_asked
 from jobspec.operators.trainer.merged_pods import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
-from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, kueue_is_asked, misnamed, undecodable_value
+from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, misnamed, undecodable_value
 from jobspec.operators.workloads import (
     LEADER,
     MAXIMUM_TIME,

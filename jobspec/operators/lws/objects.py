@@ -9,7 +9,8 @@ from __future__ import annotations
 from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Mark
 from jobspec.documents.marked_tree import MarkedTree, changed, items, number, set_by, text, with_data, with_fields
-from jobspec.go.values import encode_as_go, mapping
+from jobspec.go.codec import encode_as_go
+from jobspec.go.values import mapping
 from jobspec.kubernetes.workloads.selectors import scaled_amount
 from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE, UNIQUE
 from jobspec.operators.lws_defaults import with_lws_defaults
