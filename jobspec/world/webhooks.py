@@ -36,14 +36,20 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
                 return judged.reviewed(wrong, seen=seen, old=old)
     if judged.by_server.status != "valid":
         return judged.reviewed((), seen=seen, old=old)
-    meets_none = old is None and is_workload(seen) and seen.group_kind != kinds.TRAINJOB and QUEUES not in cluster.target
+    meets_none = old is None and is_workload(seen) and QUEUES not in cluster.target and not _looks_up(seen, objects)
     sound = cluster.once("sound for webhooks", SoundResults)
-    if meets_none and sound.of(seen):
-        return judged.reviewed((), seen=seen)
+    if meets_none and (wanted := sound.of(seen)) is not None:
+        return judged.reviewed((), wanted, seen=seen)
     answer = review(seen, cluster.target, objects, old=old, given=(judged.document, judged.old))
     if meets_none and not answer.diagnostics:
-        sound.keep(seen, result=True)
+        sound.keep(seen, answer.wanted)
     return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
+
+
+def _looks_up(document: Document, objects: Objects) -> bool:
+    """Whether a webhook may find one of some objects, such as a runtime, when it looks at a document."""
+    given = (*objects.in_file, *objects.elsewhere, *objects.refused)
+    return document.group_kind == kinds.TRAINJOB and any(each.group_kind in kinds.WEBHOOK_LOOKUPS for each in given)
 
 
 def review(
