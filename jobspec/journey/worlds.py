@@ -10,9 +10,11 @@ from jobspec.kubernetes.index import data_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from jobspec.documents.document import Document
     from jobspec.journey.steps import Checked
+    from jobspec.kubernetes.index import Question
     from jobspec.world.world import Cluster
 
 
@@ -32,10 +34,16 @@ class Worlds:
                     own.append((folder, each))
         self._of_folder = gathered(own)
         self._known: dict[str, Cluster] = {}
+        self._answers: dict[tuple[str, Question], Any] = {}
+        """The answers in the clusters of folders."""
+
+    def _folder(self, number: int) -> str:
+        """The folder whose objects a file meets; empty if it has none of its own."""
+        return self._folders[number] if self._folders[number] in self._of_folder else ""
 
     def of(self, number: int) -> Cluster:
         """The cluster that a file meets."""
-        folder = self._folders[number] if self._folders[number] in self._of_folder else ""
+        folder = self._folder(number)
         if folder not in self._known:
             objects = [*self._everywhere, *self._of_folder.get(folder, ())]
             classes = [each for each in objects if each.group_kind == kinds.PRIORITY_CLASS]
@@ -48,5 +56,11 @@ class Worlds:
         file = self._files[number]
         if not file.asked or len(self._files) < 2:
             return False
-        own, index = self._cluster.index.recording(data_of(file.objects)), self.of(number).index
-        return any(own.answer(each) != index.answer(each) for each in file.asked)
+        own, folder, index = self._cluster.index.recording(data_of(file.objects)), self._folder(number), self.of(number).index
+
+        def answer(question: Question) -> Any:
+            if (folder, question) not in self._answers:
+                self._answers[folder, question] = index.answer(question)
+            return self._answers[folder, question]
+
+        return any(own.answer(each) != answer(each) for each in file.asked)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
+    _Placed = tuple[_ByPlace, dict[Name, list[Data]]]
     _Data = dict[str, Any]
 else:
     _Data = dict
@@ -51,9 +52,13 @@ class Index:
         complete: CompleteKinds = UNKNOWN,
         there: Index | None = None,
         asked: set[Question] | None = None,
+        placed: _Placed | None = None,
     ) -> None:
-        """*there*: further objects, which come first; *asked* is filled with the questions that are asked."""
-        more, rivals = _by_place(objects)
+        """*there*: further objects, which come first; *asked* is filled with the questions that are asked.
+
+        *placed*: what `_by_place` gives of the objects; None if it is still to be found out.
+        """
+        more, rivals = placed or _by_place(objects)
         before = there._by_place if there else {}
         changed = {place: {**before.get(place, {}), **named} for place, named in more.items()}
         self._by_place: _ByPlace = {**before, **changed} if changed else before
@@ -80,6 +85,8 @@ class Index:
     def recording(self, objects: Iterable[Data] = ()) -> Index:
         """The same with further objects, and with a record of the questions that are asked of it."""
         more, rivals = _by_place(objects)
+        if not (rivals or self._by_place):
+            return Index(complete=self.complete, there=self, asked=set(), placed=(more, rivals))
         latest = {(*place, name): each for place, named in more.items() for name, each in named.items()}
         changed = [*chain(*rivals.values()), *(each for place, each in latest.items() if self._is_new(place, each) or place in rivals)]
         return Index(changed, complete=self.complete, there=self, asked=set())
@@ -296,7 +303,7 @@ def _rebuilt(objects: Iterable[Data], complete: CompleteKinds) -> Index:
     return Index(objects, complete=complete)
 
 
-def _by_place(objects: Iterable[Data]) -> tuple[_ByPlace, dict[Name, list[Data]]]:
+def _by_place(objects: Iterable[Data]) -> _Placed:
     """Return the last object of each kind, namespace and name, and the different ones before it."""
     found: _ByPlace = {}
     rivals: dict[Name, list[Data]] = {}
