@@ -447,10 +447,10 @@ def test_a_process_that_cannot_be_started_is_reported_as_such(tmp_path: Path) ->
     code = """
 import os, sys
 from jobspec import cli
-from jobspec.session import processes
+from jobspec.session import spreading
 def fork():
     raise BlockingIOError(11, "Resource temporarily unavailable")
-os.fork, processes.processors = fork, lambda: 2
+os.fork, spreading.processors = fork, lambda: 2
 sys.exit(cli.main(["validate", "."]))
 """
     done = program(sys.executable, "-c", code, cwd=tmp_path)

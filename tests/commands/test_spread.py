@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.cli import main
-from jobspec.session.processes import spread
+from jobspec.session.spreading import spread
 from tests.support.reference import ROOT
 
 CASES = ROOT / "tests" / "cases"
@@ -16,7 +16,7 @@ CASES = ROOT / "tests" / "cases"
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobspec.session.processes.processors", lambda: 2)
+    monkeypatch.setattr("jobspec.session.spreading.processors", lambda: 2)
 
 
 def _patiently(number: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.session import processes
+from jobspec.session import spreading
 from tests.support.manifests import JOB, write
 from tests.support.processes import command, environment, run_here
 
@@ -29,8 +29,8 @@ def test_workers_end_with_their_parent() -> None:
                 pass
             return number
 
-        processes.processors = lambda: 3
-        processes.spread(range(9), work)
+        spreading.processors = lambda: 3
+        spreading.spread(range(9), work)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
