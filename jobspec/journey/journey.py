@@ -84,7 +84,7 @@ def travel(journey: Journey) -> list[Checked]:
         checked[at] = each
     left_out = [at for at, each in enumerate(files) if each.is_left_out]
     foreseen = checked
-    if any(each.pending for each in checked):
+    if any(each.pending for each in checked) and (len(checked) > 1 or checked[0].refused):  # else no object is in another file
         from jobspec.journey.references import resolve
 
         foreseen = resolve(checked, for_all, folders)
