@@ -10,7 +10,7 @@ import sys
 from jobspec import __version__
 from jobspec.commands import COMMANDS, module_of
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.session.options import Options, of_environment, parser_for, read
+from jobspec.session.options import Options, of_environment, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
         given = of_environment(rest, {each.names[0][2:]: each.repeatable for each in known}, formats, os.environ)
         if options := read([*given, *rest], known):
             return line.run, _with_given(options, given)
+    from jobspec.session.arguments import parser_for
+
     parser = parser_for(f"jobspec {command}", COMMANDS[command])
     line.add_arguments(parser)
     by_name = {name[2:]: each for each in parser._actions for name in each.option_strings if name[:2] == "--"}
@@ -122,6 +124,8 @@ def _with_given(options: Options, given: Sequence[str]) -> Options:
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:
     """Print the help or the version, or refuse what is no command."""
+    from jobspec.session.arguments import parser_for
+
     what = "check Kubernetes training jobs offline as the API server would, and render them from bases and overlays"
     commands = "".join(f"  {name:12}{does}\n" for name, does in COMMANDS.items())
     parser = parser_for("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")

@@ -22,9 +22,10 @@ from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import SHARED, as_rendered, shared_path
 from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
+from jobspec.session.arguments import declare
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
-from jobspec.session.options import Option, Options, cluster_option, declare, kind_options
+from jobspec.session.options import Option, Options, cluster_option, kind_options
 from jobspec.session.project import plan, tree_before
 from jobspec.session.reading import reader
 from jobspec.session.rendered_files import NotRenderedError, find

@@ -11,11 +11,12 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.diagnostics.wording import counted
 from jobspec.reports.formats import FORMATS
+from jobspec.session.arguments import declare
 from jobspec.session.capturing import accepted, add_to_project, files_of_captured, results_of_captured, server_for, text_of_captured
 from jobspec.session.delivery import deliver
 from jobspec.session.imports import read_existing_project
 from jobspec.session.inputs import load_run_context
-from jobspec.session.options import Option, Options, cluster_option, declare, target_option
+from jobspec.session.options import Option, Options, cluster_option, target_option
 from jobspec.session.reading import reader
 from jobspec.session.stored import documents_in
 from jobspec.session.writing import write_whole

@@ -9,7 +9,8 @@ import shtab
 
 from jobspec.commands import COMMANDS, module_of
 from jobspec.diagnostics.diagnostic import SEVERITIES
-from jobspec.session.options import Options, parser_for
+from jobspec.session.arguments import parser_for
+from jobspec.session.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -11,20 +11,12 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
+from jobspec.session.arguments import declare
 from jobspec.session.comparing import of_queues, prices_in, queues_in, sides, tree_at, with_compared
 from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
-from jobspec.session.options import (
-    Option,
-    Options,
-    cluster_option,
-    declare,
-    kind_options,
-    target_option,
-    values_of_charts,
-    with_output_file,
-)
+from jobspec.session.options import Option, Options, cluster_option, kind_options, target_option, values_of_charts, with_output_file
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of
 from jobspec.session.writing import write_whole

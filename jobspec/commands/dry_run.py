@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from jobspec.session.arguments import add_paths, declare
 from jobspec.session.extras import missing_package
-from jobspec.session.options import Options, add_paths, declare, input_options, repository_options
+from jobspec.session.options import Options, input_options, repository_options
 
 
 def add_arguments(parser: ArgumentParser) -> None:

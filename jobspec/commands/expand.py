@@ -9,7 +9,7 @@ from jobspec.documents.writer import write
 from jobspec.reports.expansion import ordered, table, with_origin
 from jobspec.session.delivery import deliver
 from jobspec.session.expanding import expand_files
-from jobspec.session.options import Help, Option, Options, add_paths, declare, journey_options, repository_options
+from jobspec.session.options import Option, Options, journey_options, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import is_terminal, takes_colour, width_of
 
@@ -49,6 +49,8 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
+    from jobspec.session.arguments import Help, add_paths, declare
+
     shown = Help(
         examples=(
             ("jobspec expand job.yaml", "the pods, their environment and what else operators create"),

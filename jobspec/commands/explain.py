@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.session.arguments import declare
 from jobspec.session.explaining import explained
-from jobspec.session.options import Options, declare, target_option
+from jobspec.session.options import Options, target_option
 from jobspec.session.terminal import is_terminal, width_of
 
 

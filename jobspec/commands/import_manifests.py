@@ -13,6 +13,7 @@ from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Checked
 from jobspec.project.importing import Planned
 from jobspec.project.tree import differences
+from jobspec.session.arguments import add_paths, declare
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.found import STDIN, Found
@@ -28,7 +29,7 @@ from jobspec.session.imports import (
     write_import,
 )
 from jobspec.session.inputs import by_file, settings_of
-from jobspec.session.options import Options, add_paths, declare, target_option
+from jobspec.session.options import Options, target_option
 from jobspec.session.reading import reader, source_of
 from jobspec.world.world import Cluster
 

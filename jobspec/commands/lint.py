@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import THIS_FOLDER, Help, Option, Options, add_paths, declare, judging_options
+from jobspec.session.options import THIS_FOLDER, Option, Options, judging_options
 from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
@@ -20,6 +20,8 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
+    from jobspec.session.arguments import Help, add_paths, declare
+
     shown = Help(
         examples=(
             ("jobspec lint", "every manifest of this folder, with the project here"),

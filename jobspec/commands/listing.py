@@ -15,8 +15,9 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.overlays.load import shipped
 from jobspec.project.matrix import matrix_words
 from jobspec.reports.text import wrapped
+from jobspec.session.arguments import declare
 from jobspec.session.inputs import overlay_file
-from jobspec.session.options import Option, Options, declare
+from jobspec.session.options import Option, Options
 from jobspec.session.overlay_pages import described, parameter_lines
 from jobspec.session.terminal import width_of
 

@@ -13,6 +13,7 @@ from jobspec.documents.document import result_of
 from jobspec.migrate.files import migrate_project, to_release, to_trainjobs, to_v2
 from jobspec.migrate.jobs import LOST
 from jobspec.reports.formats import FORMATS
+from jobspec.session.arguments import add_paths, declare
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.inputs import load_run_context, project_among, settings_of
@@ -29,7 +30,7 @@ from jobspec.session.migrating import (
     why_nothing_migrates,
     write_migrated,
 )
-from jobspec.session.options import Option, Options, add_paths, cluster_option, declare, target_option
+from jobspec.session.options import Option, Options, cluster_option, target_option
 from jobspec.session.project import plan, read_project
 from jobspec.session.reading import reader, source_of
 from jobspec.session.trees import ProjectFiles

@@ -19,11 +19,12 @@ from jobspec.go.values import mapping, structs
 from jobspec.journey.steps import Source
 from jobspec.kubernetes.verdict import verdict
 from jobspec.project.tree import differences
+from jobspec.session.arguments import declare
 from jobspec.session.delivery import deliver
 from jobspec.session.extras import missing_package
 from jobspec.session.finding import find
 from jobspec.session.found import Found
-from jobspec.session.options import Option, Options, declare
+from jobspec.session.options import Option, Options
 from jobspec.session.processes import spread_if_many
 from jobspec.session.reading import content_of, reader
 from jobspec.session.writing import write_whole

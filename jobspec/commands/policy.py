@@ -12,7 +12,8 @@ from jobspec.policies.catalogue import POLICIES, unsaid
 from jobspec.policies.objects import ACTIONS, PLACES, Choices, written
 from jobspec.policies.templates import EVERY
 from jobspec.reports.text import wrapped
-from jobspec.session.options import Option, Options, declare
+from jobspec.session.arguments import declare
+from jobspec.session.options import Option, Options
 from jobspec.session.terminal import is_terminal, width_of
 
 TYPE_CHECKING = False

@@ -8,17 +8,15 @@ from typing import Any
 
 from jobspec.diagnostics.results import FileResult
 from jobspec.reports.preflight import REPORTS
+from jobspec.session.arguments import Help, add_paths, declare
 from jobspec.session.comparing import prices_in
 from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.options import (
     THIS_FOLDER,
-    Help,
     Option,
     Options,
-    add_paths,
     choice_options,
-    declare,
     journey_options,
     kind_options,
     repository_options,

@@ -7,8 +7,9 @@ from argparse import ArgumentParser
 
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.reports.queue import REPORTS, TextOptions
+from jobspec.session.arguments import add_paths, declare
 from jobspec.session.delivery import deliver
-from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options, repository_options
+from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, journey_options, repository_options
 from jobspec.session.queues import LACKING, answers
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour, width_of

@@ -10,7 +10,7 @@ from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.inputs import load_run_context, project_among, require_workload, settings_of
 from jobspec.session.judging import check_files
-from jobspec.session.options import PROJECT_HERE, Option, Options, add_paths, declare, input_options, kind_options, outcome_option
+from jobspec.session.options import PROJECT_HERE, Option, Options, input_options, kind_options, outcome_option
 from jobspec.session.reading import reader
 
 TYPE_CHECKING = False
@@ -29,6 +29,8 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
+    from jobspec.session.arguments import add_paths, declare
+
     declare(add_paths(parser, by_default=PROJECT_HERE), options())
 
 

@@ -15,6 +15,7 @@ from jobspec.project.comparison import compare
 from jobspec.reports.diff import ComparisonView
 from jobspec.reports.formats import FORMATS
 from jobspec.reports.page import PageRow, ReportPage, page_report, page_summary
+from jobspec.session.arguments import declare
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.comparing import prices_in, sides, tree_at
 from jobspec.session.comparing_repositories import compared_objects
@@ -22,7 +23,7 @@ from jobspec.session.delivery import deliver
 from jobspec.session.found import Found
 from jobspec.session.inputs import project_among, settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
+from jobspec.session.options import Option, Options, choice_options, journey_options, kind_options, repository_options
 from jobspec.session.page_rows import rows_of_jobs, rows_of_variants
 from jobspec.session.project import Plan
 from jobspec.session.reading import reader

@@ -32,13 +32,14 @@ from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
 from jobspec.operators.workloads import is_workload
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
+from jobspec.session.arguments import Help, add_paths, declare
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import unbuilt
 from jobspec.session.found import Found
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth
 from jobspec.session.local_pods import make_processes, parse_kill, read_limits
-from jobspec.session.options import Help, Option, Options, add_paths, declare, input_options, outcome_option, repository_options
+from jobspec.session.options import Option, Options, input_options, outcome_option, repository_options
 from jobspec.session.reading import reader
 from jobspec.session.terminal import takes_colour
 from jobspec.session.verdict import results_of

@@ -25,10 +25,11 @@ from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
 from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
+from jobspec.session.arguments import declare, formatter
 from jobspec.session.crds import read_crds
 from jobspec.session.inputs import KEPT_SCHEMAS, kept_schemas, load_run_context
 from jobspec.session.kustomize_schema import repository_of, schema_document, schema_of, schema_text
-from jobspec.session.options import Options, declare, formatter, target_option
+from jobspec.session.options import Options, target_option
 from jobspec.session.schema_files import (
     crds_of_operators,
     crds_of_projects,

@@ -15,11 +15,12 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import FileResult
 from jobspec.migrate.upgrade import announced, changes, release_problems
 from jobspec.reports.formats import FORMATS
+from jobspec.session.arguments import add_paths, declare
 from jobspec.session.delivery import deliver
 from jobspec.session.finding import find_for
 from jobspec.session.found import Found
 from jobspec.session.inputs import pinned_cluster, project_among, settings_of
-from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
+from jobspec.session.options import PROJECT_OR_FOLDER, Option, Options, kind_options, repository_options
 from jobspec.session.processes import spread_if_many
 from jobspec.session.project import read_project
 from jobspec.session.reading import reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.session.inputs import settings_of
 from jobspec.session.judging import Depth
-from jobspec.session.options import THIS_FOLDER, Help, Option, Options, add_paths, declare, judging_options, outcome_option
+from jobspec.session.options import THIS_FOLDER, Option, Options, judging_options, outcome_option
 from jobspec.session.verdict import check_and_report
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
+    from jobspec.session.arguments import Help, add_paths, declare
+
     shown = Help(
         examples=(
             ("jobspec validate job.yaml", "would a server accept it, and would it run?"),

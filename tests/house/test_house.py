@@ -196,7 +196,7 @@ def test_rooms_that_know_and_judge_open_no_file() -> None:
 #: The modules that assign attributes of objects that exist already, and why.
 _ASSIGNING = {
     "jobspec.diagnostics.record": "a class of records gets its `__init__`",
-    "jobspec.session.options": "the usage and the last sentence of argparse's help depend on the options",
+    "jobspec.session.arguments": "the usage and the last sentence of argparse's help depend on the options",
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
     "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
