@@ -39,7 +39,11 @@ class Record:
 
     def changed(self, **named: Any) -> Self:
         """Return the same record with other values of some attributes."""
-        return type(self)(**{**self.__dict__, **named})
+        made = object.__new__(type(self))
+        made.__dict__ = {**self.__dict__, **named}
+        if len(made.__dict__) > len(self.__dict__):
+            raise TypeError(f"changed() got an unexpected keyword argument {min(named.keys() - self.__dict__.keys())!r}")
+        return made
 
 
 def _keep_arguments(self: Record) -> None:
