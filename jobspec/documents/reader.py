@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
+from jobspec.documents.decoded_texts import keep, known
 from jobspec.documents.decoding import AROUND, MAX_BYTES, SURELY_SMALL
 from jobspec.documents.document import Document, ParsedMarks
 from jobspec.documents.libyaml import (
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics.places import Path
+    from jobspec.documents.decoded_texts import Decoded
     from jobspec.documents.document import Nodes
     from jobspec.documents.merged_keys import Problem
-
-    _Decoded = tuple[int, Any, bool, bool]
 
 
 #: What go-yaml reads differently than libyaml: anywhere, and, besides tags before commas, in `[...]` and `{...}` alone.
@@ -85,17 +85,15 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
     if len(piece.text) > 2 * MAX_BYTES and (problem := _over_text_limit(piece, index)):
         problems.append(problem)
         return index + 1
-    known = _decoded.pop(piece.text, None)
-    if known is not None:
-        _decoded[piece.text] = known  # behind the others, as the one that was met last
+    if (met := known(piece.text)) is not None:
         documents += [
             Document(data, _MarksLater(piece, number), file=piece.file, index=index + at, has_merges=has_merges, has_aliases=has_aliases)
-            for at, (number, data, has_merges, has_aliases) in enumerate(known)
+            for at, (number, data, has_merges, has_aliases) in enumerate(met)
         ]
-        return index + len(known)
+        return index + len(met)
     decoder = _Decoder(piece)
-    found: list[_Decoded] = []
-    is_sound = len(piece.text) <= _LONGEST_KEPT
+    found: list[Decoded] = []
+    is_sound, node = True, None
     try:
         for number, (data, node) in enumerate(decoder.documents()):
             taken = decoder.take_problems(index)
@@ -111,7 +109,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
                 found.append((number, data, document.has_merges, document.has_aliases))
                 index += 1
         if is_sound:
-            _keep_decoded(piece.text, found)
+            keep(piece.text, found, node)
         return index
     except _Failure as failure:
         problem = Diagnostic(failure.rule, failure.message, mark_of(piece, failure.mark), document=index, hint=failure.hint)
@@ -125,22 +123,6 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
         problem = Diagnostic(rule, message, mark_of(piece, start), document=index, hint=hint)
     problems.append(problem)
     return index + 1
-
-
-#: Of texts that were met last: the number, the data, and whether there are merge keys and aliases, for each document. A repository has much
-#: text several times, such as the same object for each of its clusters, and steps of a run read a file again.
-_decoded: dict[str, list[_Decoded]] = {}
-_MOST_KEPT, _LONGEST_KEPT = 2048, 1 << 14
-
-
-def _keep_decoded(text: str, found: list[_Decoded]) -> None:
-    """Keep what a text was decoded to, in the place of the text that was met longest ago."""
-    if len(_decoded) >= _MOST_KEPT:
-        try:  # noqa: SIM105 (loads `contextlib`)
-            del _decoded[next(iter(_decoded))]
-        except (KeyError, RuntimeError):  # another thread has just made place
-            pass
-    _decoded[text] = found
 
 
 def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
