@@ -6,6 +6,7 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check, with_stand_ins
+from jobspec.journey.refused import refused_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,6 +170,9 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
         return foresee(checked, world)
 
     manifests = file.load(world)
+    refused, met = refused_files(manifests, world), (journey.outcome, file.has_placeholders)
+    if refused and (known := refused.of(manifests, *met)):
+        return _at_hand(journey, file, known)
     checked = judge(manifests)
     if not checked.result.valid and file.has_placeholders:
         filled, checked = with_stand_ins(manifests, checked, world, judge)
@@ -177,6 +181,13 @@ def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
         from jobspec.repository.stand_ins import with_hints
 
         checked = checked.changed(result=with_hints(checked.result, checked.documents))
+    if refused:
+        refused.keep(manifests, checked, *met)
+    return _at_hand(journey, file, checked)
+
+
+def _at_hand(journey: Journey, file: GivenFile, checked: Checked) -> Checked:
+    """Return what later steps ask of a checked file, without what can be made again."""
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
     if not (journey.documents and journey.definitions):

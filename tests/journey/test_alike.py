@@ -94,3 +94,55 @@ def test_public_jobs_that_are_alike_are_judged_the_same_in_any_order() -> None:
     count, wrong = _differences(sorted(folder("corpus", "manifests").rglob("*.yaml")))
     assert wrong == []
     assert count
+
+
+REFUSED = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train-7}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicaz: ${REPLICAS}
+      restartPolicy: 1
+      template: {spec: {containers: [{name: pytorch, image: "a:1", comand: [python, train.py]}]}}
+"""
+
+
+def _alone_and_behind(first: str, second: str) -> tuple[list[str], list[str]]:
+    """Return what is said of the second of two texts, by itself, and behind the first one."""
+    target = target_of(first)
+    (alone,) = _judged({"b.yaml": second}, target)
+    _, behind = _judged({"a.yaml": first, "b.yaml": second}, target)
+    return _said(alone), _said(behind)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        REFUSED.replace("-7", "-8"),
+        REFUSED.replace("-7", "-1234"),
+        f"# A comment.\n{REFUSED}".replace("-7", "-8"),
+        REFUSED.replace("{name: train-7}", "{name: train-8, labels: 1}"),
+        REFUSED.replace("train-7", "train_8"),
+        REFUSED.replace("train-7", f"train-{'7' * 60}"),
+        f"{REFUSED}---\n{REFUSED}".replace("-7", "-8"),
+        f"apiVersion: v1\nkind: List\nitems:\n- {REFUSED.rstrip()}\n".replace("\n", "\n  ").replace(
+            "\n  kind: List\n  items:\n  -", "\nkind: List\nitems:\n-"
+        ),
+    ],
+)
+def test_a_refused_job_is_reported_as_by_itself(second: str) -> None:
+    alone, behind = _alone_and_behind(REFUSED, second)
+    assert alone == behind
+    assert len(alone) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["validate", "misspelt"])
+def test_jobs_of_our_cases_are_reported_as_by_themselves(name: str) -> None:
+    texts = [_with_numbers(path.read_text()) for path in sorted((CASES / name).glob("*.yaml"))]
+    pairs = [(each, _renamed(each)) for each in texts]
+    said = [_alone_and_behind(first, second) for first, second in pairs if first != second]
+    assert [alone for alone, _ in said] == [behind for _, behind in said]
+    assert said

@@ -1,0 +1,81 @@
+"""Keep the results of refused jobs for files whose jobs are alike: findings of the first are placed in the others.
+
+No later stage sees a refused job. So its result depends on its data alone, unless a finding says its name.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics.record import Record
+from jobspec.diagnostics.results import FileResult
+from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.documents.routes import PlacedFinding, routed
+from jobspec.journey.steps import Checked
+from jobspec.operators.workloads import is_workload
+from jobspec.world.sound_results import SoundResults
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.journey.steps import Manifests
+    from jobspec.world.world import Cluster
+
+
+class RefusedFile(Record):
+    """The result of a file with a refused job, and the routes of its findings."""
+
+    checked: Checked
+    findings: Sequence[PlacedFinding]
+
+    def placed_in(self, manifests: Manifests) -> Checked:
+        """Return the result of a file whose job is alike."""
+        (document,), (row,) = manifests.documents, self.checked.result.documents
+        found = [each.placed_in(document) for each in self.findings]
+        result = FileResult(manifests.name, [row.changed(name=document.name)], found)
+        return self.checked.changed(result=result, documents=[document])
+
+
+class RefusedFiles:
+    """The results of files with refused jobs in a cluster."""
+
+    def __init__(self) -> None:
+        self._found = SoundResults()
+
+    def of(self, manifests: Manifests, *met: object) -> Checked | None:
+        """Return the result of a file whose job is like another one that met the same. If there is none, return None."""
+        found: RefusedFile | None = self._found.of(manifests.documents[0], manifests.skip_unknown, manifests.comments, *met)
+        return found.placed_in(manifests) if found else None
+
+    def keep(self, manifests: Manifests, checked: Checked, *met: object) -> None:
+        """Keep the result of a file if it holds for files whose jobs are alike."""
+        document, result = manifests.documents[0], checked.result
+        if not (_is_refused(checked) and all(_holds_for_alike(each, document) for each in result.diagnostics)):
+            return
+        if (findings := routed(result.diagnostics, document)) is not None:
+            self._found.keep(document, RefusedFile(checked, findings), manifests.skip_unknown, manifests.comments, *met)
+
+
+def refused_files(manifests: Manifests, cluster: Cluster) -> RefusedFiles | None:
+    """Return what is kept of refused jobs. If a file has anything but one job, or other objects decide on jobs, too, return None."""
+    if len(manifests.documents) != 1 or manifests.diagnostics or manifests.settled is not None:
+        return None
+    (document,) = manifests.documents
+    is_filled_in = manifests.substitution is not None or manifests.by_engine is not None or manifests.sync
+    if is_filled_in or not is_workload(document) or document.file.rpartition("/")[2] in KUSTOMIZATIONS:
+        return None
+    if cluster.stored or cluster.has_policies or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        return None
+    return cluster.once("refused files", RefusedFiles)
+
+
+def _is_refused(checked: Checked) -> bool:
+    """True if a file has one job that no later stage has seen."""
+    depends = checked.objects or checked.pending or checked.unforeseen or checked.refused or checked.asked or checked.is_filled
+    return not depends and [(each.status, each.corrected) for each in checked.result.documents] == [("invalid", None)]
+
+
+def _holds_for_alike(found: Diagnostic, document: Document) -> bool:
+    """True if a finding is about the data of a job, and does not say its name."""
+    says_name = bool(document.name) and document.name in f"{found.message}\n{found.hint}"
+    return found.stage in ("decoding", "schema") and not found.field.startswith("metadata") and not says_name
