@@ -34,7 +34,8 @@ def by_cause(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
         message = each.message
         return (each.rule, each.severity, each.document, message.cause) if isinstance(message, Reasons) else id(each)
 
-    return joined(joined(diagnostics, with_reasons), lambda each: (each.rule, each.severity, each.message, each.hint, each.mark.file))
+    found = joined(diagnostics, with_reasons) if any(isinstance(each.message, Reasons) for each in diagnostics) else diagnostics
+    return joined(found, lambda each: (each.rule, each.severity, each.message, each.hint, each.mark.file))
 
 
 def joined(diagnostics: Sequence[Diagnostic], key: Callable[[Diagnostic], object]) -> list[Diagnostic]:

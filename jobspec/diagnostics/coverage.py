@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics.grouping import grouped
+from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import CHECKS, STATUSES, UNBUILT
 from jobspec.diagnostics.wording import counted, enumerated, severity_counts, shortened
 
@@ -54,9 +55,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
 
     *fixable*: add how many findings `--fix` can fix.
     """
-    reasons = _reasons(files)
-    within = {status: f" ({(', ' if status == 'skipped' else '; ').join(found)})" for status, found in reasons.items()}
-    return _last_line(files, releases, within, fixable=fixable)
+    return _last_line(_Counted.of(files, fixable=fixable), releases, _within(_reasons(files)))
 
 
 def coverage_lines(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> list[str]:
@@ -64,15 +63,21 @@ def coverage_lines(files: Sequence[FileResult], releases: Mapping[str, str], *, 
 
     Then the reasons come before the last line, each in a line of its own.
     """
-    line = coverage(files, releases, fixable=fixable)
+    counts, why = _Counted.of(files, fixable=fixable), _reasons(files)
+    line = _last_line(counts, releases, _within(why))
     if len(line) <= _LONGEST_LINE:
         return [line]
-    reasons = {status: [", ".join(found)] if status == "skipped" else found for status, found in _reasons(files).items()}
+    reasons = {status: [", ".join(found)] if status == "skipped" else found for status, found in why.items()}
     lines = [f"{_WORDS.get(status, status)}: {each}" for status, found in reasons.items() for each in found]
-    return [*lines, _last_line(files, releases, {}, fixable=fixable)]
+    return [*lines, _last_line(counts, releases, {})]
 
 
 _LONGEST_LINE = 160
+
+
+def _within(reasons: Mapping[Status, Sequence[str]]) -> dict[Status, str]:
+    """Return what stands behind the number of each status."""
+    return {status: f" ({(', ' if status == 'skipped' else '; ').join(found)})" for status, found in reasons.items()}
 
 
 def _reasons(files: Sequence[FileResult]) -> dict[Status, list[str]]:
@@ -86,24 +91,39 @@ def _reasons(files: Sequence[FileResult]) -> dict[Status, list[str]]:
     return {status: reasons for status, reasons in found.items() if reasons}
 
 
-def _last_line(files: Sequence[FileResult], releases: Mapping[str, str], within: Mapping[Status, str], *, fixable: bool) -> str:
+class _Counted(Record):
+    """What the last line of a report counts."""
+
+    numbers: Mapping[str, int]
+    """What `count` counts."""
+    findings: str
+    """The numbers of findings by severity; empty without any."""
+    fixable: Sequence[str]
+
+    @classmethod
+    def of(cls, files: Sequence[FileResult], *, fixable: bool) -> _Counted:
+        """Count the documents and findings of files. *fixable*: also those that `--fix` can fix."""
+        found = [diagnostic for each in files for diagnostic in each.diagnostics]
+        return cls(count(files), severity_counts(found) if found else "", list(_fixable(found)) if fixable else ())
+
+
+def _last_line(counted_files: _Counted, releases: Mapping[str, str], within: Mapping[Status, str]) -> str:
     """The last line of a report; *within*: what stands behind the number of a status."""
-    counts = count(files)
+    counts = counted_files.numbers
     lost = counts["willNotRun"]
-    counts["valid"] -= lost
-    parts = [f"{counts[status]} {_WORDS.get(status, status)}{within.get(status, '')}" for status in STATUSES if counts[status]]
+    by_status = {**{status: counts[status] for status in STATUSES}, "valid": counts["valid"] - lost}
+    parts = [f"{by_status[status]} {_WORDS.get(status, status)}{within.get(status, '')}" for status in STATUSES if by_status[status]]
     parts += [f"{lost} accepted but will not run"] if lost else []
     alone = counts.get("objectAlone", 0)
     parts += [f"{alone} judged as {'an object' if alone == 1 else 'objects'} alone"] if alone else []
     templates = counts.get("podsByTemplate", 0)
     parts += [f"pods of {counted(templates, 'object')} seen by template alone"] if templates else []
-    found = [diagnostic for each in files for diagnostic in each.diagnostics]
-    parts += [severity_counts(found)] if found else []
+    parts += [counted_files.findings] if counted_files.findings else []
     unknown = counts.get("policiesNotEvaluated", 0)
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['admissionNotKnown']} not known to be admitted"] if "admissionNotKnown" in counts else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
-    parts += _fixable(found) if fixable else []
+    parts += counted_files.fixable
     documents = counted(counts["documents"], "document")
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
 

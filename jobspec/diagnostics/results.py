@@ -130,9 +130,8 @@ class FileResult:
 
     def by_cause(self) -> FileResult:
         """Return the result with one diagnostic for each cause."""
-        return (
-            self if len(self.diagnostics) < 2 else FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
-        )
+        found = by_cause(self.diagnostics) if len(self.diagnostics) > 1 else self.diagnostics
+        return self if len(found) == len(self.diagnostics) else FileResult(self.path, self.documents, found, ignored=self.ignored)
 
     def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
         """Return the result with other diagnostics.

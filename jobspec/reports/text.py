@@ -10,7 +10,7 @@ from jobspec.diagnostics.wording import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.diagnostics.places import Mark
@@ -83,44 +83,46 @@ def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: b
 
     The rule is a link to its page.
     """
-    mark = diagnostic.mark
-    place = paint(visible(f"{mark}:"), BOLD, colour=colour)
-    severity = paint(f"{diagnostic.severity}:", COLOURS[diagnostic.severity], colour=colour)
-    name = f"[{diagnostic.rule}]"
-    page = page_of(diagnostic.rule) if links else ""
-    rule = paint(f"\x1b]8;;{page}\x1b\\{name}\x1b]8;;\x1b\\" if page else name, DIM, colour=colour)
+    place, severity, rule = visible(f"{diagnostic.mark}:"), f"{diagnostic.severity}:", f"[{diagnostic.rule}]"
+    if links and (page := page_of(diagnostic.rule)):
+        rule = f"\x1b]8;;{page}\x1b\\{rule}\x1b]8;;\x1b\\"
+    if colour:
+        place, rule = paint(place, BOLD, colour=True), paint(rule, DIM, colour=True)
+        severity = paint(severity, COLOURS[diagnostic.severity], colour=True)
     fix = _FIXABLE if fixable and diagnostic.has_safe_fix else ""
     return f"{place} {severity} {visible(message_of(diagnostic))}{more} {rule}{fix}"
 
 
-def _excerpt(diagnostic: Diagnostic, lines_in: Callable[[str], list[str]], *, colour: bool, width: int) -> Iterator[str]:
-    """Yield the first line of a diagnostic, with carets below the place.
+def _excerpt(diagnostic: Diagnostic, lines_in: Callable[[str], list[str]], *, colour: bool, width: int) -> list[str]:
+    """Return the first line of a diagnostic, and carets below the place.
 
-    If the diagnostic has no line, or the file cannot be read again, yield nothing.
+    If the diagnostic has no line, or the file cannot be read again, return nothing.
     """
     mark = diagnostic.mark
     lines = lines_in(mark.file) if mark.line else []
-    if line := "".join(lines[mark.line - 1 : mark.line]):
-        number = f"{_INDENT}{mark.line} |"
-        shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
-        yield f"{paint(number, DIM, colour=colour)} {shown}"
-        below = f"{'|':>{len(number)}}"
-        yield f"{paint(below, DIM, colour=colour)} {_paint_carets(carets, COLOURS[diagnostic.severity], colour=colour)}"
+    line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
+    if not line:
+        return []
+    number = f"{_INDENT}{mark.line} |"
+    shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
+    below = f"{'|':>{len(number)}}"
+    if colour:
+        number, below = paint(number, DIM, colour=True), paint(below, DIM, colour=True)
+        indent = carets[: len(carets) - len(carets.lstrip())]
+        carets = indent + paint(carets.lstrip(), COLOURS[diagnostic.severity], colour=True)
+    return [f"{number} {shown}", f"{below} {carets}"]
 
 
-def _paint_carets(carets: str, code: str, *, colour: bool) -> str:
-    indent = carets[: len(carets) - len(carets.lstrip())]
-    return indent + paint(carets.lstrip(), code, colour=colour)
-
-
-def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
-    for name, text in (("field", diagnostic.field), ("hint", diagnostic.hint)):
-        if text:
-            first, *more = text.split("\n") if name == "hint" else [text]
-            yield f"{_INDENT}{paint(f'{name}:', DIM, colour=colour)} {visible(first)}"
-            yield from (f"{_INDENT}  {visible(line)}" for line in more)
-    if places := diagnostic.further_places:
-        yield f"{_INDENT}{paint('also:', DIM, colour=colour)} {_listed(places, diagnostic.mark.file)}"
+def _details(diagnostic: Diagnostic, *, colour: bool) -> list[str]:
+    """Return the lines of field, hint and further places."""
+    lines = [f"{_INDENT}{paint('field:', DIM, colour=colour)} {visible(diagnostic.field)}"] if diagnostic.field else []
+    if diagnostic.hint:
+        first, *more = diagnostic.hint.split("\n")
+        lines.append(f"{_INDENT}{paint('hint:', DIM, colour=colour)} {visible(first)}")
+        lines += [f"{_INDENT}  {visible(line)}" for line in more]
+    if diagnostic.related and (places := diagnostic.further_places):
+        lines.append(f"{_INDENT}{paint('also:', DIM, colour=colour)} {_listed(places, diagnostic.mark.file)}")
+    return lines
 
 
 def paint(text: str, code: str, *, colour: bool) -> str:
@@ -294,6 +296,8 @@ def layer_of(mark: Mark, *, others: int = 0) -> str:
 def message_of(diagnostic: Diagnostic) -> str:
     """Return the message, with the overlay, the variants or the builds of the diagnostic."""
     mark = diagnostic.mark
+    if not (mark.layer or diagnostic.is_of_some_builds):
+        return diagnostic.message
     layers = {each.mark.layer for each in diagnostic.related if str(each.mark) == str(mark)}
     builds = f" ({diagnostic.build_words})" if diagnostic.is_of_some_builds else ""
     return diagnostic.message + layer_of(mark, others=len(layers - {mark.layer})) + builds
