@@ -67,8 +67,13 @@ def _letters(text: str) -> str:
 
 def placeholder_in(text: str) -> str:
     """The first placeholder in a text; empty without one."""
-    found = PLACEHOLDER.search(text) if any(sign in text for sign in _SIGNS) or not text.islower() else None
+    found = PLACEHOLDER.search(text) if may_have_placeholder(text) else None
     return found[0] if found else ""
+
+
+def may_have_placeholder(text: str) -> bool:
+    """True if a text has a sign or a capital, which every placeholder has."""
+    return text != text.lower() or any(sign in text for sign in _SIGNS)
 
 
 _SIGNS = "$<{[_."

@@ -18,7 +18,7 @@ from jobspec.diagnostics.wording import counted
 from jobspec.repository.in_build import InBuild, Undecrypted
 from jobspec.repository.origins import is_patched_in
 from jobspec.repository.other_numbers import NAMING_TOTALS
-from jobspec.repository.placeholders import PLACEHOLDER, WORDS, is_misspelt_choice, with_names, without_real_values
+from jobspec.repository.placeholders import PLACEHOLDER, WORDS, is_misspelt_choice, may_have_placeholder, with_names, without_real_values
 from jobspec.repository.source_files import SourceFiles
 from jobspec.repository.substitution import Variables
 
@@ -184,8 +184,12 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
     """
     if found.field == "sops" and found.rule == "unknown-field":
         return True
-    value = without_real_values(given.unsettled(_written_at(found.mark, lines_of).strip("\"'")), found.field, certain)
+    value = given.unsettled(_written_at(found.mark, lines_of).strip("\"'"))
+    has_sign = may_have_placeholder(value)
+    value = without_real_values(value, found.field, certain) if has_sign else value
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
+    if not (has_sign or takes_words):
+        return False
     if found.rule in _ABOUT_PLACEHOLDERS or is_misspelt_choice(value, found) or f" has no key `{value}`" in found.message:
         return False
     if (flag := _FLAG.match(value)) and _NAME_SIGNS.sub("", value[flag.end() :]) in certain:

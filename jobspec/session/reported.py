@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
+from functools import cache
 
 from jobspec.apis.kinds import group_kind
 from jobspec.diagnostics.results import UNBUILT, FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
-from jobspec.session.found import disk_of, is_judged_in_build
+from jobspec.session.found import is_judged_in_build
 from jobspec.session.reading import files_of, reader, substitution_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from jobspec.diagnostics.results import DocumentResult
     from jobspec.session.found import Found
 
 
-_RENDERED = b"# Source: "  # a comment of what helm renders
+_RENDERED = "# Source: "  # a comment of what helm renders
 
 
 def reported(
@@ -33,8 +33,8 @@ def reported(
         from jobspec.repository.at_sources import at_sources
 
         results = at_sources(results, builds)
-    given = {each.path: each.content for each in found if each.content is not None}
-    results = [_with_templates(each, given.get(each.path), found) if each.diagnostics else each for each in results]
+    text = cache(reader(found))
+    results = [_with_templates(each, text) if each.diagnostics else each for each in results]
     unbuilt = {each.path: each.in_build.unbuilt for each in found if each.in_build and each.in_build.unbuilt}
     results = [_without_build(each, unbuilt[each.path]) if each.path in unbuilt else each for each in results]
     results = _with_seeming_roles(_with_own_kinds(results, asked), found)
@@ -43,8 +43,6 @@ def reported(
     from jobspec.repository.in_build import InBuild
     from jobspec.repository.substitution import Variables
     from jobspec.repository.unfilled_values import without_placeholders
-
-    text = reader(asked.values())
 
     def relaxed(result: FileResult) -> FileResult:
         if not result.diagnostics or result.path not in asked:
@@ -79,7 +77,7 @@ def _without_build(result: FileResult, why: str) -> FileResult:
         row if row.status != "valid" or row.will_not_run else row.changed(status="partly", runs=None, reason=alone)
         for row in result.documents
     ]
-    return FileResult(result.path, rows, result.diagnostics, ignored=result.ignored)
+    return result.with_documents(rows)
 
 
 def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> list[FileResult]:
@@ -100,12 +98,10 @@ def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> li
     return [with_own(each) if defined and each.diagnostics and each.path in asked else each for each in results]
 
 
-def _with_templates(result: FileResult, content: bytes | None, found: Sequence[Found]) -> FileResult:
-    """The result, with the templates of findings where helm rendered the file. *content*: what is not on disk."""
-    if not (
-        _RENDERED in content if content is not None else os.path.isfile(result.path) and disk_of(found).mentions(result.path, _RENDERED)
-    ):
+def _with_templates(result: FileResult, read: Callable[[str], str]) -> FileResult:
+    """Return the result with the templates of findings, if helm rendered the file."""
+    if _RENDERED not in read(result.path):
         return result
     from jobspec.repository.helm import with_templates
 
-    return with_templates(result, reader(found)(result.path))
+    return with_templates(result, read(result.path))
