@@ -126,7 +126,14 @@ class FileResult:
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """Return the result with further diagnostics."""
-        return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
+        found = [*self.diagnostics, *diagnostics]
+        return self if len(found) == len(self.diagnostics) else FileResult(self.path, self.documents, found, ignored=self.ignored)
+
+    def with_documents(self, documents: Iterable[DocumentResult]) -> FileResult:
+        """Return the result with other results of its documents."""
+        made = object.__new__(FileResult)
+        made.__dict__ = {**self.__dict__, "documents": tuple(documents)}
+        return made
 
     def by_cause(self) -> FileResult:
         """Return the result with one diagnostic for each cause."""

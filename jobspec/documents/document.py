@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
 
+    #: The mark in one text of what has a mark in another; None if only parsing the text would tell the mark.
+    SameMarks = Callable[[Mark], Mark | None]
+
 
 #: The endings of files that are pages, whose fences hold documents.
 PAGES = (".md", ".markdown")
@@ -119,14 +122,14 @@ class Document:
             return self._marks.nearest(path)
         return self.marks.nearest(path)
 
-    def same_mark(self, mark: Mark, other: Document) -> Mark | None:
-        """Return the mark here of what has a *mark* in a document that is alike.
+    def same_marks(self, other: Document) -> SameMarks | None:
+        """Return a function of marks in a document that is alike, which gives the mark here of the same value.
 
-        If only parsing the text would tell it, return None.
+        If only parsing the text would tell the marks, return None.
         """
         if not (isinstance(self._marks, ParsedMarks) and isinstance(other._marks, ParsedMarks)):
             return None
-        return self._marks.same_mark(mark, other._marks, self.name, other.name)
+        return self._marks.same_marks(other._marks, self.name, other.name)
 
     @property
     def likeness(self) -> Likeness | None:
@@ -287,10 +290,10 @@ class ParsedMarks(ABC):
         """Return the marks of the value at *path*, or of the innermost value around it that exists."""
         return self().nearest(path)
 
-    def same_mark(self, mark: Mark, other: ParsedMarks, name: str, other_name: str) -> Mark | None:  # noqa: ARG002 (of those that know a text)
-        """Return the mark in this text of what has a *mark* in another one.
+    def same_marks(self, other: ParsedMarks, name: str, other_name: str) -> SameMarks | None:  # noqa: ARG002 (of those that know a text)
+        """Return a function of marks in another text, which gives the mark in this text of the same value.
 
-        The texts are those of documents that differ by their names alone. If only parsing the text would tell it, return None.
+        The texts are those of documents that differ by their names alone. If only parsing the text would tell the marks, return None.
         """
         return None
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.places import Path
     from jobspec.documents.decoded_texts import Decoded
-    from jobspec.documents.document import Nodes
+    from jobspec.documents.document import Nodes, SameMarks
     from jobspec.documents.merged_keys import Problem
 
 
@@ -192,19 +192,23 @@ class _MarksLater(ParsedMarks):
             self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
         return self._node
 
-    def same_mark(self, mark: Mark, other: ParsedMarks, name: str, other_name: str) -> Mark | None:
+    def same_marks(self, other: ParsedMarks, name: str, other_name: str) -> SameMarks | None:
         if self._node is not None or not isinstance(other, _MarksLater) or self._number != other._number:
             return None
         here, there = self._piece, other._piece
-        if not name or not other_name or mark.file != there.file or there.has_other_breaks or "\r" in there.text:
+        if not name or not other_name or there.has_other_breaks or "\r" in there.text:
             return None
         if here.text.split(name) != there.text.split(other_name):
             return None
-        lines = there.text.split("\n")[mark.line - there.first_line - 1 : mark.end_line - there.first_line]
-        if any(other_name in each for each in lines):
-            return None
-        moved = here.first_line - there.first_line
-        return Mark(here.file, mark.line + moved, mark.column, mark.end_line + moved, mark.end_column, here.layer)
+        lines, moved = there.text.split("\n"), here.first_line - there.first_line
+
+        def same_mark(mark: Mark) -> Mark | None:
+            its_lines = lines[mark.line - there.first_line - 1 : mark.end_line - there.first_line]
+            if mark.file != there.file or any(other_name in each for each in its_lines):
+                return None
+            return Mark(here.file, mark.line + moved, mark.column, mark.end_line + moved, mark.end_column, here.layer)
+
+        return same_mark
 
     def forget(self) -> None:
         self._node = None

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jobspec.documents.document import SameMarks
+
 
 class PlacedFinding(Record):
     """A finding, and its route in a document."""
@@ -29,15 +31,24 @@ class PlacedFinding(Record):
     """
     at_key: bool = False
 
-    def placed_in(self, document: Document) -> Diagnostic:
-        """Return the finding as the diagnostic of a document that is alike."""
-        if self.path is None:
-            return self.diagnostic.changed(document=document.index)
-        mark = document.same_mark(self.diagnostic.mark, self.given)
+
+def placed_in(document: Document, found: Iterable[PlacedFinding]) -> list[Diagnostic]:
+    """Return findings as the diagnostics of a document that is alike."""
+    diagnostics: list[Diagnostic] = []
+    given: Document | None = None
+    same_mark: SameMarks | None = None
+    for each in found:
+        if each.path is None:
+            diagnostics.append(each.diagnostic.changed(document=document.index))
+            continue
+        if each.given is not given:
+            given, same_mark = each.given, document.same_marks(each.given)
+        mark = same_mark(each.diagnostic.mark) if same_mark else None
         if mark is None:
-            marks = document.nearest(self.path)
-            mark = marks.key if self.at_key and marks.key else marks.mark
-        return self.diagnostic.changed(document=document.index, mark=mark)
+            marks = document.nearest(each.path)
+            mark = marks.key if each.at_key and marks.key else marks.mark
+        diagnostics.append(each.diagnostic.changed(document=document.index, mark=mark))
+    return diagnostics
 
 
 def placed_at(diagnostic: Diagnostic, document: Document, path: Path) -> PlacedFinding | None:

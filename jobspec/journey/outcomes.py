@@ -8,7 +8,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
-from jobspec.documents.routes import routed
+from jobspec.documents.routes import placed_in, routed
 from jobspec.journey.steps import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
@@ -85,7 +85,7 @@ def _foreseen_alone(file: Checked, cluster: Cluster) -> Checked:
     result = file.result
     if any(map(_is_undecoded, result.documents)):
         rows = [row.stopped_before("outcome") if _is_undecoded(row) else row for row in result.documents]
-        file = file.changed(result=FileResult(result.path, rows, result.diagnostics, ignored=result.ignored))
+        file = file.changed(result=result.with_documents(rows))
     jobs = [each for each in file.seen if is_workload(each) or _is_of_queued_kind(each)]
     if any(map(may_have_templates, file.seen)):
         file = _with_outcomes_of_templates(file, cluster)
@@ -188,7 +188,7 @@ def _foreseen(
     found: _KeptOutcome | None = None if index.have_policies else sound.of(job, met) or sound.of(job, met, _length(job))
     found = found or same.of(job, met)  # a policy may look at the name
     if found and _are_same_answers(index, found[2]):
-        return found[0].changed(diagnostics=[each.placed_in(job) for each in found[1]])
+        return found[0].changed(diagnostics=placed_in(job, found[1]))
     own = index.recording()
     foresight = _foresee(job, known, cluster, own, is_reviewed=is_reviewed)
     asked = own.asked or ()
@@ -250,7 +250,7 @@ def _outcomes_of_templates(
     met = (tuple(templates), *(each.digest for each in classes))
     found: tuple[Sequence[PlacedFinding], _Answers] | None = same.of(document, met)
     if found and _are_same_answers(index, found[1]):
-        return [each.placed_in(document) for each in found[0]]
+        return placed_in(document, found[0])
     own = index.recording()
     said = foreseen(own)
     asked = own.asked or ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import KUSTOMIZATIONS, Document
-from jobspec.documents.routes import PlacedFinding, routed
+from jobspec.documents.routes import PlacedFinding, placed_in, routed
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import is_workload
 from jobspec.world.sound_results import SoundResults
@@ -31,7 +31,7 @@ class RefusedFile(Record):
     def placed_in(self, manifests: Manifests) -> Checked:
         """Return the result of a file whose job is alike."""
         (document,), (row,) = manifests.documents, self.checked.result.documents
-        found = [each.placed_in(document) for each in self.findings]
+        found = placed_in(document, self.findings)
         result = FileResult(manifests.name, [row.changed(name=document.name)], found)
         return self.checked.changed(result=result, documents=[document])
 

@@ -11,7 +11,7 @@ from jobspec.diagnostics.places import Key, Mark, Path, span_of, spell, value_at
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.routes import PlacedFinding
+from jobspec.documents.routes import PlacedFinding, placed_in
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
@@ -80,12 +80,13 @@ def lint(
         written=written,
         to_fill_in=to_fill_in,
     )
-    documents = around([each for file in once for each in seen(file)])
+    shown = [seen(file) for file in once]
+    documents = around([each for several in shown for each in several])
     others = {file.result.path: other for file in once if (other := _with_other_numbers(file))}
     has_other_runtimes = any(each.group_kind in RUNTIMES for file in others.values() for each in file.documents)
     with_others = [each for file in once for each in seen(others.get(file.result.path, file))] if others else []
     other_documents = around(with_others) if others else documents
-    once = once if only is None else [each for each in once if each.result.path in only]
+    looked_at = [each for each, several in zip(once, shown, strict=True) if several and (only is None or each.result.path in only)]
 
     looking = cache(lambda seen_as, kind: [each for each in rules_for(seen_as) if (not each.of or kind in each.of) and chosen(each)])
 
@@ -113,10 +114,11 @@ def lint(
     if earlier and not written:
         from jobspec.lint.kept_findings import KeptFindings
 
-        found = KeptFindings(earlier, documents, {file.result.path: seen(file) for file in given}).found(once, run, of_file)
+        inside = {file.result.path: several for file, several in zip(once, shown, strict=True)}
+        found = KeptFindings(earlier, documents, inside).found(looked_at, run, of_file)
     else:
-        found = run(once, of_file)
-    return attached(files, {file.result.path: each for file, each in zip(once, found, strict=True)})
+        found = run(looked_at, of_file)
+    return attached(files, {file.result.path: each for file, each in zip(looked_at, found, strict=True)})
 
 
 def _kind_of(row: DocumentResult) -> GroupKind:
@@ -169,7 +171,7 @@ def _with_lint(file: Checked) -> FileResult:
         row if row.status != "invalid" else row.seen_by("lint") if document_key(row) in linted else row.stopped_before("lint")
         for row in result.documents
     ]
-    return FileResult(result.path, rows, result.diagnostics, ignored=result.ignored)
+    return result.with_documents(rows)
 
 
 def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[FileResult]:
@@ -231,7 +233,7 @@ def _of_alike(document: Document, documents: Documents, known: Sequence[RuleResu
     found: list[Diagnostic] = []
     for each in known:
         if each.findings is not None:
-            found += [one.placed_in(document) for one in each.findings]
+            found += placed_in(document, each.findings)
             continue
         if each.of_pods not in views:
             view = _with_pods(document, documents) if each.of_pods else LintedDocument(document, documents)
