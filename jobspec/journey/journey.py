@@ -53,6 +53,8 @@ class Journey(Record):
     """Whether the documents of files come back with their results."""
     definitions: bool = True
     """Whether the schemas of CRDs come back, too, and not their names alone."""
+    reads_ahead: bool = True
+    """Whether policies are looked for before files are checked, which is another read of files with policies."""
     spread: Run | None = None
     """Does the work for many files, in several processes for example; None if files are checked one by one."""
     kept: Kept | None = None
@@ -127,7 +129,7 @@ def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Co
         read = journey.run(those, lambda each: read_only(each, wanted, world))
         return [each for file in read for each in file.documents]
 
-    rules = expected_policies(files, read_again, world)
+    rules = expected_policies(files, read_again, world) if journey.reads_ahead else []
     expected = world.with_objects(rules) if rules else world
     checked = _check_in(journey, files, [expected] * len(files))
     found = policies_of_files(files, checked, read_again, world)

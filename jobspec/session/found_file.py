@@ -26,8 +26,6 @@ class FoundFile(Record):
     found: Found
     context: RunContext
     skip_unknown: bool
-    is_read_once: bool = False
-    """Whether the file is not read ahead for policies, since its earlier result is known."""
 
     @property
     def folder(self) -> str:
@@ -51,6 +49,4 @@ class FoundFile(Record):
 
     def parts_with(self, kinds: Collection[GroupKind], words: Collection[str]) -> list[FoundFile]:
         """Return the parts of the file that seem to hold objects of some kinds, with one of some words unless there are none."""
-        if self.is_read_once:
-            return []
         return [self.changed(found=each) for each in parts_with(self.found, {kind for _, kind in kinds}, words)]

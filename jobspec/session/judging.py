@@ -19,7 +19,7 @@ from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, require_workload
 from jobspec.session.options import Options
 from jobspec.session.processes import spread_if_many, with_progress
-from jobspec.session.reading import crds_among, parts_of
+from jobspec.session.reading import look_through, parts_of, reader
 from jobspec.session.reported import reported
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jobspec.lint.ignores import ReportFilter
     from jobspec.lint.kept_findings import EarlierFindings
     from jobspec.lint.topics import Chosen
+    from jobspec.reports.text import ReadText
     from jobspec.session.applied import AppliedFile
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
@@ -86,6 +87,8 @@ class RunResults(Record):
     """The projects among the files, by path."""
     applied: Sequence[AppliedFile]
     """The files and variants that a cluster gets, each in its world; none unless documents were asked for."""
+    text: ReadText
+    """Gives the text of a file, which is read once more for all that is said of its lines."""
 
     @property
     def read(self) -> list[Found]:
@@ -124,13 +127,14 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=depth.earlier_findings)
     if about is not None:
         linted = [each for each in linted if each.path in about]
-    files = context.wrong or reported(linted, found, skip_unknown=skip_unknown, values=context.values)
+    text = reader(found)
+    files = context.wrong or reported(linted, found, text, skip_unknown=skip_unknown, values=context.values)
     if context.overlays:
         files = require_workload(context.overlays, files)
     applied = _applied(judged, context) if depth.documents else []
     files, projects, variants = _with_projects(files, options, found, context, checked, depth, plans)
     files += [_unjudged(each.result) for each in unjudged]
-    return RunResults(context, found, checked, judged, linted, files, projects, [*applied, *variants])
+    return RunResults(context, found, checked, judged, linted, files, projects, [*applied, *variants], text)
 
 
 def with_advice(
@@ -271,8 +275,17 @@ def check_files(
 
     if run_context.wrong:
         return []
-    files = [FoundFile(part, run_context, skip_unknown, not reads_ahead) for each in found for part in parts_of(each)]
-    cluster = run_context.cluster.with_crds(crds_among(found))
-    return travel(
-        Journey(files, cluster, outcome=outcome, documents=documents, definitions=definitions, spread=run, kept=kept, earlier=earlier)
+    files = [FoundFile(part, run_context, skip_unknown) for each in found for part in parts_of(each)]
+    words = look_through(found)
+    journey = Journey(
+        files,
+        run_context.cluster.with_crds(words.crds),
+        outcome=outcome,
+        documents=documents,
+        definitions=definitions,
+        reads_ahead=reads_ahead and words.may_have_policies,
+        spread=run,
+        kept=kept,
+        earlier=earlier,
     )
+    return travel(journey)

@@ -30,7 +30,6 @@ from jobspec.session.findings_cache import FindingsCache
 from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
-from jobspec.session.reading import reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
                 known.findings.write()
             _cache("checks").trim()
         _require_all_built(results)
-        _require_no_secrets(report, reader(results.found))
+        _require_no_secrets(report, results.text)
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
     except (_Unkept, OSError, RecursionError) as why:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from jobspec.apis.kinds import ADMISSION_POLICIES, CUSTOM_RESOURCE_DEFINITION
 from jobspec.apis.shipped import path_of_file
 from jobspec.diagnostics.errors import JobspecError
+from jobspec.diagnostics.record import Record
 from jobspec.documents.decoding import MAX_FILE, decode
 from jobspec.documents.document import PAGES
 from jobspec.journey.steps import Source
@@ -14,7 +16,7 @@ from jobspec.session.found import disk_of, skips_unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.repository.substitution import Variables
@@ -144,23 +146,35 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
     ]
 
 
-def crds_among(files: Iterable[Found]) -> list[UnreadFile]:
-    """The files that may have CustomResourceDefinitions, which are not parsed; templates are left out."""
-    texts = []
+class LookedThrough(Record):
+    """What the words in files say of their objects, before the files are parsed."""
+
+    crds: Sequence[UnreadFile]
+    """The files that may have CustomResourceDefinitions; templates are left out."""
+    may_have_policies: bool
+    """Whether a file names a kind of admission policies, or something is built that may."""
+
+
+def look_through(files: Iterable[Found]) -> LookedThrough:
+    """Look through files for CustomResourceDefinitions and admission policies."""
+    texts, may_have_policies = [], False
     for each in files:
-        if each.path.endswith(PAGES) or not (os.path.isfile(each.path) or each.content is not None):
+        may_have_policies = may_have_policies or (each.in_build is not None and each.in_build.build is not None)
+        if not (os.path.isfile(each.path) or each.content is not None):
             continue
         content = _written(each)
-        if _CRD in content and b"{{" not in content:
+        may_have_policies = may_have_policies or any(word in content for word in _POLICIES)
+        if _CRD in content and b"{{" not in content and not each.path.endswith(PAGES):
             texts.append((each.path, decode(content, each.path)))
     if not texts:
-        return []
+        return LookedThrough((), may_have_policies)
     from jobspec.kubernetes.custom_kinds import UnreadFile
 
-    return [UnreadFile(path, text) for path, text in texts if isinstance(text, str)]
+    return LookedThrough([UnreadFile(path, text) for path, text in texts if isinstance(text, str)], may_have_policies)
 
 
-_CRD = b"CustomResourceDefinition"
+_CRD = CUSTOM_RESOURCE_DEFINITION[1].encode()
+_POLICIES = [kind.encode() for _, kind in ADMISSION_POLICIES]
 
 
 def _written(found: Found) -> bytes:
@@ -191,13 +205,14 @@ def _yaml_of_page(found: Found) -> bytes:
 def reader(files: Iterable[Found]) -> Callable[[str], str]:
     """Return a function that reads the text of a file by its name once more.
 
-    If the file cannot be read again, as one that came through a pipe, the text is empty.
+    It keeps the text for the next call. If the file cannot be read again, as one that came through a pipe, the text is empty.
     """
     files = list(files)
     kept = {each.path: each.content for each in files if each.content is not None}
     disk = disk_of(files)
+    texts: dict[str, str] = {}
 
-    def text(name: str) -> str:
+    def written(name: str) -> str:
         path = path_of_file(name)
         if name not in kept and not os.path.isfile(path):
             return ""
@@ -206,5 +221,10 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
         except OSError:
             return ""
         return decoded if isinstance(decoded, str) else ""
+
+    def text(name: str) -> str:
+        if name not in texts:
+            texts[name] = written(name)
+        return texts[name]
 
     return text

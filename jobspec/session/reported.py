@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from jobspec.apis.kinds import group_kind
 from jobspec.diagnostics.results import UNBUILT, FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
 from jobspec.session.found import is_judged_in_build
-from jobspec.session.reading import files_of, reader, substitution_for
+from jobspec.session.reading import files_of, substitution_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from jobspec.diagnostics.results import DocumentResult
+    from jobspec.reports.text import ReadText
     from jobspec.session.found import Found
 
 
@@ -24,17 +23,24 @@ _RENDERED = "# Source: "  # a comment of what helm renders
 
 
 def reported(
-    results: Sequence[FileResult], found: Sequence[Found], *, skip_unknown: bool, values: Mapping[str, str] | None = None
+    results: Sequence[FileResult],
+    found: Sequence[Found],
+    read: ReadText,
+    *,
+    skip_unknown: bool,
+    values: Mapping[str, str] | None = None,
 ) -> list[FileResult]:
-    """The results to report: of whole files, builds at the files that they were built of, and without findings about placeholders."""
+    """The results to report: of whole files, builds at the files that they were built of, and without findings about placeholders.
+
+    *read*: gives the text of a file.
+    """
     results = whole(results)
     asked = {each.path: each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)}
     if builds := {each.path: each.in_build.build for each in found if each.in_build and each.in_build.build}:
         from jobspec.repository.at_sources import at_sources
 
         results = at_sources(results, builds)
-    text = cache(reader(found))
-    results = [_with_templates(each, text) if each.diagnostics else each for each in results]
+    results = [_with_templates(each, read) if each.diagnostics else each for each in results]
     unbuilt = {each.path: each.in_build.unbuilt for each in found if each.in_build and each.in_build.unbuilt}
     results = [_without_build(each, unbuilt[each.path]) if each.path in unbuilt else each for each in results]
     results = _with_seeming_roles(_with_own_kinds(results, asked), found)
@@ -49,7 +55,7 @@ def reported(
             return result
         file = asked[result.path]
         given = substitution_for(file, values) or Variables(is_open=True)
-        return without_placeholders(result, text, file.in_build or InBuild(), given, files_of(file))
+        return without_placeholders(result, read, file.in_build or InBuild(), given, files_of(file))
 
     return [relaxed(each) for each in results]
 
@@ -98,7 +104,7 @@ def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> li
     return [with_own(each) if defined and each.diagnostics and each.path in asked else each for each in results]
 
 
-def _with_templates(result: FileResult, read: Callable[[str], str]) -> FileResult:
+def _with_templates(result: FileResult, read: ReadText) -> FileResult:
     """Return the result with the templates of findings, if helm rendered the file."""
     if _RENDERED not in read(result.path):
         return result

@@ -74,7 +74,7 @@ def ask_about_files(options: Options) -> int:
                 answers = _ask(questions, ApiServer(client), options, run_context, owned=is_owned)
         results = [_result(file, answers, run_context.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
-    results = reported(results, found, skip_unknown=options.skip_unknown, values=run_context.values)
+    results = reported(results, found, reader(found), skip_unknown=options.skip_unknown, values=run_context.values)
     results = [each.with_only(reported_once([each], ()), ignored=0) if each.path in plans else each for each in results]
     results = require_workload(run_context.overlays, results)
     if options.diff and options.output == "text":

@@ -21,7 +21,7 @@ from jobspec.session.finding import find_among
 from jobspec.session.found import Found
 from jobspec.session.processes import spread_if_many
 from jobspec.session.reach import Reach
-from jobspec.session.reading import crds_among, parts_with, source_of
+from jobspec.session.reading import look_through, parts_with, source_of
 from jobspec.session.repository_changes import ReachedFiles, RepositoryChange, exported
 from jobspec.world.world import Cluster
 
@@ -102,7 +102,7 @@ class _Side(Record):
                 objects += self._objects_in(each)
         if not objects:  # to read what they meet may take long
             return State((), self.cluster, unread)
-        cluster = self.cluster.with_crds(crds_among(found))
+        cluster = self.cluster.with_crds(look_through(found).crds)
         lookups = [document for each in found if self._is_applied(each) for document in self._lookups_in(each)]
         known = {id(each.document) for each in objects}
         given = [each.document for each in objects if each.document.group_kind in WEBHOOK_LOOKUPS]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.lint.ignores import ReportFilter
+    from jobspec.reports.text import ReadText
     from jobspec.session.build_fixes import BuildFix
     from jobspec.session.delivery import RunReport
     from jobspec.session.kept_runs import Recall
@@ -67,7 +68,7 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
         if not context.remarks:
             return 1 if fails else 0
         report = RunReport(context.remarks, fails, releases)
-    return _deliver(report, options, said, results.found)
+    return _deliver(report, options, said, results.text)
 
 
 def _recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall | None:
@@ -79,11 +80,11 @@ def _recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Re
     return recall(options, settings, depth)
 
 
-def _deliver(report: RunReport, options: Options, said: str, found: Sequence[Found] = ()) -> int:
+def _deliver(report: RunReport, options: Options, said: str, read: ReadText | None = None) -> int:
     """Write the report of a run; 1 if it fails. With `--verbose`, say what the cache had for it."""
     from jobspec.session.delivery import deliver
 
-    deliver(report.files, report.releases, options, sys.stdout, read=reader(found))
+    deliver(report.files, report.releases, options, sys.stdout, read=read or reader(()))
     if options.verbose and sys.stderr:
         sys.stderr.write(f"jobspec: {said}\n")
     return 1 if report.fails else 0

@@ -88,19 +88,20 @@ def test_files_are_checked_once_where_their_policies_are_found_before_and_else_t
             loaded.append(Path(self.found.path).stem)
             return super().load(world)
 
-    def checked(*, is_read_once: bool) -> list[list[str]]:
+    def checked(*, reads_ahead: bool) -> list[list[str]]:
         loaded.clear()
-        files = [Counted(each.changed(named=True), load_run_context(Options()), False, is_read_once) for each in found]
-        return [[str(row) for row in each.result.diagnostics] for each in travel(Journey(files, Cluster(), outcome=False))]
+        files = [Counted(each.changed(named=True), load_run_context(Options()), False) for each in found]
+        journey = Journey(files, Cluster(), outcome=False, reads_ahead=reads_ahead)
+        return [[str(row) for row in each.result.diagnostics] for each in travel(journey)]
 
-    once = checked(is_read_once=False)
+    once = checked(reads_ahead=True)
     assert [len(each) for each in once] == [0, 0, 0, 1, 0]
     assert "9 replicas, at most 3" in once[3][0]
     assert [loaded.count(each) for each in "34"] == [1, 1]
-    assert checked(is_read_once=True) == once
+    assert checked(reads_ahead=False) == once
     assert [loaded.count(each) for each in "34"] == [2, 1]
     paths[0].write_text(paths[0].read_text().replace("kind: ValidatingAdmissionPolicy\n", 'kind: "\\x56alidatingAdmissionPolicy"\n'))
-    assert checked(is_read_once=False) == once, "one whose kind is written with an escape counts, too"
+    assert checked(reads_ahead=True) == once, "one whose kind is written with an escape counts, too"
 
 
 #: Expressions about ConfigMaps, which mostly hold, are false, or have no value; a policy has variables of these names.
