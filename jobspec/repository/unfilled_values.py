@@ -72,6 +72,8 @@ def without_placeholders(
         for each in result.diagnostics
         if each.rule in ("missing-field", "missing-name") and (is_template or each.document in nameless) and each not in dropped
     ]
+    if not (unjudged or dropped or unset or within.completed or within.patched_in):
+        return result
     left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
     unknown = [each for each in dropped if each.rule == "unknown-field"]
     completed = [

@@ -50,12 +50,14 @@ def reported(
     from jobspec.repository.substitution import Variables
     from jobspec.repository.unfilled_values import without_placeholders
 
+    alone, anything = InBuild(), Variables(is_open=True)
+
     def relaxed(result: FileResult) -> FileResult:
         if not result.diagnostics or result.path not in asked:
             return result
         file = asked[result.path]
-        given = substitution_for(file, values) or Variables(is_open=True)
-        return without_placeholders(result, read, file.in_build or InBuild(), given, files_of(file))
+        given = substitution_for(file, values) or anything
+        return without_placeholders(result, read, file.in_build or alone, given, files_of(file))
 
     return [relaxed(each) for each in results]
 
