@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics.places import Marks
-from jobspec.diagnostics.record import Record
+from jobspec.documents.document import ParsedMarks
 from jobspec.documents.text_edits import Unfit, all_applied
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.places import Path
     from jobspec.diagnostics.problems import Change
-    from jobspec.documents.document import Document
+    from jobspec.documents.document import Document, SameMarks
 
     Children = dict[str, Marks]
 
@@ -30,17 +30,38 @@ def corrected(document: Document, changes: Sequence[Change]) -> Document | None:
     return document.written_as(data, _CorrectedMarks(document, tuple(changes)))
 
 
-class _CorrectedMarks(Record):
+class _CorrectedMarks(ParsedMarks):
     """Makes the marks of a corrected document."""
 
-    document: Document
-    changes: tuple[Change, ...]
+    __slots__ = ("_changes", "_document", "_made")
+
+    def __init__(self, document: Document, changes: tuple[Change, ...]) -> None:
+        self._document = document
+        self._changes = changes
+        self._made: Marks | None = None
 
     def __call__(self) -> Marks:
-        marks = self.document.marks
-        for change in sorted(self.changes, key=lambda each: len(each.path), reverse=True):
-            marks = _around(marks, change.path[:-1], lambda children, change=change: _changed(children, change))  # type: ignore[misc]
-        return marks
+        if self._made is None:
+            marks = self._document.marks
+            for change in sorted(self._changes, key=lambda each: len(each.path), reverse=True):
+                marks = _around(marks, change.path[:-1], lambda children, change=change: _changed(children, change))  # type: ignore[misc]
+            self._made = marks
+        return self._made
+
+    @property
+    def differs(self) -> str:
+        return repr(self._changes)
+
+    def same_marks(self, other: ParsedMarks, name: str, other_name: str) -> SameMarks | None:  # noqa: ARG002 (that is not corrected)
+        is_same = self._made is None and isinstance(other, _CorrectedMarks) and self._changes == other._changes
+        return self._document.same_marks(other._document) if is_same else None  # type: ignore[attr-defined]
+
+    def forget(self) -> None:
+        self._document.forget_marks()
+        self._made = None
+
+    def __reduce__(self) -> tuple[type[_CorrectedMarks], tuple[Document, tuple[Change, ...]]]:
+        return _CorrectedMarks, (self._document, self._changes)
 
 
 def _changed(children: Children, change: Change) -> Children:

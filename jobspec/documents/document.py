@@ -136,7 +136,8 @@ class Document:
         """Return the likeness of a document whose values have places of their own in one text. For others, return None."""
         if self._likeness is False:
             is_plain = isinstance(self._marks, ParsedMarks) and not (self.is_item or self.is_held or self.has_merges or self.has_aliases)
-            self._likeness = likeness_of(self.data) if is_plain and not self.is_shown and isinstance(self.data, dict) else None
+            is_plain = is_plain and not self.is_shown and isinstance(self.data, dict)
+            self._likeness = likeness_of(self.data, self._marks.differs) if is_plain else None  # type: ignore[union-attr]
         return self._likeness
 
     @property
@@ -289,6 +290,11 @@ class ParsedMarks:
     def nearest(self, path: Path) -> Marks:
         """Return the marks of the value at *path*, or of the innermost value around it that exists."""
         return self().nearest(path)
+
+    @property
+    def differs(self) -> str:
+        """Say how the data differ from the text. If they are as they are written, return an empty string."""
+        return ""
 
     def same_marks(self, other: ParsedMarks, name: str, other_name: str) -> SameMarks | None:  # noqa: ARG002 (of those that know a text)
         """Return a function of marks in another text, which gives the mark in this text of the same value.

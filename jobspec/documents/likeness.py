@@ -24,15 +24,18 @@ class Likeness(Record):
     length: int
 
 
-def likeness_of(data: Any) -> Likeness | None:
-    """Return the likeness of an object. If the name is no string, or is longer than a label, return None."""
+def likeness_of(data: Any, differs: str = "") -> Likeness | None:
+    """Return the likeness of an object. If the name is no string, or is longer than a label, return None.
+
+    *differs*: how the data differ from what is written. Only what differs in the same way is alike.
+    """
     metadata = data.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not name:
-        return Likeness(repr(data), 0)
+        return Likeness(f"{differs}{data!r}", 0)
     if not isinstance(name, str) or len(name) > _LONGEST:
         return None
-    rest = repr({**data, "metadata": {**metadata, "name": _form(name)}})
+    rest = f"{differs}{ {**data, 'metadata': {**metadata, 'name': _form(name)}}!r}"
     return Likeness(f"{name} {rest}" if name in rest else rest, len(name))
 
 
