@@ -132,7 +132,7 @@ class FileResult:
     def with_documents(self, documents: Iterable[DocumentResult]) -> FileResult:
         """Return the result with other results of its documents."""
         made = object.__new__(FileResult)
-        made.__dict__ = {**self.__dict__, "documents": tuple(documents)}
+        made.__dict__.update({**self.__dict__, "documents": tuple(documents)})
         return made
 
     def by_cause(self) -> FileResult:

@@ -38,27 +38,28 @@ class _CorrectedMarks(ParsedMarks):
     def __init__(self, document: Document, changes: tuple[Change, ...]) -> None:
         self._document = document
         self._changes = changes
-        self._made: Marks | None = None
+        self._made: list[Marks] = []
+        """The tree of marks, unless it is not made yet, or forgotten."""
 
     def __call__(self) -> Marks:
-        if self._made is None:
+        if not self._made:
             marks = self._document.marks
             for change in sorted(self._changes, key=lambda each: len(each.path), reverse=True):
                 marks = _around(marks, change.path[:-1], lambda children, change=change: _changed(children, change))  # type: ignore[misc]
-            self._made = marks
-        return self._made
+            self._made.append(marks)
+        return self._made[0]
 
     @property
     def differs(self) -> str:
         return repr(self._changes)
 
     def same_marks(self, other: ParsedMarks, name: str, other_name: str) -> SameMarks | None:  # noqa: ARG002 (that is not corrected)
-        is_same = self._made is None and isinstance(other, _CorrectedMarks) and self._changes == other._changes
+        is_same = not self._made and isinstance(other, _CorrectedMarks) and self._changes == other._changes
         return self._document.same_marks(other._document) if is_same else None  # type: ignore[attr-defined]
 
     def forget(self) -> None:
         self._document.forget_marks()
-        self._made = None
+        self._made.clear()
 
     def __reduce__(self) -> tuple[type[_CorrectedMarks], tuple[Document, tuple[Change, ...]]]:
         return _CorrectedMarks, (self._document, self._changes)

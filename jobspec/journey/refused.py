@@ -5,7 +5,6 @@ No later stage sees a refused job. So its result depends on its data alone, unle
 
 from __future__ import annotations
 
-from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.routes import PlacedFinding, placed_in, routed
@@ -16,24 +15,36 @@ from jobspec.world.sound_results import SoundResults
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
 
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.journey.steps import Manifests
     from jobspec.world.world import Cluster
 
 
-class RefusedFile(Record):
-    """The result of a file with a refused job, and the routes of its findings."""
+class RefusedFile:
+    """The result of a file with a refused job."""
 
-    checked: Checked
-    findings: Sequence[PlacedFinding]
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._findings: Sequence[PlacedFinding] | Literal[False] | None = False  # nobody has asked yet
 
-    def placed_in(self, manifests: Manifests) -> Checked:
-        """Return the result of a file whose job is alike."""
-        (document,), (row,) = manifests.documents, self.checked.result.documents
-        found = placed_in(document, self.findings)
-        result = FileResult(manifests.name, [row.changed(name=document.name)], found)
-        return self.checked.changed(result=result, documents=[document])
+    @property
+    def findings(self) -> Sequence[PlacedFinding] | None:
+        """The findings with their routes; None if one of them does not hold for jobs that are alike."""
+        if self._findings is False:
+            (document,) = self._checked.documents
+            self._findings = routed(self._checked.result.diagnostics, document)
+            document.forget_marks()
+        return self._findings
+
+    def placed_in(self, manifests: Manifests) -> Checked | None:
+        """Return the result of a file whose job is alike. If a finding does not hold for that, return None."""
+        if (findings := self.findings) is None:
+            return None
+        (document,), (row,) = manifests.documents, self._checked.result.documents
+        result = FileResult(manifests.name, [row.changed(name=document.name)], placed_in(document, findings))
+        return self._checked.changed(result=result, documents=[document])
 
 
 class RefusedFiles:
@@ -49,11 +60,9 @@ class RefusedFiles:
 
     def keep(self, manifests: Manifests, checked: Checked, *met: object) -> None:
         """Keep the result of a file if it holds for files whose jobs are alike."""
-        document, result = manifests.documents[0], checked.result
-        if not (_is_refused(checked) and all(_holds_for_alike(each, document) for each in result.diagnostics)):
-            return
-        if (findings := routed(result.diagnostics, document)) is not None:
-            self._found.keep(document, RefusedFile(checked, findings), manifests.skip_unknown, manifests.comments, *met)
+        document = manifests.documents[0]
+        if _is_refused(checked) and all(_holds_for_alike(each, document) for each in checked.result.diagnostics):
+            self._found.keep(document, RefusedFile(checked), manifests.skip_unknown, manifests.comments, *met)
 
 
 def refused_files(manifests: Manifests, cluster: Cluster) -> RefusedFiles | None:
