@@ -99,7 +99,7 @@ class Diagnostic(Record):
     @property
     def has_safe_fix(self) -> bool:
         """Whether it has a fix that leaves what runs as it is."""
-        return bool(self.changes) and True not in [each.is_unsafe for each in self.changes]
+        return bool(self.changes) and not any(each.is_unsafe for each in self.changes)
 
     def with_hint(self, hint: str) -> Diagnostic:
         """Return the diagnostic with another hint."""

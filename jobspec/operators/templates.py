@@ -8,7 +8,8 @@ from __future__ import annotations
 from jobspec.apis import kinds
 from jobspec.diagnostics.places import Key, Mark, Path, value_at
 from jobspec.diagnostics.record import Record
-from jobspec.documents.marked_tree import MarkedTree, items, marked, set_by, text, tree_at, with_fields
+from jobspec.documents.marked_tree import MarkedTree, items, marked, set_by, text, tree_at, with_data, with_fields
+from jobspec.go.codec import decode_as_go
 from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.structural import schema_problems_at
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole
@@ -80,18 +81,27 @@ def pod_templates(document: Document, shape: Shape | None, target: Target, setti
 
 
 def expanded_templates(
-    document: Document, templates: Sequence[PodTemplate], target: Target, config_maps: ConfigMaps | None = None
+    document: Document,
+    templates: Sequence[PodTemplate],
+    target: Target,
+    config_maps: ConfigMaps | None = None,
+    *,
+    is_decoded: bool = False,
 ) -> ExpandedJob:
     """An object as rules look at jobs, with one pod for each of its templates.
 
-    *config_maps*: those whose scripts take the place of the names of their files; None if the files' names stay.
+    *config_maps*: those whose scripts take the place of the names of their files; None if the files' names stay. *is_decoded*: the pods are
+    those that a controller sends, without nulls.
     """
     tree = marked(document)
-    roles = [_role(document, each, tree, config_maps) for each in templates]
+    of_pod = shapes.part("v1", "Pod", target, ("spec",)) if is_decoded else None
+    roles = [_role(document, each, tree, config_maps, of_pod) for each in templates]
     return ExpandedJob(document, [each.pod_tree for each in roles], target, {}, roles=roles)
 
 
-def _role(document: Document, template: PodTemplate, tree: MarkedTree, config_maps: ConfigMaps | None) -> ExpandedRole:
+def _role(
+    document: Document, template: PodTemplate, tree: MarkedTree, config_maps: ConfigMaps | None, decoded_by: Shape | None
+) -> ExpandedRole:
     """The pods of a template as rules look at those of a role."""
     by = Mark(f"the operator of {document.kind}")
     own = tree_at(tree, template.metadata) if template.metadata else None
@@ -101,6 +111,7 @@ def _role(document: Document, template: PodTemplate, tree: MarkedTree, config_ma
     made = {"name": name if document.group_kind == kinds.POD else name.with_value(f"{name.value}-{RANDOM}")}
     namespace = {"namespace": document.namespace} if document.namespace else {}
     spec = _without_claimed(tree_at(tree, template.path), document)
+    spec = with_data(spec, decode_as_go(spec.data(), decoded_by), spec.mark) if decoded_by else spec
     pod = set_by(by, {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **made, **namespace}, "spec": spec})
     pod = with_mounted_scripts([pod], config_maps)[0] if config_maps else pod
     is_job = document.kind.endswith("Job")

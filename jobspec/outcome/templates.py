@@ -44,7 +44,7 @@ def template_outcomes(
     begun = started(expanded)
     found = [*wrong_torchrun_options(begun), *wrong_torchrun_variables(begun), *wrong_flags(begun, cluster.contracts)]
     if document.group_kind != POD and whole:
-        found += _decided(expanded_templates(document, whole, cluster.target), context, cluster, policies)
+        found += _decided(expanded_templates(document, whole, cluster.target, is_decoded=True), context, cluster, policies)
     if cluster.is_pinned and document.kind != "DaemonSet" and not queue_of(document):
         found += unschedulable(expanded, cluster)  # of pods in queues, lint says it; a DaemonSet may have no node yet
     is_certain = document.group_kind in POD_TEMPLATES or document.group_kind == POD
