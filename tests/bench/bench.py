@@ -371,8 +371,8 @@ def compare_repositories(jobs: list[Job], jobspec: str, kubectl: str | None, fol
 
 
 def installed(folder: Path) -> Path:
-    """The programs of a fresh virtual environment with jobspec in it."""
-    venv.create(folder, with_pip=True)
+    """The programs of a fresh virtual environment with jobspec in it, by the newest pip: older ones have them load `re` for their names."""
+    venv.create(folder, with_pip=True, upgrade_deps=True)
     subprocess.run([folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", ROOT], check=True)
     return folder / "bin"
 
