@@ -8,6 +8,7 @@ unchanged files.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import os
@@ -72,6 +73,7 @@ def run(options: Options) -> int:
     if not os.path.isdir(options.root):
         raise JobspecError(f"{options.root}: no such folder")
     os.chdir(options.root)
+    gc.enable()  # which a command that is soon over does without
     tools = Tools()
     server = MCPServer("jobspec", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
