@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
@@ -50,7 +51,7 @@ def _serves_late(probe: MarkedTree) -> bool:
 def _waits_for_group(container: LintedContainer) -> bool:
     """Whether a program is given the size of the group as the number of pods to wait for."""
     words = [word for word, _ in container.words]
-    pairs = zip(words, [*words[1:], ""], strict=True)
+    pairs = pairwise([*words, ""])
     return any(word.startswith(_WAITS_FOR) and _GROUP_SIZE in (word if "=" in word else after) for word, after in pairs)
 
 

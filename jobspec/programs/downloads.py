@@ -5,6 +5,8 @@ Follows curl(1), wget(1), and the help of aws s3, gcloud storage, gsutil, s5cmd,
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from jobspec.programs.command_lines import file_name
 from jobspec.programs.shells import PIPE, ShellCommand, read_script, script_at
 
@@ -83,7 +85,7 @@ def _fetches(words: Sequence[str], *, colon: bool) -> bool:
 def _file_of(program: str, words: Sequence[str]) -> str:
     """The file that curl or wget writes; `-` for the standard output, and some name if the address gives one."""
     is_curl = program == "curl"
-    for word, value in zip(words, [*words[1:], ""], strict=True):
+    for word, value in pairwise([*words, ""]):
         name, equals, joined = word.partition("=")
         if name in (_CURL_FILES if is_curl else ("--output-document",)):
             return (joined if equals else value if name != "--remote-name" else "") or "file"
