@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 
 _kept: dict[str | tuple[str, str], Sequence[Decoded]] = {}
-"""By the text, or by its parts before and behind the name of the only document: what was met last."""
+"""What texts were decoded to, those that were met last at the end.
+
+The key is the text. If the text has one document, the key is its parts before and behind the name of the object.
+"""
 _MOST_KEPT, _LONGEST_KEPT = 2048, 1 << 14
 
 
 def known(text: str) -> Sequence[Decoded] | None:
-    """Return what a text is decoded to. If neither the text nor a text with another name was met, return None."""
+    """Return what a text is decoded to.
+
+    If neither the text nor one that differs by the name alone was met, return None.
+    """
     found = _met(text)
     if found is not None or not (parts := _around_name(text)):
         return found
@@ -38,7 +44,10 @@ def known(text: str) -> Sequence[Decoded] | None:
 
 
 def keep(text: str, found: Sequence[Decoded], node: Any) -> None:
-    """Keep what a text was decoded to, in the place of the text that was met longest ago. *node*: that of the last document."""
+    """Keep what a text was decoded to.
+
+    It takes the place of the text that was met longest ago. *node*: that of the last document.
+    """
     if len(text) > _LONGEST_KEPT:
         return
     if len(_kept) >= _MOST_KEPT:
@@ -61,7 +70,10 @@ def _met(key: str | tuple[str, str]) -> Sequence[Decoded] | None:
 
 
 def _around_name(text: str) -> tuple[str, str, str] | None:
-    """Cut a text around the first plain `name`, which any other such name can replace. If there is none, return None."""
+    """Cut a text around the first plain `name`, which any other such name can replace.
+
+    If there is none, return None.
+    """
     before, key, rest = text.partition("name: ")
     name = rest[:_LONGEST_NAME].partition("\n")[0].partition("}")[0].partition(",")[0]
     if not (name.isascii() and name[:1].isalpha() and name.replace("-", "").replace(".", "").isalnum() and resolve(name) == name):

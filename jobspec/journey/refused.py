@@ -1,4 +1,4 @@
-"""Keep the results of refused jobs for files whose jobs are alike: findings of the first are placed in the others.
+"""Keep the results of refused jobs, and place their findings in jobs that are alike.
 
 No later stage sees a refused job. So its result depends on its data alone, unless a finding says its name.
 """
@@ -27,11 +27,14 @@ class RefusedFile:
 
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
-        self._findings: Sequence[PlacedFinding] | Literal[False] | None = False  # nobody has asked yet
+        self._findings: Sequence[PlacedFinding] | Literal[False] | None = False  # not looked for yet
 
     @property
     def findings(self) -> Sequence[PlacedFinding] | None:
-        """The findings with their routes; None if one of them does not hold for jobs that are alike."""
+        """Return the findings with their routes.
+
+        If one of them does not hold for jobs that are alike, return None.
+        """
         if self._findings is False:
             (document,) = self._checked.documents
             self._findings = routed(self._checked.result.diagnostics, document)
@@ -39,7 +42,10 @@ class RefusedFile:
         return self._findings
 
     def placed_in(self, manifests: Manifests) -> Checked | None:
-        """Return the result of a file whose job is alike. If a finding does not hold for that, return None."""
+        """Return the result of a file whose job is alike.
+
+        If a finding does not hold for it, return None.
+        """
         if (findings := self.findings) is None:
             return None
         (document,), (row,) = manifests.documents, self._checked.result.documents
@@ -54,7 +60,10 @@ class RefusedFiles:
         self._found = SoundResults()
 
     def of(self, manifests: Manifests, *met: object) -> Checked | None:
-        """Return the result of a file whose job is like another one that met the same. If there is none, return None."""
+        """Return the result of a file whose job is like another one that met the same.
+
+        If there is none, return None.
+        """
         found: RefusedFile | None = self._found.of(manifests.documents[0], manifests.skip_unknown, manifests.comments, *met)
         return found.placed_in(manifests) if found else None
 
@@ -66,7 +75,10 @@ class RefusedFiles:
 
 
 def refused_files(manifests: Manifests, cluster: Cluster) -> RefusedFiles | None:
-    """Return what is kept of refused jobs. If a file has anything but one job, or other objects decide on jobs, too, return None."""
+    """Return what is kept of refused jobs in a cluster.
+
+    If the file has anything but one job, or if other objects decide on jobs, return None.
+    """
     if len(manifests.documents) != 1 or manifests.diagnostics or manifests.settled is not None:
         return None
     (document,) = manifests.documents

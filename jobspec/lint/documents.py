@@ -110,7 +110,7 @@ class Documents:
             self.note(asked)
 
     def note(self, asked: Iterable[Question]) -> None:
-        """Record questions that were asked before, of which somebody uses the answers once more."""
+        """Record earlier questions whose answers are used again."""
         if self._asked is not None:
             self._asked.update(asked)
 
@@ -124,7 +124,10 @@ class Documents:
         return getattr(self, str(name))(*arguments)
 
     def around(self) -> tuple[object, ...]:
-        """What is known of all files besides their documents: how engines apply them, and the names that are to be filled in."""
+        """Return what is known of all files besides their documents.
+
+        That is how engines apply them, and which names are to be filled in.
+        """
         to_fill_in = [(kind, pattern.pattern) for kind, pattern in self._to_fill_in]
         return sorted(self._syncs.items()), sorted(self._by_server), sorted(self._filled_in_by_engine), to_fill_in
 
@@ -294,7 +297,10 @@ class Documents:
         return self.written_at(key) or document
 
     def written_at(self, key: Identity) -> Document | None:
-        """The document that policies change, as its file has it. If policies change none there, return None."""
+        """Return the document that policies change, as its file has it.
+
+        If policies change no document with this identity, return None.
+        """
         return self._written.get(key)
 
     def first(self, document: Document) -> Document:
@@ -305,7 +311,10 @@ class Documents:
         return self._first[key]
 
     def first_at(self, key: Identity) -> Document | None:
-        """The first document with an identity. If there is none, return None."""
+        """Return the first document with an identity.
+
+        If there is none, return None.
+        """
         return self._first.get(key)
 
     def _key(self, document: Document) -> Identity:

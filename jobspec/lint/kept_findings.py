@@ -1,4 +1,4 @@
-"""Keep the findings of files, with the questions that rules have asked about other files, and what was answered.
+"""Keep the findings of files, with what rules have asked about other files, and the answers.
 
 While a file and these answers are the same, its findings are the same.
 """
@@ -28,10 +28,16 @@ if TYPE_CHECKING:
         """The findings of an earlier run."""
 
         def place(self, path: str) -> bytes | None:
-            """Return a digest of all that the check of a file has read. If it is not known, return None."""
+            """Return a digest of all that the check of a file has read.
+
+            If it is not known, return None.
+            """
 
         def known(self, path: str) -> tuple[Answers, list[Diagnostic]] | None:
-            """Return the findings in a file whose check has read the same, and what its rules have asked."""
+            """Return what the rules have asked about a file, and its findings.
+
+            If its check has read anything else since, return None.
+            """
 
         def learned(self, path: str, answers: Answers, found: list[Diagnostic]) -> None:
             """Keep the findings in a file."""
@@ -51,7 +57,10 @@ class KeptFindings:
         self._digests: dict[Question, bytes | None] = {}
 
     def found(self, files: Sequence[Checked], run: Run, of_file: Callable[[Checked], list[Diagnostic]]) -> list[list[Diagnostic]]:
-        """Return the findings in files: those that are kept, and those that *of_file* finds, for which *run* goes through the files."""
+        """Return the findings in files, and look only for those that are not kept.
+
+        *of_file* looks for the findings in a file. *run* does so for several files.
+        """
 
         def recorded(file: Checked) -> tuple[list[Diagnostic], Collection[Question]]:
             with self._documents.recording() as asked:
@@ -74,16 +83,19 @@ class KeptFindings:
         return kept[1] if kept and all(self._answer(question) == answer for question, answer in kept[0]) else None
 
     def _answer(self, question: Question) -> bytes | None:
-        """Return a digest of the answer to a question. If there is none, return None."""
+        """Return a digest of the answer to a question.
+
+        If there is none, return None.
+        """
         if question not in self._digests:
             try:
-                told = repr(self._told(self._documents.answer(question)))
-                self._digests[question] = blake2b(told.encode(errors="surrogatepass"), digest_size=16).digest()
+                text = repr(self._plain(self._documents.answer(question)))
+                self._digests[question] = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
             except _NoDigest:
                 self._digests[question] = None
         return self._digests[question]
 
-    def _told(self, answer: Any) -> object:
+    def _plain(self, answer: Any) -> object:
         """Return a plain value that equal answers have in common.
 
         Of a document, that is its place in its file, and all that the check of this file has read.
@@ -97,7 +109,7 @@ class KeptFindings:
             return place, at
         if isinstance(answer, (set, frozenset)):
             return sorted(answer)
-        return list(map(self._told, answer)) if isinstance(answer, (list, tuple)) else answer
+        return list(map(self._plain, answer)) if isinstance(answer, (list, tuple)) else answer
 
 
 #: The question about what is known of all files besides their documents.

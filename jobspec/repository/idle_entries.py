@@ -172,7 +172,10 @@ def _is_like(pattern: Any, values: Iterable[str]) -> bool:
 
 
 def _affixes(below: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The prefixes and suffixes that an object may have got from some kustomizations, in any order; first that it has got none."""
+    """Return the prefixes and suffixes that an object may have got from some kustomizations.
+
+    The first are empty.
+    """
     given = {(str(each.get("namePrefix") or ""), str(each.get("nameSuffix") or "")) for each in below} - {("", "")}
     found = {("", "")}
     for _ in given:

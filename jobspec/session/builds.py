@@ -59,7 +59,7 @@ _FILES = DiskFiles()
 """The files as the builder reads them: saved, whatever an editor has of them."""
 _LIMIT = 60  # seconds for a build
 _SHORT_RUNS_OF_GO = {"GOGC": "300", "GOMAXPROCS": "1"}
-"""Variables for programs in Go that end soon: collect garbage seldom, and leave other processors to other programs."""
+"""Variables for short runs of programs in Go: collect garbage seldom, and use one processor."""
 WORK_PREFIX = "jobspec-"
 """The beginning of the names of temporary folders that builders work in."""
 _IN_USE = 3600  # seconds for which what a run has built stays in the cache, since its objects are read when they are needed

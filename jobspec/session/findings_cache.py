@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.session.kept_files import sealed
-from jobspec.session.pickles import PROTOCOL, unpickled
+from jobspec.session.pickles import PROTOCOL, read_entries, unpickled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class FindingsCache:
 
     def _part(self, number: int) -> Mapping[bytes, _Entry]:
         if number not in self._parts:
-            content = self._cache.read(self._name(number))
-            found = unpickled(content) if content is not None else None
-            self._parts[number] = found if isinstance(found, dict) else {}
+            self._parts[number] = read_entries(self._cache, self._name(number))
         return self._parts[number]
 
     def _name(self, number: int) -> str:

@@ -25,7 +25,7 @@ from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import JOBS
 from jobspec.repository.in_build import InBuild
 from jobspec.session.folders import real_paths
-from jobspec.session.pickles import PROTOCOL, SharedData, unpickled
+from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
 
 TYPE_CHECKING = False
@@ -180,9 +180,7 @@ class KeptChecks:
         return self._parts[number]
 
     def _read(self, number: int) -> Mapping[bytes, _Entry]:
-        content = self._cache.read(self._name(number))
-        found = unpickled(content) if content is not None else None
-        return found if isinstance(found, dict) else {}
+        return read_entries(self._cache, self._name(number))
 
     def _name(self, number: int) -> str:
         return f"{self._scope}-{number}"

@@ -35,6 +35,16 @@ def unpickled(content: bytes, shared: Callable[[bytes], Any] | None = None) -> A
         return None
 
 
+def read_entries(cache: Cache, name: str) -> dict[bytes, Any]:
+    """Return the pickled mapping that an entry of the cache holds.
+
+    If there is none, return an empty mapping.
+    """
+    content = cache.read(name)
+    found = unpickled(content) if content is not None else None
+    return found if isinstance(found, dict) else {}
+
+
 class _OwnValues(pickle.Unpickler):
     """Unpickles plain values, and values of jobspec's own classes."""
 
@@ -115,9 +125,7 @@ class SharedData:
 
     def _part(self, number: int) -> dict[bytes, bytes]:
         if number not in self._pickled:
-            content = self._cache.read(self._name(number))
-            found = unpickled(content) if content is not None else None
-            self._pickled[number] = found if isinstance(found, dict) else {}
+            self._pickled[number] = read_entries(self._cache, self._name(number))
         return self._pickled[number]
 
     def _name(self, number: int) -> str:

@@ -45,12 +45,12 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     first = [work(item) for item in items[:1]]
     size = max(len(items) // (share * _TURNS), 1)
     starts = range(1, len(items), size)
-    left, filling = os.pipe()  # the numbers of the rows that nobody has taken, a byte each
+    left, filling = os.pipe()  # the numbers of the rows that no process has taken, a byte each
     os.write(filling, bytes(range(len(starts))))
     os.close(filling)
 
     def take() -> Iterator[tuple[int, list[R]]]:
-        """The rows that nobody else takes, each with its first item's number."""
+        """The rows that no other process takes, each with its first item's number."""
         while number := os.read(left, 1):
             start = starts[number[0]]
             yield start, [work(item) for item in items[start : start + size]]
@@ -59,7 +59,7 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     try:
         found = dict(take())
     finally:
-        os.read(left, 256)  # after an error nobody takes what is left
+        os.read(left, 256)  # after an error no process takes what is left
         os.close(left)
         answers = [_answer(*child) for child in children]
     for answer in answers:
