@@ -30,6 +30,7 @@ from jobspec.session.findings_cache import FindingsCache
 from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
+from jobspec.session.pickles import PROTOCOL, unpickled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -412,34 +413,12 @@ def _dumped(report: RunReport) -> bytes:
     """Return a report as an entry of the cache holds it."""
     import pickle
 
-    content = pickle.dumps((list(report.files), report.fails, dict(report.releases)), protocol=5)
-    if _loaded(content) is None:
-        raise _Unkept("it holds values that are not kept")
-    return content
+    return pickle.dumps((list(report.files), report.fails, dict(report.releases)), protocol=PROTOCOL)
 
 
 def _loaded(content: bytes) -> RunReport | None:
-    """Return the report in an entry of the cache. If it holds anything but results, return None.
-
-    Whoever can write to the cache can choose the values, but no code: only the classes of results are made.
-    """
-    import io
-    import pickle
-
-    class Results(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> type:
-            if module.startswith("jobspec.diagnostics.") or (module, name) in _CLASSES:
-                found = super().find_class(module, name)
-                if isinstance(found, type) and found.__module__ == module:
-                    return found
-            raise pickle.UnpicklingError(name)
-
-    try:
-        files, fails, releases = Results(io.BytesIO(content)).load()
-    except Exception:
-        return None
-    return RunReport(files, fails, releases)
-
-
-#: The classes of values in results that are not among those of diagnostics.
-_CLASSES = frozenset((("builtins", "set"), ("builtins", "frozenset"), ("jobspec.project.matrix", "VariantMark")))
+    """Return the report in an entry of the cache. If it holds anything else, return None."""
+    match unpickled(content):
+        case (list() as files, bool() as fails, dict() as releases):
+            return RunReport(files, fails, releases)
+    return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from functools import cache
 
 from jobspec.apis.kinds import configures_queues
 from jobspec.documents.document import Document
@@ -53,16 +54,22 @@ class _OwnValues(pickle.Unpickler):
         self._shared = shared
 
     def find_class(self, module: str, name: str) -> Any:
-        if module.startswith("jobspec.") or (module, name) in _CLASSES:
-            found = super().find_class(module, name)
-            if found is configures_queues or (isinstance(found, type) and found.__module__ == module):
-                return found
-        raise pickle.UnpicklingError(name)
+        return _own_class(module, name)
 
     def persistent_load(self, pid: Any) -> Any:
         if self._shared is None or not isinstance(pid, bytes):
             raise pickle.UnpicklingError
         return self._shared(pid)
+
+
+@cache
+def _own_class(module: str, name: str) -> Any:
+    """Return a class by the names in a pickle. Raises UnpicklingError if it is not jobspec's own, nor one of plain values."""
+    if module.startswith("jobspec.") or (module, name) in _CLASSES:
+        found = pickle.Unpickler(io.BytesIO()).find_class(module, name)  # noqa: S301 (of one class, without a content)
+        if found is configures_queues or (isinstance(found, type) and found.__module__ == module):
+            return found
+    raise pickle.UnpicklingError(name)
 
 
 class _WithoutData(pickle.Pickler):
