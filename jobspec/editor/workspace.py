@@ -348,6 +348,8 @@ class _Known:
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
         self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
         self._of_earlier_runs = workspace.checks_of_earlier_runs(chosen)
+        if self._of_earlier_runs:
+            self._of_earlier_runs.met(found)
         self.is_first = not workspace._files
         """Whether there are no earlier results.
 

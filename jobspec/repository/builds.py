@@ -147,11 +147,14 @@ class Build:
     has_actions = False
     """Whether its files have actions, `{{ name }}`, which the build fills in."""
 
-    def __init__(self, path: str, output: Output, shown: Mapping[str, str], reads: Collection[str]) -> None:
+    def __init__(
+        self, path: str, output: Output, shown: Mapping[str, str], reads: Collection[str], changing: Collection[str] | None = None
+    ) -> None:
         self.path = path
         """The kustomization as users name it."""
         self.reads = frozenset(reads)
         """The real paths of all files that it is built of."""
+        self._changing = self.reads if changing is None else frozenset(changing)
         self._output = output
         self.size = output.size
         self.kinds = output.kinds
@@ -170,9 +173,9 @@ class Build:
         return self.content.decode()
 
     @property
-    def names(self) -> list[tuple[str, str | None]]:
-        """The real paths of all files that it is built of, each with the path as users name it."""
-        return [(each, self._shown.get(each)) for each in sorted(self.reads)]
+    def names(self) -> list[tuple[str, str | None, bool]]:
+        """Return the real path of each file that it is built of, the path as users name it, and if it may change objects of other files."""
+        return [(each, self._shown.get(each), each in self._changing) for each in sorted(self.reads)]
 
     def read(self, text: str, files: SourceFiles, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
         """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.

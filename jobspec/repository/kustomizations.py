@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -64,6 +65,8 @@ class RootKustomization:
     manifests: frozenset[str]
     read: tuple[str, ...]
     """All files that it reads, kustomizations and manifests among them, in order."""
+    changing: frozenset[str]
+    """The files that may change objects of other files: all but manifests that are named once."""
     has_changes: bool
     """Whether it makes anything else of its manifests than what they say."""
     is_list: bool
@@ -190,10 +193,13 @@ def _root(found: Mapping[str, References]) -> RootKustomization:
         obstacles.append("lists no manifests")
     has_changes = any(each.has_changes for each in found.values())
     reads_around = any(not read.startswith(os.path.join(folder, "")) for folder, each in found.items() for read in each.files)
+    manifests = frozenset(manifest for each in found.values() for manifest in each.manifests)
+    read = Counter(read for each in found.values() for read in (each.path, *each.files))
     return RootKustomization(
         first.path,
-        frozenset(manifest for each in found.values() for manifest in each.manifests),
-        tuple(dict.fromkeys(read for each in found.values() for read in (each.path, *each.files))),
+        manifests,
+        tuple(read),
+        frozenset(each for each, times in read.items() if times > 1 or each not in manifests),
         has_changes,
         not has_changes and not reads_around and len(found) == 1,
         next(iter(obstacles), ""),

@@ -268,7 +268,7 @@ def _built(
             if about is None and root.is_list and root.manifests <= given:
                 continue  # the manifests are what is built of them, and an editor may have unsaved text of them
             found |= {shown[each]: InBuild(is_built=True, documents=output.documents.get(each, ())) for each in root.manifests}
-            found[path] = InBuild(build=Build(path, output, shown, root.read), comments=root.path in commented)
+            found[path] = InBuild(build=Build(path, output, shown, root.read, root.changing), comments=root.path in commented)
             continue
         if output:
             broken = _file_of(output.failure.folder, references) or root.path

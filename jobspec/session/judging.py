@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Any
 
-    from jobspec.journey.journey import Earlier, Kept
+    from jobspec.journey.journey import Kept
     from jobspec.lint.ignores import ReportFilter
     from jobspec.lint.kept_findings import EarlierFindings
     from jobspec.lint.topics import Chosen
     from jobspec.reports.text import ReadText
     from jobspec.session.applied import AppliedFile
+    from jobspec.session.kept_files import KeptChecks
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
     from jobspec.world.world import Cluster
@@ -60,7 +61,7 @@ class Depth(Record):
     """Gives the paths of the files whose results are wanted; None if all are."""
     lint_run: Run | None = None
     """How files are linted one after the other; None for the usual way."""
-    earlier: Earlier | None = None
+    earlier: KeptChecks | None = None
     """The results of an earlier run; None if there are none."""
     earlier_findings: EarlierFindings | None = None
     """The findings of an earlier run by the same rules of lint; None if there are none."""
@@ -109,6 +110,8 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     skip_unknown = options.skip_unknown
     found, plans, bases = plans_among(found, options, context)
     documents = depth.documents or depth.chosen is not None
+    if depth.earlier:
+        depth.earlier.met(found)
     checked = check_files(
         found,
         context,
@@ -262,7 +265,7 @@ def check_files(
     definitions: bool = True,
     kept: Kept | None = None,
     reads_ahead: bool = True,
-    earlier: Earlier | None = None,
+    earlier: KeptChecks | None = None,
 ) -> list[Checked]:
     """Check files with each other.
 

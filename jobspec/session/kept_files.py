@@ -12,7 +12,6 @@ What is built of such files is kept as the output of kustomize is.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -20,7 +19,7 @@ from hashlib import blake2b, shake_256
 
 from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.diagnostics.record import Record
-from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.documents.document import Document
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import JOBS
 from jobspec.repository.in_build import InBuild
@@ -30,13 +29,15 @@ from jobspec.session.reading import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics.places import Data
     from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.kubernetes.index import Index, Question
+    from jobspec.repository.builds import Build
     from jobspec.session.cache import Cache
+    from jobspec.session.found import Found
     from jobspec.session.found_file import FoundFile
     from jobspec.world.world import Cluster
 
@@ -86,6 +87,15 @@ class ReadByCheck(Record):
         return blake2b(what.encode(), key=self.seal, digest_size=32).digest() if self.seal else b""
 
 
+class _BuiltOf(Record):
+    """Digests of what a build has read."""
+
+    all: bytes
+    """Of all files and the objects that are built."""
+    changing: bytes
+    """Of the files that may change objects of other files."""
+
+
 class KeptChecks:
     """The checks of an earlier run with the same options, and those that this run adds."""
 
@@ -111,6 +121,14 @@ class KeptChecks:
         self._said: dict[int, tuple[object, str]] = {}
         self._answers: dict[tuple[int, Question], tuple[Index, bytes]] = {}
         self._read_by: dict[str, ReadByCheck] = {}
+        self._builds: dict[str, _BuiltOf | None] = {}
+        """What is built, by the path of the kustomization; None if there are no digests of that."""
+
+    def met(self, found: Iterable[Found]) -> None:
+        """Note what is built among the files of the run, since objects in it decide on other files."""
+        for each in found:
+            if each.in_build and (build := each.in_build.build):
+                self._builds[each.path] = self._built_of(build)
 
     def read_by(self, path: str) -> ReadByCheck | None:
         """Return what the last check of a file has read.
@@ -198,19 +216,30 @@ class KeptChecks:
         return _Place(number, key, b"" if _is_built(file) else _seal_of(content_of(file.found), key))
 
     def _said_of_file(self, file: FoundFile) -> str:
-        found, build = file.found, file.found.in_build and file.found.in_build.build
+        found = file.found
         if file.context.overlays or file.context.values is not None or found.content is not None:
             raise _Unknown
         if found.in_build and found.in_build.by_engine.substitution:
             raise _Unknown
         role = found.in_build and _said_of_role(found.in_build)
-        if build:
-            read = [(name, shown, self._digest(name)) for name, shown in build.names]
-            of_content: object = (build.path, read, blake2b(build.content).digest())
-        else:
-            of_content = self._digest(self._real_path(found.path))
+        is_built = found.in_build is not None and found.in_build.build is not None
+        of_content = self._build_at(found.path).all if is_built else self._digest(self._real_path(found.path))
         about = (found.path, found.named, found.part, found.first_line, found.span, file.skip_unknown, file.folder, file.has_placeholders)
         return repr((about, role, of_content))
+
+    def _built_of(self, build: Build) -> _BuiltOf | None:
+        try:
+            read = [(name, shown, self._digest(name), may_change) for name, shown, may_change in build.names]
+            return _BuiltOf(
+                _digest_of((build.path, read, blake2b(build.content).digest())), _digest_of([each for each in read if each[-1]])
+            )
+        except (_Unknown, OSError):
+            return None
+
+    def _build_at(self, path: str) -> _BuiltOf:
+        if not (found := self._builds.get(path)):
+            raise _Unknown
+        return found
 
     def _digest(self, path: str) -> bytes:
         if path not in self._digests:
@@ -244,9 +273,13 @@ class KeptChecks:
     def _said_of_object(self, given: Document | UnreadFile) -> str:
         if not isinstance(given, Document):
             return _canonical((given.path, given.text))
-        is_built = os.path.basename(given.file) in KUSTOMIZATIONS
-        places = given.marks.paths() if is_built else self._digest(self._real_path(given.file))
-        return repr((given.file, places, given.index, given.data, given.is_held))
+        if given.file not in self._builds:
+            written: object = self._digest(self._real_path(given.file))
+        else:
+            build = self._build_at(given.file)
+            is_traced = given.source != given.file
+            written = (given.source, self._digest(self._real_path(given.source)), build.changing) if is_traced else build.all
+        return repr((given.file, written, given.index, given.data, given.is_held))
 
     def _once(self, value: object, say: Callable[[], str]) -> str:
         """Return a digest of what is said of a value, which several worlds have."""
@@ -264,9 +297,13 @@ class KeptChecks:
         return self._answers[key][1]
 
 
+def _digest_of(value: object) -> bytes:
+    return blake2b(repr(value).encode(errors="surrogatepass"), digest_size=24).digest()
+
+
 def _read_by(place: _Place, answers: _Answers) -> ReadByCheck:
     said = sorted(repr(([getattr(each, "__qualname__", each) for each in question], answer)) for question, answer in answers)
-    return ReadByCheck(place.part, blake2b(repr((place.key, said)).encode(errors="surrogatepass"), digest_size=24).digest(), place.seal)
+    return ReadByCheck(place.part, _digest_of((place.key, said)), place.seal)
 
 
 def read_unrecorded(world: Cluster) -> Sequence[Data]:
