@@ -15,7 +15,7 @@ from jobspec.diagnostics.places import Path, spell
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
-from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, layers_using, objects_of, patches_in
+from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, objects_of, patches_in
 from jobspec.repository.roles import joined
 
 #: The fields with entries that select objects.
@@ -27,18 +27,22 @@ _RENAMING = ("allowNameChange", "allowKindChange")
 _IN_PODS = frozenset(("containers", "initContainers"))
 
 
-def idle_entries(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Iterator[tuple[str, Diagnostic]]:
-    """Yield the path of each kustomization with an entry that changes nothing, and a warning.
+def may_have_idle_entries(layer: Layer) -> bool:
+    """True if a kustomization has entries that select objects."""
+    return any(map(layer.data.get, _SELECTING))
 
-    *layers*: all kustomizations of the repository by their folders. *shown*: the path that users know of a real one.
+
+def idle_entries(
+    layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, Sequence[Layer]], document: Document, shown: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each entry of a kustomization that changes nothing.
+
+    *layers*: all kustomizations of the repository by their folders. *using*: those that are built of each folder. *document*: the
+    kustomization with its places. *shown*: the path that users know of a real one.
     """
-    using = layers_using(layers)
-    for layer in layers.values():
-        path = shown.get(layer.references.path)
-        if path and any(map(layer.data.get, _SELECTING)) and (material := _material_of(layer, layers, using)):
-            document = next(iter(layer.files.documents(path)), None)
-            followed = followed_fields(layers[folder] for folder in closure(layer, layers))
-            yield from ((path, found) for found in _idle(layer, material, followed, document, shown)) if document else ()
+    if material := _material_of(layer, layers, using):
+        followed = followed_fields(layers[folder] for folder in closure(layer, layers))
+        yield from _idle(layer, material, followed, document, shown)
 
 
 class _Material(NamedTuple):

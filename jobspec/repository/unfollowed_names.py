@@ -19,7 +19,7 @@ from jobspec.go.values import mapping
 from jobspec.operators.workloads import QUEUE
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.idle_entries import field_path
-from jobspec.repository.layers import Layer, closure, entries_of, is_known, layers_using, objects_of, patches_in
+from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, patches_in
 from jobspec.repository.replaced_lists import is_custom
 from jobspec.repository.roles import GENERATORS
 
@@ -90,28 +90,25 @@ class _Reference(NamedTuple):
         return f"{field} of {self.data.get('kind')} `{mapping(self.data, 'metadata').get('name')}`"
 
 
-def unfollowed_names(layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Iterator[tuple[str, Diagnostic]]:
-    """Yield each kustomization with a warning of names or labels that resources do not follow.
+def may_have_unfollowed_names(layer: Layer) -> bool:
+    """True if a kustomization changes names or adds labels."""
+    return any(layer.data.get(each) for each in (*GENERATORS, *_AFFIXES, *_LABELLING))
+
+
+def unfollowed_names(
+    layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, Sequence[Layer]], document: Document
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each name or label of a kustomization that resources do not follow.
 
     The parameters are those of `idle_entries`.
     """
-    using = layers_using(layers)
-    for layer in layers.values():
-        path = shown.get(layer.references.path)
-        if not path or not any(layer.data.get(each) for each in (*GENERATORS, *_AFFIXES, *_LABELLING)):
-            continue
-        tops = using.get(layer.folder, ())
-        around = {folder: layers[folder] for top in tops for folder in closure(top, layers)}
-        document = next(iter(layer.files.documents(path)), None)
-        if not document or not all(map(is_known, around.values())):
-            continue
-        followed = followed_fields(around.values())
-        found = (
-            *_hashed(layer, around, followed, document),
-            *_renamed(layer, layers, followed, document),
-            *_unlabelled(layer, layers, document),
-        )
-        yield from ((path, each) for each in found)
+    around = {folder: layers[folder] for top in using.get(layer.folder, ()) for folder in closure(top, layers)}
+    if not all(map(is_known, around.values())):
+        return
+    followed = followed_fields(around.values())
+    yield from _hashed(layer, around, followed, document)
+    yield from _renamed(layer, layers, followed, document)
+    yield from _unlabelled(layer, layers, document)
 
 
 # Names with a hash.

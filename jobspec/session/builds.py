@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Any, NamedTuple
 
 from jobspec.apis.kinds import CONFIG_MAP, SECRET, GroupKind
@@ -28,7 +28,6 @@ from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, output_from, output_of, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, builds_itself, patched_by_flux, sources_of_values
 from jobspec.repository.expected_states import TESTS, expected_states
-from jobspec.repository.idle_entries import idle_entries
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
     KNOWN_FIELDS,
@@ -42,16 +41,20 @@ from jobspec.repository.kustomizations import (
 from jobspec.repository.layers import Layer, closure
 from jobspec.repository.replica_counts import replicas_configuration
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
-from jobspec.repository.unfollowed_names import unfollowed_names
 from jobspec.session.cache import HEAD, Cache, cache_folder
 from jobspec.session.folders import repository_root
+from jobspec.session.kustomization_notes import kustomization_notes
+from jobspec.session.secret_values import may_have_secret
 from jobspec.session.source_files import DiskFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.repository.chart_values import ChartValues
     from jobspec.repository.in_build import Undecrypted
+    from jobspec.session.kept_facts import KeptFacts
     from jobspec.session.options import Options
     from jobspec.session.reach import Reach
 
@@ -74,13 +77,14 @@ def in_builds(
     about: Reach | None = None,
     keep: bool = True,
     within: str = "",
+    facts: KeptFacts | None = None,
 ) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
     *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *keep*: what is
     built is kept in the user's cache, and taken from there.
 
-    *within*: as in `repository_root`.
+    *within*: as in `repository_root`. *facts*: what an earlier run has found out about the files; None if there is no such run.
 
     *about*: the files that a change can reach. Only kustomizations that read an edited one are built. None for all files.
     """
@@ -89,7 +93,7 @@ def in_builds(
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths, within)
     among = kustomizations_below(top) if about is None else about.kustomizations
-    read = _read(top, among, shown.keys(), run, build=build)
+    read = _read(top, among, shown.keys(), run, build=build, facts=facts)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
     of_engines = _with_given_values(read, shown.keys())
     tests = [each for one in read.values() for each in one.tests]
@@ -101,11 +105,11 @@ def in_builds(
         found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
     layers = _layers(read) if build and about is None else {}
     if build:
-        built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep)
+        built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep, facts=facts)
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
-        for name, idle in gathered((*idle_entries(layers, shown), *unfollowed_names(layers, shown))).items():
-            found |= {name: replace(found[name], notes=(*found[name].notes, *idle))} if name in found else {}
+        for name, notes in kustomization_notes(layers, shown, facts):
+            found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
     patched = patched_by_flux(of_engines)
     if patched:
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
@@ -181,9 +185,18 @@ class _Read(NamedTuple):
     """The kinds that are named in it."""
     tests: Sequence[Document] = ()
     """Its tests of Chainsaw."""
+    may_have_secret: bool = False
 
 
-def _read(top: str, among: Iterable[str], paths: Collection[str], run: Callable[..., list[Any]], *, build: bool) -> dict[str, _Read]:
+def _read(
+    top: str,
+    among: Iterable[str],
+    paths: Collection[str],
+    run: Callable[..., list[Any]],
+    *,
+    build: bool,
+    facts: KeptFacts | None,
+) -> dict[str, _Read]:
     """What kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
     kustomizations = set(among)
     folders = set(map(os.path.dirname, kustomizations))
@@ -197,11 +210,24 @@ def _read(top: str, among: Iterable[str], paths: Collection[str], run: Callable[
             return _Read(None, None, applying, kinds, _with_words(path, content, (CHAINSAW,), TESTS))
         text = decode(content, path)
         found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
-        references = references_of(path, found.data, folders, top, real_folder, _FILES) if build else None
-        return _Read(found, references, applying, kinds)
+        return _Read(found, None, applying, kinds, may_have_secret=may_have_secret(content))
+
+    def follows_from(path: str) -> Hashable:
+        return path, path in paths, path in kustomizations, facts and facts.digests.get(path)
+
+    def referring(path: str, found: _Read) -> _Read:
+        if not (build and found.kustomization):
+            return found
+        return found._replace(references=references_of(path, found.kustomization.data, folders, top, real_folder, _FILES))
 
     every = sorted({*kustomizations, *paths})
-    return dict(zip(every, run(every, read_file), strict=True))
+    texts = {path: facts.known("texts", follows_from(path)) for path in every if path in facts.digests} if facts else {}
+    left = [path for path in every if texts.get(path) is None]
+    for path, found in zip(left, run(left, read_file), strict=True):
+        texts[path] = found
+        if facts and path in facts.digests and not found.may_have_secret:
+            facts.learned("texts", follows_from(path), found)
+    return {path: referring(path, texts[path]) for path in every}
 
 
 def _with_given_values(read: Mapping[str, _Read], paths: Collection[str]) -> list[Document]:
@@ -240,11 +266,19 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
 
 
 def _built(
-    shown: dict[str, str], read: Mapping[str, _Read], top: str, about: Reach | None, *, anywhere: bool, keep: bool
+    shown: dict[str, str],
+    read: Mapping[str, _Read],
+    top: str,
+    about: Reach | None,
+    *,
+    anywhere: bool,
+    keep: bool,
+    facts: KeptFacts | None,
 ) -> tuple[dict[str, InBuild], dict[str, str]]:
     """The kustomizations that files are built by, the manifests that are judged by that, and why those of other builds are not.
 
-    *about*, *keep*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
+    *about*, *keep*, *facts*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its
+    folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
     given = frozenset(shown)
@@ -258,7 +292,7 @@ def _built(
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
         command += ["--load-restrictor", UNRESTRICTED]
     to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
-    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or [], keep=keep), strict=True))
+    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or [], keep=keep, facts=facts), strict=True))
     found: dict[str, InBuild] = {}
     unbuilt: dict[str, str] = {}
     commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
@@ -413,10 +447,13 @@ class BuildFailure(Exception):
         self.failure = failure
 
 
-def _outputs(to_build: Sequence[RootKustomization], command: Sequence[str], *, keep: bool) -> list[Output | BuildFailure]:
+def _outputs(
+    to_build: Sequence[RootKustomization], command: Sequence[str], *, keep: bool, facts: KeptFacts | None
+) -> list[Output | BuildFailure]:
     """What a builder makes of each root. With *keep*, what was built before of the same files is taken from the user's cache."""
     cache = Cache(kept_builds(), _IN_USE) if keep else None
-    known = functools.cache(_digest)  # builds share what they read
+    digests = facts.digests if facts else {}
+    known = functools.cache(lambda path: digests.get(path) or _digest(path))  # builds share what they read
     fingerprints = {each.path: _fingerprint(each, command, known) for each in to_build}
     made: dict[str, Output | BuildFailure | None] = {
         path: _kept_output(cache, each) if cache else None for path, each in fingerprints.items()
@@ -588,6 +625,6 @@ def _fingerprint(root: RootKustomization, command: Sequence[str], digest: Callab
 def _digest(path: str) -> bytes:
     """A hash of what a file holds; empty where there is no file."""
     try:
-        return sha256(_content(path)).digest()
+        return blake2b(_content(path)).digest()
     except OSError:
         return b""

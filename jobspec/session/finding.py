@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.disk import Disk
+    from jobspec.session.kept_facts import KeptFacts
     from jobspec.session.options import Options
     from jobspec.session.reach import Reach
 
@@ -38,6 +39,7 @@ def find(
     disk: Disk = DISK,
     run: Callable[..., list[Any]] = one_by_one,
     keep: bool = True,
+    facts: KeptFacts | None = None,
 ) -> list[Found]:
     """Return the files that *paths* stand for.
 
@@ -45,7 +47,7 @@ def find(
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
     kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
-    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *keep*: as in `in_builds`.
+    folder is judged, too, and not skipped. *run*: how many files are read, such as one by one. *keep*, *facts*: as in `in_builds`.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -70,7 +72,7 @@ def find(
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
     own, vendored = _without_vendored(found)
-    found = [*with_roles(own, skip_unknown=skip_unknown, build=build, run=run, keep=keep), *vendored]
+    found = [*with_roles(own, skip_unknown=skip_unknown, build=build, run=run, keep=keep, facts=facts), *vendored]
     return found if encrypted else _without_encrypted(found)
 
 
@@ -127,6 +129,7 @@ def find_for(
     kubernetes: str = "",
     encrypted: bool = False,
     run: Callable[..., list[Any]] = one_by_one,
+    facts: KeptFacts | None = None,
 ) -> list[Found]:
     """Return the files of a command line, and what helm renders of its charts.
 
@@ -146,6 +149,7 @@ def find_for(
         disk=disk,
         run=run,
         keep=options.cache,
+        facts=facts,
     )
     if walked := [each for each in paths if os.path.isdir(each)]:
         from jobspec.session.exclusions import ignore_files, without_excluded, without_ignored
@@ -169,6 +173,7 @@ def with_roles(
     run: Callable[..., list[Any]] = one_by_one,
     about: Reach | None = None,
     keep: bool = True,
+    facts: KeptFacts | None = None,
 ) -> list[Found]:
     """Each file with its role in a build.
 
@@ -193,7 +198,7 @@ def with_roles(
     from jobspec.session.builds import in_builds
 
     disk = disk_of(found)
-    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep, within=disk.root)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep, within=disk.root, facts=facts)
     if disk.opened:  # the files on disk have what is known of their documents and kinds
         known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}
     ids = set(map(id, asked))

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from jobspec.lint.topics import Chosen
     from jobspec.reports.text import ReadText
     from jobspec.session.applied import AppliedFile
+    from jobspec.session.findings_cache import FindingsCache
+    from jobspec.session.kept_facts import KeptFacts
     from jobspec.session.kept_files import KeptChecks
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
@@ -61,12 +63,26 @@ class Depth(Record):
     """Gives the paths of the files whose results are wanted; None if all are."""
     lint_run: Run | None = None
     """How files are linted one after the other; None for the usual way."""
-    earlier: KeptChecks | None = None
-    """The results of an earlier run; None if there are none."""
-    earlier_findings: EarlierFindings | None = None
-    """The findings of an earlier run by the same rules of lint; None if there are none."""
+    earlier: EarlierRun | None = None
+    """What an earlier run has kept; None if there is no such run."""
     judge_variants: JudgeVariants | None = None
     """Judges the variants of a project; None for the usual way."""
+
+
+class EarlierRun(Record):
+    """What an earlier run with the same options has kept, to which this run adds."""
+
+    checks: KeptChecks
+    findings: FindingsCache | None
+    """The findings by the same rules of lint; None if lint is not asked."""
+    facts: KeptFacts
+
+    def write(self) -> None:
+        """Write what this run used or added."""
+        self.checks.write()
+        self.facts.write()
+        if self.findings:
+            self.findings.write()
 
 
 class RunResults(Record):
@@ -110,8 +126,9 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     skip_unknown = options.skip_unknown
     found, plans, bases = plans_among(found, options, context)
     documents = depth.documents or depth.chosen is not None
-    if depth.earlier:
-        depth.earlier.met(found)
+    earlier = depth.earlier
+    if earlier:
+        earlier.checks.met(found)
     checked = check_files(
         found,
         context,
@@ -121,13 +138,14 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
         definitions=False,
         kept=depth.kept,
         reads_ahead=depth.reads_ahead,
-        earlier=depth.earlier,
+        earlier=earlier.checks if earlier else None,
     )
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(PART)[0]) in bases]
     left_out = set(map(id, unjudged))
     judged = [each for each in checked if id(each) not in left_out]
     about = depth.about(judged) if depth.about else None
-    linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=depth.earlier_findings)
+    findings = earlier.findings if earlier else None
+    linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=findings)
     if about is not None:
         linted = [each for each in linted if each.path in about]
     text = reader(found)
@@ -192,10 +210,17 @@ def _unjudged(base: FileResult) -> FileResult:
     return FileResult(base.path, [result_of(each, "skipped", reason="project base") for each in base.documents], ())
 
 
-def files_for(options: Options, run_context: RunContext, settings: ReportFilter | None, *, encrypted: bool = True) -> list[Found]:
-    """Find the files of a command line, with what is built of them."""
+def files_for(
+    options: Options,
+    run_context: RunContext,
+    settings: ReportFilter | None,
+    *,
+    encrypted: bool = True,
+    facts: KeptFacts | None = None,
+) -> list[Found]:
+    """Find the files of a command line, with what is built of them. *facts*: as in `in_builds`."""
     kubernetes = run_context.cluster.target["kubernetes"]
-    return find_for(options, settings, build=options.build, kubernetes=kubernetes, encrypted=encrypted, run=spread_if_many)
+    return find_for(options, settings, build=options.build, kubernetes=kubernetes, encrypted=encrypted, run=spread_if_many, facts=facts)
 
 
 def is_project(document: DocumentResult) -> bool:

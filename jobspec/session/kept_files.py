@@ -12,7 +12,6 @@ What is built of such files is kept as the output of kustomize is.
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields, is_dataclass
 from functools import cache
 from hashlib import blake2b, shake_256
@@ -26,6 +25,7 @@ from jobspec.repository.in_build import InBuild
 from jobspec.session.folders import real_paths
 from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
+from jobspec.session.secret_values import may_have_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +52,6 @@ _ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
 
 Admission reads objects of other kinds without a record.
 """
-_SECRET = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
-_VALUES = re.compile(rb"""\b(?:data|stringData)["']?[ \t]*:""")
-
-
-def _may_have_secret(content: bytes) -> bool:
-    """True if a text may hold values of a Secret, as a manifest, in a policy or for a generator."""
-    return b"Secret" in content and (b"secretGenerator" in content or bool(_SECRET.search(content) and _VALUES.search(content)))
 
 
 class _Unknown(Exception):
@@ -369,7 +362,7 @@ def _seal_of(content: bytes, place: bytes) -> bytes:
     The key is made of the file's content. If the file has no Secret, it is empty. *place*: where the cache has the check. No two checks
     have one key, or who has both could tell in what they differ.
     """
-    return blake2b(content, key=place, digest_size=32).digest() if _may_have_secret(content) else b""
+    return blake2b(content, key=place, digest_size=32).digest() if may_have_secret(content) else b""
 
 
 def sealed(content: bytes, seal: bytes) -> bytes:

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 import time
-from base64 import b64decode
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import chain
@@ -20,21 +19,22 @@ from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import package_path, path_of_file
 from jobspec.apis.shipped import path as shipped_path
 from jobspec.diagnostics.record import Record
-from jobspec.documents.document import PAGES, items_of
-from jobspec.documents.reader import read
-from jobspec.go.values import mapping, structs, text, texts
+from jobspec.documents.document import PAGES
 from jobspec.session.cache import Cache, cache_folder
 from jobspec.session.delivery import RunReport
 from jobspec.session.disk import DISK
 from jobspec.session.findings_cache import FindingsCache
 from jobspec.session.folders import real_paths, repository_root
+from jobspec.session.judging import EarlierRun
+from jobspec.session.kept_facts import KeptFacts
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
 from jobspec.session.pickles import PROTOCOL, unpickled
+from jobspec.session.secret_values import may_quote_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.judging import Depth, RunResults
@@ -77,7 +77,9 @@ class _State(Record):
     scope_of_lint: str
     """The same with the choice of rules."""
     digests: Mapping[str, bytes]
-    """A digest of the content of each file, by its real path."""
+    """A digest of each file, by its real path."""
+    contents: Mapping[str, bytes]
+    """Those of them that are of the content, not of the time when a large file was changed."""
     settled: Mapping[str, tuple[object, bytes]]
     """What is known of each file that was last changed well before it was read: its state on the disk, and the digest of its content."""
 
@@ -91,10 +93,8 @@ class Recall(Record):
     """The same for people, or why the cache is not used."""
     before: _State | None = None
     """What the run can read when it begins; None if the run is not kept."""
-    checks: KeptChecks | None = None
-    """The checks of an earlier run of which files have changed; None if the run is not kept."""
-    findings: FindingsCache | None = None
-    """The findings of lint of the same run; None if there are none."""
+    earlier: EarlierRun | None = None
+    """What a run on other files has kept; None if this run is not kept."""
 
 
 def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Recall:
@@ -109,9 +109,11 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     said = f"cache: the result of an earlier run on the same files, from {cache.folder}"
     if report:
         return Recall(report, said, before)
-    checks = KeptChecks(_cache("checks"), before.scope, before.digests)
-    findings = FindingsCache(_cache("checks"), before.scope_of_lint, checks) if depth.chosen is not None else None
-    return Recall(None, said, before, checks, findings)
+    kept = _cache("checks")
+    checks = KeptChecks(kept, before.scope, before.digests)
+    findings = FindingsCache(kept, before.scope_of_lint, checks) if depth.chosen is not None else None
+    facts = KeptFacts(kept, before.scope, before.contents)
+    return Recall(None, said, before, EarlierRun(checks, findings, facts))
 
 
 def checks_of_earlier_runs(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptChecks | None:
@@ -140,13 +142,12 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
         after = _state(options, settings, depth, before)
         if (after.content, after.changes, after.scope) != (before.content, before.changes, before.scope):
             raise _Unkept("a file has changed meanwhile")
-        if known.checks:
-            known.checks.write()
-            if known.findings:
-                known.findings.write()
+        if known.earlier:
+            known.earlier.write()
             _cache("checks").trim()
         _require_all_built(results)
-        _require_no_secrets(report, results.text)
+        if quoting := next((each.path for each in report.files if may_quote_secret(each, results.text)), None):
+            raise _Unkept(f"{quoting} has a Secret, and findings that may quote it")
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
     except (_Unkept, OSError, RecursionError) as why:
@@ -200,7 +201,8 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
             changes.update(repr((path, about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode("utf-8", "replace"))
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
-    return _State(content.hexdigest(), changes.hexdigest(), scope.hexdigest()[:32], scope_of_lint.hexdigest()[:32], digests, read.settled)
+    scopes = scope.hexdigest()[:32], scope_of_lint.hexdigest()[:32]
+    return _State(content.hexdigest(), changes.hexdigest(), *scopes, digests, read.contents, read.settled)
 
 
 def _repository(options: Options, settings: ReportFilter | None) -> str:
@@ -267,6 +269,8 @@ class _Digests:
     def __init__(self, settled: Mapping[str, tuple[object, bytes]]) -> None:
         self.settled = dict(settled)
         """As in `_State`."""
+        self.contents: dict[str, bytes] = {}
+        """As in `_State`."""
         self._begin = time.time_ns()
 
     def digest(self, path: str, about: os.stat_result, *, is_known: bool) -> bytes:
@@ -275,7 +279,8 @@ class _Digests:
         if about.st_size > _LARGE and not is_known:
             return repr(on_disk).encode()
         if path in self.settled and self.settled[path][0] == on_disk:
-            return self.settled[path][1]
+            self.contents[path] = self.settled[path][1]
+            return self.contents[path]
         try:
             with open(path, "rb", buffering=0) as file:
                 found = blake2b(file.readall()).digest()
@@ -283,6 +288,7 @@ class _Digests:
             return f"unreadable: {error.errno}".encode()
         if max(about.st_mtime_ns, about.st_ctime_ns) < self._begin - _TICK:
             self.settled[path] = on_disk, found
+        self.contents[path] = found
         return found
 
 
@@ -343,70 +349,6 @@ def _require_inside(results: RunResults) -> None:
             raise _Unkept(f"{path} is outside of this repository")
     if any(each.content is not None for each in results.read):
         raise _Unkept("not all files are on disk")
-
-
-_SECRET = re.compile(r"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?Secret\b|"kind":[ ]*"Secret\"""", re.MULTILINE)
-
-
-def _require_no_secrets(report: RunReport, text: Callable[[str], str]) -> None:
-    """Raise _Unkept if a finding quotes a Secret of its file, or may do so since the file cannot be read."""
-    for result in report.files:
-        if not result.diagnostics:
-            continue
-        content = text(result.path)
-        is_generated = _GENERATOR in content
-        if not (is_generated or _SECRET.search(content) or any(row.kind == "Secret" for row in result.documents)):
-            continue
-        values = _values_of_secrets(content, lambda name: text(os.path.join(os.path.dirname(result.path), name)))  # noqa: B023 (called at once)
-        told = [each for one in result.diagnostics for each in (one, *one.related)]
-        said = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in told)
-        if values is None or any(each in said for each in values):
-            raise _Unkept(f"{result.path} has a Secret, and findings that may quote it")
-
-
-_GENERATOR = "secretGenerator"
-
-
-def _values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: "") -> set[str] | None:
-    """Return all lines of the values of Secrets and their generators in a text.
-
-    Decoded values are among them. If not all can be read, return None.
-
-    *beside*: reads a file that a generator names.
-    """
-    documents, problems = read(content, file="")
-    secrets = [each for document in documents for each in items_of(document) if each.kind == "Secret"]
-    generating = [each for each in documents if isinstance(each.data, dict) and _GENERATOR in each.data]
-    inside = [each for document in documents for each in _strings(document.data) if _SECRET.search(each)]  # such as patches
-    number = len(secrets) + sum(len(_SECRET.findall(each)) for each in inside)
-    if problems or number != len(_SECRET.findall(content)) or len(generating) != content.count(_GENERATOR):
-        return None
-    found: set[str] = set()
-    for one in inside:
-        if (values := _values_of_secrets(one, beside)) is None:
-            return None
-        found |= values
-    given: list[str] = []
-    for each in secrets:
-        given += [str(value) for field in ("data", "stringData") for value in mapping(each.data, field).values() if value is not None]
-        for value in mapping(each.data, "data").values():
-            with suppress(ValueError):
-                given.append(b64decode(str(value)).decode(errors="replace"))
-    for entry in (entry for each in generating for entry in structs(each.data, _GENERATOR)):
-        named = filter(None, [*texts(entry, "files"), *texts(entry, "envs"), text(entry, "env")])
-        given += [each.partition("=")[2].strip("\"'") for each in texts(entry, "literals")]
-        in_files = [beside(each.rpartition("=")[2]) for each in named]
-        given += [*in_files, *(line.partition("=")[2] for each in in_files for line in each.splitlines())]
-    return found | {line.strip() for one in given for line in one.splitlines()} - {""}
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield all strings in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)
 
 
 def _dumped(report: RunReport) -> bytes:

@@ -51,8 +51,8 @@ def check_and_report(options: Options, settings: ReportFilter | None, depth: Dep
             return 1
         if options.fix_only and not options.diff:
             return 0
-    if known and known.checks:
-        depth = depth.changed(earlier=known.checks, earlier_findings=known.findings)
+    if known and known.earlier:
+        depth = depth.changed(earlier=known.earlier)
     results = results_of(options, context, settings, depth)
     files, fails = chosen_results(results, options, settings, depth)
     releases = _releases_met(context.cluster, files, results.projects)
@@ -169,7 +169,8 @@ def results_of(options: Options, context: RunContext, settings: ReportFilter | N
     With `--within`, judge all manifests of that folder.
     """
     seen = options if options.within is None else options.changed(paths=[options.within])
-    return judge_files(files_for(seen, context, settings, encrypted=encrypted), seen, context, depth)
+    found = files_for(seen, context, settings, encrypted=encrypted, facts=depth.earlier.facts if depth.earlier else None)
+    return judge_files(found, seen, context, depth)
 
 
 def chosen_results(results: RunResults, options: Options, settings: ReportFilter | None, depth: Depth) -> tuple[Sequence[FileResult], bool]:

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,10 +16,12 @@ from jobspec.documents.document import Document
 from jobspec.journey import journey
 from jobspec.journey.steps import Checked
 from jobspec.lint import linting
-from jobspec.session import kept_runs
+from jobspec.repository.layers import Layer
+from jobspec.session import kept_runs, kustomization_notes
 from jobspec.session.found_file import FoundFile
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from jobspec.session.pickles import unpickled
+from jobspec.session.secret_values import values_of_secrets
 from jobspec.world.world import Cluster
 from tests.bench import kills
 from tests.hunt import cache
@@ -130,21 +133,21 @@ def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
     (repository / "jobs" / "other.yaml").write_text(_SECRET.replace("stringData: {password: hunter2}", "data: {password: 'hunter2='}"))
     _lint(repository)
     assert all(b"hunter2" not in each.read_bytes() for each in _entries(repository))
-    quoted = kept_runs._values_of_secrets(_SECRET + "---\n" + _SECRET.replace("stringData: {password: hunter2}", "data: {a: aHVudGVyMw==}"))
+    quoted = values_of_secrets(_SECRET + "---\n" + _SECRET.replace("stringData: {password: hunter2}", "data: {a: aHVudGVyMw==}"))
     assert quoted == {"hunter2", "aHVudGVyMw==", "hunter3"}
-    assert kept_runs._values_of_secrets(_SECRET.replace("hunter2", "")) == set()
-    assert kept_runs._values_of_secrets(_SECRET + "{") is None
-    assert kept_runs._values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") == set()
+    assert values_of_secrets(_SECRET.replace("hunter2", "")) == set()
+    assert values_of_secrets(_SECRET + "{") is None
+    assert values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") == set()
 
 
 def test_values_of_generated_secrets_are_known() -> None:
     text = "secretGenerator:\n- name: a\n  literals: [key=hunter2, 'b=\"c\"']\n  envs: [.env]\n  files: [a=pass.txt]\n"
     files = {".env": "USER=me\n", "pass.txt": "word\n"}
-    assert kept_runs._values_of_secrets(text, files.__getitem__) == {"hunter2", "c", "USER=me", "me", "word"}
-    assert kept_runs._values_of_secrets(f"# secretGenerator\n{text}", files.__getitem__) is None
+    assert values_of_secrets(text, files.__getitem__) == {"hunter2", "c", "USER=me", "me", "word"}
+    assert values_of_secrets(f"# secretGenerator\n{text}", files.__getitem__) is None
     patch = "patches:\n- patch: |-\n    kind: Secret\n    metadata: {name: a}\n    stringData: {key: hunter2}\n"
-    assert kept_runs._values_of_secrets(patch) == {"hunter2"}
-    assert kept_runs._values_of_secrets(patch.replace("stringData:", "a: [")) is None
+    assert values_of_secrets(patch) == {"hunter2"}
+    assert values_of_secrets(patch.replace("stringData:", "a: [")) is None
 
 
 @pytest.fixture
@@ -240,6 +243,41 @@ def test_an_editor_checks_what_no_run_has_kept_and_what_is_open(repository: Path
     assert set(checked) == {"jobs/7.yaml"}
     assert any("replicaz" in each for each in shown)
     assert cache.of_editors(repository, kept) == ""
+
+
+_OVERLAY = "resources: [../base]\nimages: [{name: trainer, newTag: v2}]\n"
+_BASE = JOB.replace("name: train", "name: based")
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
+def test_what_is_reported_of_a_kustomization_is_kept_while_what_it_is_built_of_stays(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(repository, {"base/kustomization.yaml": "resources: [job.yaml]\n", "base/job.yaml": _BASE, "over/kustomization.yaml": _OVERLAY})
+    noted: list[str] = []
+    notes_on = kustomization_notes._notes_on
+
+    def recorded(layer: Layer, *others: Any) -> list[Diagnostic]:
+        noted.append(os.path.basename(layer.folder))
+        return notes_on(layer, *others)
+
+    monkeypatch.setattr(kustomization_notes, "_notes_on", recorded)
+    image = re.findall(r"image: (.*)", _BASE)[0]
+    for change, again in (
+        (("README.md", "# Jobs and builds\n"), ["over"]),
+        (("jobs/7.yaml", JOB.replace("name: train", "name: changed")), []),
+        (("base/job.yaml", _BASE.replace(image, "trainer:v1")), ["over"]),
+        (("README.md", "# More\n"), []),
+        (("over/kustomization.yaml", _OVERLAY.replace("name: trainer", "name: runner")), ["over"]),
+    ):
+        noted.clear()
+        write(repository, dict([change]))
+        said = run_here("lint", ".", "-o", "json", cwd=repository).stdout
+        assert noted == again, change
+        assert ("selects-nothing" in said) == (
+            "trainer:v1" not in (repository / "base" / "job.yaml").read_text() or change[0].startswith("over")
+        )
+        assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
 
 
 def test_an_object_that_jobs_meet_has_them_checked_again(repository: Path) -> None:
