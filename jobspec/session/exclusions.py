@@ -20,23 +20,32 @@ IGNORE_FILE = ".jobspecignore"
 
 
 def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Found]:
-    """The files, of which those that Git ignores are skipped and counted, unless it ignores all of them."""
+    """Mark files that Git ignores as skipped. If Git ignores all of them, mark none.
+
+    Git is asked about files that it does not track, since it ignores no others, and needs long to look for each.
+    """
     walked = [each.path for each in found if not each.named]
     around = with_those_around({*folders, *map(os.path.dirname, walked)})
     if not any(os.path.isfile(os.path.join(each, ".gitignore")) for each in around):
         return list(found)
-    import subprocess
-
-    names = b"".join(os.fsencode(each) + b"\0" for each in walked)
-    try:
-        command = ["git", "check-ignore", "-z", "--stdin"]
-        done = subprocess.run(command, input=names, capture_output=True, check=False)  # noqa: S603 (no shell, and no path as an option)
-    except OSError:
-        return list(found)  # without Git no file is ignored
-    ignored = {os.fsdecode(each) for each in done.stdout.split(b"\0") if each}
+    tracked = set(_said_by_git("ls-files", "-z"))
+    untracked = [each for each in walked if each not in tracked]
+    ignored = set(_said_by_git("check-ignore", "-z", "--stdin", given=untracked)) if untracked else ()
     if not ignored or len(ignored) == len(set(walked)):
         return list(found)
     return [skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
+
+
+def _said_by_git(*words: str, given: Sequence[str] = ()) -> list[str]:
+    """Return the paths that Git prints, if it reads the *given* ones; none without Git."""
+    import subprocess
+
+    names = b"".join(os.fsencode(each) + b"\0" for each in given)
+    try:
+        done = subprocess.run(["git", *words], input=names, capture_output=True, check=False)  # noqa: S603, S607 (no shell, and no path as an option)
+    except OSError:
+        return []
+    return [os.fsdecode(each) for each in done.stdout.split(b"\0") if each]
 
 
 class Patterns(Record):

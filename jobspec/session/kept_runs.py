@@ -326,10 +326,13 @@ def _said_by_git(root: str, files: Sequence[str]) -> Iterator[bytes]:
             raise _Unkept("Git cannot read the repository")
         return done.stdout
 
-    yield said("-C", root, "ls-files", "-v", "-z")
+    listed = said("-C", root, "ls-files", "-v", "-z")
+    yield listed
     if any(os.path.basename(each) == ".gitignore" for each in files):
+        tracked = {os.fsdecode(each[2:]) for each in listed.split(b"\0")}
         manifests = (each.removeprefix(f"{root}{os.sep}") for each in files if each.lower().endswith(_ENDINGS))
-        yield said("-C", root, "check-ignore", "-z", "--stdin", given=manifests, codes=(0, 1))
+        untracked = [each for each in manifests if each not in tracked]
+        yield said("-C", root, "check-ignore", "-z", "--stdin", given=untracked, codes=(0, 1)) if untracked else b""
 
 
 def _require_all_built(results: RunResults) -> None:
