@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 _GENERATOR = "secretGenerator"
 _SECRET = re.compile(r"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?Secret\b|"kind":[ ]*"Secret\"""", re.MULTILINE)
 _KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
-_VALUES = re.compile(rb"""\b(?:data|stringData)["']?[ \t]*:""")
 
 
 def may_have_secret(content: bytes) -> bool:
     """True if a text may hold values of a Secret, as a manifest, in a policy or for a generator."""
-    return b"Secret" in content and (b"secretGenerator" in content or bool(_KIND.search(content) and _VALUES.search(content)))
+    return b"Secret" in content and (b"secretGenerator" in content or bool(_KIND.search(content)))
 
 
 def may_quote_secret(result: FileResult, read_text: Callable[[str], str]) -> bool:

@@ -165,7 +165,8 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_only_what_has_changed_is_checked_again(repository: Path, checked: list[str]) -> None:
-    write(repository, {"jobs/quota.yaml": _QUOTA, "secret.yaml": _SECRET})
+    token = "apiVersion: v1\nkind: Secret\ntype: kubernetes.io/service-account-token\nmetadata: {name: a}\n"
+    write(repository, {"jobs/quota.yaml": _QUOTA, "secret.yaml": _SECRET, "token.yaml": token})
     run_here("lint", ".", cwd=repository)
     checked.clear()
     job = repository / "jobs" / "7.yaml"
