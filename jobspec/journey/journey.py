@@ -124,10 +124,8 @@ def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Co
         return _check_in(journey, files, [world] * len(files)), world, ()
     from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
 
-    def read_again(those: Sequence[GivenFile], *wanted: Wanted) -> list[Document]:
-        """Read some files, or parts of them, once more for their wanted documents alone."""
-        read = journey.run(those, lambda each: read_only(each, wanted, world))
-        return [each for file in read for each in file.documents]
+    def read_again(those: Sequence[Wanted]) -> list[Document]:
+        return [each for read in journey.run(those, lambda wanted: read_only(wanted, world)) for each in read]
 
     rules = expected_policies(files, read_again, world) if journey.reads_ahead else []
     expected = world.with_objects(rules) if rules else world

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import jobspec.apis.kinds as kinds
-from jobspec.diagnostics.results import DocumentResult, FileResult
+from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import Document
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.index import Index
     from jobspec.world.world import Cluster
 
-    #: The parts of a file that are read, and whether a document in them is wanted.
-    Wanted = tuple[Callable[[GivenFile], Sequence[GivenFile]], Callable[[Document], bool]]
-    #: Reads some files once more for the documents that are wanted.
-    ReadAgain = Callable[..., list[Document]]
+    #: A file or a part of one that is read once more, and whether a document in it is wanted.
+    Wanted = tuple[GivenFile, Callable[[Document], bool]]
+    #: Reads parts of files once more for the documents that are wanted.
+    ReadAgain = Callable[[Sequence[Wanted]], list[Document]]
 
 
-def read_only(file: GivenFile, wanted: Sequence[Wanted], world: Cluster) -> Checked:
-    """Read the wanted documents of a file without checking them."""
-    read = ((part.load(world), is_wanted) for parts_of, is_wanted in wanted for part in parts_of(file))
-    documents = ((each, is_wanted) for manifests, is_wanted in read for each in manifests.documents)
-    return Checked(FileResult("", (), ()), [each for each, is_wanted in documents if not each.is_held and is_wanted(each)])
+def read_only(wanted: Wanted, world: Cluster) -> list[Document]:
+    """Read the wanted documents of a part of a file without checking them."""
+    part, is_wanted = wanted
+    return [each for each in part.load(world).documents if not each.is_held and is_wanted(each)]
 
 
 def kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> set[GroupKind]:
@@ -55,21 +54,23 @@ def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
 def expected_policies(files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster) -> list[Document]:
     """Find the policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later."""
 
-    def of_kinds(wanted: Collection[GroupKind]) -> Wanted:
-        return lambda each: each.parts_with(wanted, ()), lambda each: each.group_kind in wanted
+    def of_kinds(file: GivenFile, wanted: Collection[GroupKind]) -> list[Wanted]:
+        return [(each, lambda document: document.group_kind in wanted) for each in file.parts_with(wanted, ())]
 
-    found = [each for each in read_again(files, of_kinds(kinds.ADMISSION_POLICIES)) if can_be_looked_up(each, cluster)]
+    policies = read_again([each for file in files for each in of_kinds(file, kinds.ADMISSION_POLICIES)])
+    found = [each for each in policies if can_be_looked_up(each, cluster)]
     if not found and not cluster.has_policies:
         return []
     from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
 
     policies = [*cluster.rules, *found]
-    in_rules, words, is_wanted = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
-    parameters = (
-        lambda each: each.parts_with(in_rules, words) if in_rules else (),
-        lambda each: is_wanted(each.group_kind, each.name, each.labels),
-    )
-    needed = read_again(files, of_kinds([kinds.NAMESPACE]), parameters)
+    in_rules, words, is_parameter = parameter_kinds(policies), parameter_words(policies), may_be_parameter(policies)
+
+    def parameters(file: GivenFile) -> list[Wanted]:
+        parts = file.parts_with(in_rules, words) if in_rules else ()
+        return [(each, lambda document: is_parameter(document.group_kind, document.name, document.labels)) for each in parts]
+
+    needed = read_again([each for file in files for each in (*of_kinds(file, [kinds.NAMESPACE]), *parameters(file))])
     return [*found, *(each for each in needed if each.group_kind != kinds.NAMESPACE or can_be_looked_up(each, cluster))]
 
 
@@ -93,7 +94,7 @@ def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], re
     ]
     if not holders:
         return [*found, *namespaces]
-    read = read_again(holders, (lambda each: [each], lambda each: is_wanted(each.group_kind, each.name, each.labels)))
+    read = read_again([(file, lambda each: is_wanted(each.group_kind, each.name, each.labels)) for file in holders])
     return [*found, *namespaces, *parameters_in(read, policies)]
 
 
