@@ -46,22 +46,6 @@ def read_entries(cache: Cache, name: str) -> dict[bytes, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class _OwnValues(pickle.Unpickler):
-    """Unpickles plain values, and values of jobspec's own classes."""
-
-    def __init__(self, content: io.BytesIO, shared: Callable[[bytes], Any] | None) -> None:
-        super().__init__(content)
-        self._shared = shared
-
-    def find_class(self, module: str, name: str) -> Any:
-        return _own_class(module, name)
-
-    def persistent_load(self, pid: Any) -> Any:
-        if self._shared is None or not isinstance(pid, bytes):
-            raise pickle.UnpicklingError
-        return self._shared(pid)
-
-
 @cache
 def _own_class(module: str, name: str) -> Any:
     """Return a class by the names in a pickle. Raises UnpicklingError if it is not jobspec's own, nor one of plain values."""
@@ -70,6 +54,21 @@ def _own_class(module: str, name: str) -> Any:
         if found is configures_queues or (isinstance(found, type) and found.__module__ == module):
             return found
     raise pickle.UnpicklingError(name)
+
+
+class _OwnValues(pickle.Unpickler):
+    """Unpickles plain values, and values of jobspec's own classes."""
+
+    find_class = staticmethod(_own_class)  # and no method, whose calls for each of many values take long
+
+    def __init__(self, content: io.BytesIO, shared: Callable[[bytes], Any] | None) -> None:
+        super().__init__(content)
+        self._shared = shared
+
+    def persistent_load(self, pid: Any) -> Any:
+        if self._shared is None or not isinstance(pid, bytes):
+            raise pickle.UnpicklingError
+        return self._shared(pid)
 
 
 class _WithoutData(pickle.Pickler):
