@@ -156,7 +156,8 @@ class Document:
         """Drop what can be made again: marks, and the parsed nodes that they are made from."""
         if isinstance(self._marks, ParsedMarks):
             self._marks.forget()
-            self._made, self._likeness = None, False
+            self._likeness = False
+        self._made = None
 
     @property
     def source(self) -> str:

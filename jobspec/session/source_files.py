@@ -55,7 +55,10 @@ def _documents_of(path: str, _folder: str, content: bytes) -> Sequence[Document]
 
 
 def _documents_read(path: str, folder: str, _changed: int) -> Sequence[Document]:
-    return _documents_of(path, folder, DISK.read(path))
+    documents = _documents_of(path, folder, DISK.read(path))
+    for each in documents:
+        each.forget_marks()  # few are asked for, and the parsed nodes of many files need much memory
+    return documents
 
 
 _LARGE = 1 << 18  # bytes; read, a file needs some twenty times as many

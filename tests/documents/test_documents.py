@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobspec.diagnostics.diagnostic import Diagnostic
-from jobspec.diagnostics.places import Marks
+from jobspec.diagnostics.places import Mark, Marks, marks_at
 from jobspec.documents.document import Document, items_of
 from jobspec.documents.reader import MAX_DEPTH, read
 from jobspec.documents.scalars import resolve
@@ -584,3 +584,16 @@ def test_documents_whose_texts_differ_by_the_name_alone_have_the_same_marks(text
     assert (found and str(found)) == mark
     if found:
         assert _reported(Marks(found)) == _reported(Marks(second.nearest(path).mark))
+
+
+def test_marks_of_built_objects_are_made_again_once_they_are_forgotten() -> None:
+    made = []
+
+    def marks() -> Marks:
+        made.append(marks_at({"kind": "A"}, Mark("base.yaml", 3, 1)))
+        return made[-1]
+
+    document = Document({"kind": "A"}, marks, file="kustomization.yaml")
+    assert document.marks is document.marks is made[0]
+    document.forget_marks()
+    assert document.marks is made[1]
