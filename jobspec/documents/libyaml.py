@@ -34,10 +34,13 @@ _OTHERS = {"tokens": "Token", "nodes": "Node"}
 
 
 class _Later:
-    """A module of the package that is not loaded yet: each name in it is None."""
+    """A module of the package that is not loaded yet: all names in it have one value."""
 
-    def __getattr__(self, _: str) -> None:
-        return None
+    def __init__(self, value: type | None) -> None:
+        self._value = value
+
+    def __getattr__(self, _: str) -> type | None:
+        return self._value
 
 
 class _Part(type(sys)):  # type: ignore[misc]  # the type of modules, without importing `types`
@@ -116,11 +119,10 @@ def _load_part() -> tuple[ModuleType, ModuleType, ModuleType]:
     import yaml.error
     import yaml.events
 
-    for module in _OTHERS:
-        setattr(package, module, _Later())
-    for module, name in _ERRORS.items():
-        base = _ReaderError if module == "reader" else yaml.error.MarkedYAMLError
-        setattr(package, module, type("", (), {name: type(name, (base, yaml.error.YAMLError), {})}))
+    wrong_character = type("ReaderError", (_ReaderError, yaml.error.YAMLError), {})
+    for module in (*_ERRORS, *_OTHERS):
+        error = wrong_character if module == "reader" else yaml.error.MarkedYAMLError
+        setattr(package, module, _Later(error if module in _ERRORS else None))
     import yaml._yaml
 
     for module in (*_ERRORS, *_OTHERS):
