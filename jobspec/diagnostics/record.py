@@ -59,12 +59,16 @@ def _init_of(own: type) -> Callable[..., None]:
     names = list(own.__annotations__)
     at = names.index("_") if "_" in names else len(names)
     positional, named = names[:at], names[at + 1 :]
-    variables = ("self", *positional, *named)
+    variables, given = ("self", *positional, *named), vars(own)
     code = _keep_arguments.__code__.replace(
-        co_varnames=variables, co_nlocals=len(variables), co_argcount=1 + len(positional), co_kwonlyargcount=len(named)
+        co_varnames=variables,
+        co_nlocals=len(variables),
+        co_argcount=1 + len(positional),
+        co_kwonlyargcount=len(named),
+        co_qualname=f"{own.__name__}.__init__",
     )
     function: Any = type(_keep_arguments)  # `types.FunctionType`, without the time that loading `types` takes
-    made: Callable[..., None] = function(code, {}, "__init__", tuple(getattr(own, name) for name in positional if hasattr(own, name)))
-    made.__kwdefaults__ = {name: getattr(own, name) for name in named if hasattr(own, name)}
-    made.__qualname__ = f"{own.__name__}.__init__"
+    made: Callable[..., None] = function(code, {}, "__init__", tuple([given[name] for name in positional if name in given]))
+    if named:
+        made.__kwdefaults__ = {name: given[name] for name in named if name in given}
     return made
