@@ -140,12 +140,15 @@ def unlistable(document: Document, target: Target) -> list[Finding]:
 
 def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
-    from jobspec.operators.mutation import is_rewritten
-
     document, (sent, stored) = workload.document, workload.given
     shape = shapes.load(document.api_version, document.kind, target)
-    if shape and is_rewritten(sent, target, old=stored):
-        yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
+    nulls = list(_nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))) if shape else []
+    if not nulls:
+        return
+    from jobspec.operators.mutation import is_rewritten
+
+    if is_rewritten(sent, target, old=stored):
+        yield from nulls
 
 
 def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape | None, Path]]:
