@@ -108,6 +108,8 @@ GENERATING_KINDS: tuple[GroupKind, ...] = (
     ("cert-manager.io", "Certificate"),
     KUSTOMIZATION,
 )
+#: Stands for all keys of a generated object, and for all namespaces.
+ANY = "*"
 
 #: The names of kinds whose objects have manifests inside.
 WRAPPING_KINDS = frozenset(

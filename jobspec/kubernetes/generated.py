@@ -6,7 +6,7 @@ Follows the APIs of External Secrets (v1), Sealed Secrets (v1alpha1), the Secret
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import GENERATING_KINDS, group_kind
+from jobspec.apis.kinds import ANY, GENERATING_KINDS, group_kind
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, structs, text, texts
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Made = tuple[str, str, Iterable[str]]
 
 
-ANY = "*"
-"""Stands for all keys of an object, and for all namespaces."""
 _KEYSTORES = {"jks": ("keystore.jks", "truststore.jks"), "pkcs12": ("keystore.p12", "truststore.p12")}
 _FORMATS = {"CombinedPEM": "tls-combined.pem", "DER": "key.der"}
 

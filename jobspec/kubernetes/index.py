@@ -8,7 +8,6 @@ from jobspec.apis import kinds
 from jobspec.apis.kinds import UNKNOWN
 from jobspec.diagnostics.places import Data
 from jobspec.go.values import mapping, text
-from jobspec.kubernetes.generated import ANY, generated_by
 
 #: The name of a method of the index, and its arguments.
 Question = tuple[object, ...]
@@ -168,7 +167,7 @@ class Index:
     def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
         """The object of a name, None if it is not given; *namespace* is empty for kinds without one."""
         self._record("find", kind, namespace, name)
-        return self._by_place.get((kind, namespace), {}).get(name) or self._by_place.get((kind, ANY), {}).get(name)
+        return self._by_place.get((kind, namespace), {}).get(name) or self._by_place.get((kind, kinds.ANY), {}).get(name)
 
     def find_only(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
         """Return the one object of a name.
@@ -342,6 +341,10 @@ def data_of(documents: Iterable[Document]) -> list[Data]:
     given = list(documents)
     pins = {each.file for each in given if each.group_kind == kinds.CLUSTER}
     data = [_with_origin(each, pins) if each.group_kind in _OF_NAMESPACES else each.data for each in given if isinstance(each.data, dict)]
+    if not any(each.group_kind in kinds.GENERATING_KINDS for each in given):
+        return data
+    from jobspec.kubernetes.generated import generated_by
+
     return [made for each in data for made in (list(generated_by(each)) or [each])]
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from jobspec.apis.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
+from jobspec.apis.kinds import ANY, CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.documents.marked_tree import MarkedTree, items, text, tree_at
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import EVERYWHERE, Reference, references
-from jobspec.kubernetes.generated import ANY
 from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.container import LintedContainer, volumes_of

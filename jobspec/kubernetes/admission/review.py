@@ -14,7 +14,6 @@ from jobspec.diagnostics.record import Record
 from jobspec.go.codec import decode_as_go
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import CONTAINERS, EVERYWHERE, Reference, containers, references
-from jobspec.kubernetes.generated import ANY
 from jobspec.kubernetes.index import Index
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
@@ -194,6 +193,6 @@ def _missing(reference: Reference, namespace: str, objects: Index) -> Problem:
 def _missing_key_problems(reference: Reference, found: Data) -> Problems:
     known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
     for key, path in reference.keys:
-        if key not in known and ANY not in known:
+        if key not in known and kinds.ANY not in known:
             message = f"{reference.kind[1]} `{reference.name}` has no key `{key}`: the containers never start"
             yield Problem("pod-waits", path, message, closest(key, known))
