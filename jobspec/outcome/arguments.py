@@ -10,14 +10,15 @@ from jobspec.documents.marked_tree import text
 from jobspec.kubernetes.problems import closest
 from jobspec.outcome.training_program import texts
 from jobspec.programs import command_lines
-from jobspec.programs.command_lines import TORCHRUN, CommandWord
+from jobspec.programs.command_lines import CommandWord
+from jobspec.programs.contracts import TORCHRUN, contract_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.outcome.training_program import Started, TrainingProgram, Words
-    from jobspec.programs.command_lines import Contract
+    from jobspec.programs.contracts import Contract
 
 
 _ENDS = "and exits with 2"
@@ -42,7 +43,7 @@ def wrong_torchrun_variables(started: Sequence[Started]) -> Iterator[Finding]:
 def wrong_flags(started: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:
     """Report flags that the contract of an image does not have, and wrong values. *contracts*: by image, without tag and digest."""
     for _, program in started if contracts else ():
-        contract = command_lines.contract_of(contracts, text(program.container, "image"))
+        contract = contract_of(contracts, text(program.container, "image"))
         flags = _flags(program, contract) if contract else None
         if contract and flags is not None:
             yield from _wrong_flags(flags, contract)

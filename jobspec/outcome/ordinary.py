@@ -449,10 +449,19 @@ def find_each_other(words: Sequence[str], pods: int, processes: str, *, launcher
     return (
         (launchers_meet or pods == 1)
         and command_lines.is_process_count(processes)
-        and not any(each.option in ("", command_lines.OF_LAUNCH) or command_lines.TORCHRUN.refuses(each) for each in options)
+        and _are_taken(options)
         and not any(each.option == "--nnodes" and not _meet_in(pods, each.value) for each in options)
         and (pods == 1 or not any(each.option in _MEETING for each in options))
     )
+
+
+def _are_taken(options: Sequence[command_lines.CommandWord]) -> bool:
+    """Whether torchrun takes all options of a command line."""
+    if not options:
+        return True
+    from jobspec.programs.contracts import TORCHRUN
+
+    return not any(each.option in ("", command_lines.OF_LAUNCH) or TORCHRUN.refuses(each) for each in options)
 
 
 def _meet_in(pods: int, nodes: str | None) -> bool:

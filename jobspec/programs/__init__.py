@@ -3,6 +3,7 @@
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
     "command_lines",
+    "contracts",
     "downloads",
     "exit_status",
     "launchers",

@@ -24,7 +24,7 @@ from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import JOBS
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay
-from jobspec.programs.command_lines import FLAGS
+from jobspec.programs.contracts import FLAGS
 from jobspec.project.engines.notes import notes_of
 from jobspec.project.engines.synced import SyncedObject
 from jobspec.project.matrix import hashed, in_layer, max_name_length

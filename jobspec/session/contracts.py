@@ -9,7 +9,7 @@ from jobspec.apis import shipped
 from jobspec.apis.shipped import load
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.errors import JobspecError
-from jobspec.programs.command_lines import Contract
+from jobspec.programs.contracts import Contract
 from jobspec.project.project import LoadedProject, Unreadable
 from jobspec.world.world import Cluster
 

@@ -23,7 +23,7 @@ from jobspec.journey.outcomes import foresee
 from jobspec.journey.steps import Checked, Source
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
-from jobspec.programs.command_lines import Contract
+from jobspec.programs.contracts import Contract
 from jobspec.project import tree
 from jobspec.project.project import EngineSettings, LoadedProject, Sources, Unreadable
 from jobspec.project.rendering import Clusters, RenderedVariant, documents_of, judged_together, render_variant

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.kubernetes.index import Index
     from jobspec.operators.templates import PodsSetting, PodTemplate
-    from jobspec.programs.command_lines import Contract
+    from jobspec.programs.contracts import Contract
 
     T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import pytest
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.programs import command_lines
-from jobspec.programs.command_lines import Contract, contract_of
+from jobspec.programs.contracts import Contract, contract_of
 from tests.support import quick_yaml
 from tests.support.manifests import JOB, write
 from tests.support.processes import run_here
