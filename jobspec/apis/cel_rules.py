@@ -21,6 +21,8 @@ _LABEL = _LETTERS | frozenset("0123456789-")
 _ANY_LETTERS = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _SCHEME = _ANY_LETTERS | frozenset("0123456789+.-")
 _POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
+#: In place of a value that rules fail on, such as one of a wrong type: it equals nothing.
+UNFIT = float("nan")
 
 
 class CelRule(Record):

@@ -15,9 +15,9 @@ from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go import regex, text_formats
 from jobspec.kubernetes.compiling import MAX_EXACT
-from jobspec.kubernetes.correlation import Correlated, children, deep_equal
+from jobspec.kubernetes.correlation import Correlated, deep_equal
 from jobspec.kubernetes.problems import beyond_bits, describe, name_of, sized, unsupported, wrong_format, wrong_pattern
-from jobspec.schemas.shapes import BITS, TYPES, Shape
+from jobspec.schemas.shapes import BITS, TYPES, Shape, children
 
 Conditions = dict[str, Any]
 Branches = list[tuple[Shape, str]]

@@ -6,17 +6,14 @@ not; `CachedDeepEqual` compares sets and other lists in their order. CEL rules c
 
 from __future__ import annotations
 
-from jobspec.diagnostics.places import Key
+from jobspec.apis.cel_rules import UNFIT
+from jobspec.schemas.shapes import child_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from jobspec.schemas.shapes import Shape
-
-#: In place of a value that rules fail on, such as one of a wrong type: it equals nothing.
-UNFIT = float("nan")
 
 
 class Correlated:
@@ -63,24 +60,6 @@ class Correlated:
     def _is_same_at(self, step: str | int) -> bool:
         inner = self.inside(step)
         return inner is not None and inner.is_same()
-
-
-def child_of(shape: Shape, name: str) -> Shape | None:
-    """Return the shape of a field or of a map's values; None if the schema has none."""
-    child = shape.at((name,))
-    return None if child is None or child.type == "bare" else child
-
-
-def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]:
-    """Yield step, shape and value of each field, map value or item that has a shape."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            child = child_of(shape, name)
-            if child is not None:
-                yield name if shape.fields is not None else Key(name), child, inner
-    elif isinstance(value, list) and shape.items is not None:
-        for index, item in enumerate(value):
-            yield index, shape.items, item
 
 
 def aligned(old: Any, value: Any, shape: Shape | None) -> Any:

@@ -12,11 +12,11 @@ from jobspec.apis.kinds import find
 from jobspec.apis.releases import NEWEST, release_of
 from jobspec.apis.shipped import load as load_json
 from jobspec.apis.shipped import path as data_path
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Key, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.apis.releases import Target
@@ -138,6 +138,24 @@ class Shape:
             else:
                 shape = shape.values
         return shape
+
+
+def child_of(shape: Shape, name: str) -> Shape | None:
+    """Return the shape of a field or of a map's values; None if the schema has none."""
+    child = shape.at((name,))
+    return None if child is None or child.type == "bare" else child
+
+
+def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]:
+    """Yield step, shape and value of each field, map value or item that has a shape."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            child = child_of(shape, name)
+            if child is not None:
+                yield name if shape.fields is not None else Key(name), child, inner
+    elif isinstance(value, list) and shape.items is not None:
+        for index, item in enumerate(value):
+            yield index, shape.items, item
 
 
 def linked(rows: Sequence[Raw | Shape]) -> list[Shape]:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from jobspec.apis.cel_rules import UNFIT
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import Problem
 from jobspec.kubernetes.cel.paths import spellings, steps_of, uses_old_self
-from jobspec.kubernetes.correlation import UNFIT, Correlated, aligned
+from jobspec.kubernetes.correlation import Correlated, aligned
 from jobspec.kubernetes.problems import in_one_line, name_of, rule_message
 from jobspec.schemas.shapes import Shape, is_of_type
 

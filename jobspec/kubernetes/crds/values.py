@@ -18,7 +18,7 @@ from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
 from jobspec.kubernetes.crds.structural import META_FIELDS, has_known_type
-from jobspec.kubernetes.custom_resources import resource_problems
+from jobspec.kubernetes.embedded_objects import resource_problems
 from jobspec.kubernetes.problems import describe, name_of
 from jobspec.kubernetes.rules import broken_rules
 from jobspec.kubernetes.structural import typed_problems_at
