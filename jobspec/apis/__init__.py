@@ -4,6 +4,7 @@
 DOORS: tuple[str, ...] = (
     "cel_rules",
     "kinds",
+    "queue_rules",
     "releases",
     "shipped",
     "sibling_kinds",

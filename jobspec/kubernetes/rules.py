@@ -59,7 +59,7 @@ def _visit(
 
 
 def _judge(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Sequence[Problem], touched: Correlated | None) -> Problems:
-    known = RULES.get(rule["rule"])
+    known = _own_rule(rule["rule"])
     own = known is not None and not rule.get("optionalOldSelf") and not rule.get("messageExpression")
     about = known.about if known and own else ()
     place = (*path, *about)
@@ -74,6 +74,15 @@ def _judge(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Se
         yield from _broken(known, rule, value, shape, path, touched)
     elif old is not None:
         yield from _new_objection(known, rule, value, old, shape, path)
+
+
+def _own_rule(text: str) -> CelRule | None:
+    """Return the rule of our own kinds that has a text. If no such rule has the text, return None."""
+    if text in RULES:
+        return RULES[text]
+    from jobspec.apis import queue_rules
+
+    return queue_rules.RULES.get(text)
 
 
 def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Problems:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
-from jobspec.apis import cel_rules
+from jobspec.apis import cel_rules, queue_rules
 from jobspec.models.base import (
     AtomicDict,
     AtomicList,
@@ -55,16 +55,16 @@ Amounts = dict[str, Quantity]
 Versions = Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"]
 
 IMMUTABLE = Validation(cel_rules.UNCHANGED.text, "field is immutable")
-_UNIQUE = Validation(cel_rules.UNIQUE.text, "must be unique")
+_UNIQUE = Validation(queue_rules.UNIQUE.text, "must be unique")
 _EFFECT = "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'"
 TolerationList = Annotated[
     list[Toleration],
     MaxLen(8),
-    Validation(cel_rules.EVERY_KEY.text, "operator must be Exists when 'key' is empty, which means 'match all values and all keys'"),
-    Validation(cel_rules.SECONDS_OF_NO_EXECUTE.text, "effect must be 'NoExecute' when 'tolerationSeconds' is set"),
-    Validation(cel_rules.TOLERATION_OPERATORS.text, "supported toleration values: 'Equal'(default), 'Exists'"),
-    Validation(cel_rules.EXISTS_HAS_NO_VALUE.text, "a value must be empty when 'operator' is 'Exists'"),
-    Validation(cel_rules.TOLERATION_EFFECTS.text, _EFFECT),
+    Validation(queue_rules.EVERY_KEY.text, "operator must be Exists when 'key' is empty, which means 'match all values and all keys'"),
+    Validation(queue_rules.SECONDS_OF_NO_EXECUTE.text, "effect must be 'NoExecute' when 'tolerationSeconds' is set"),
+    Validation(queue_rules.TOLERATION_OPERATORS.text, "supported toleration values: 'Equal'(default), 'Exists'"),
+    Validation(queue_rules.EXISTS_HAS_NO_VALUE.text, "a value must be empty when 'operator' is 'Exists'"),
+    Validation(queue_rules.TOLERATION_EFFECTS.text, _EFFECT),
 ]
 
 
@@ -107,7 +107,7 @@ class FlavorQuotas(Model):
 class ResourceGroup(Model):
     """Resources that come from the same flavors: a pod set gets all of them from one."""
 
-    FACTS = (Validation(cel_rules.ALL_COVERED.text, "flavors must have the same number of resources as the coveredResources"),)
+    FACTS = (Validation(queue_rules.ALL_COVERED.text, "flavors must have the same number of resources as the coveredResources"),)
 
     covered_resources: Annotated[list[str], MinLen(1), MaxLen(64), V1BETA2(ListType("atomic"))] = Field(
         description="the resources, such as `cpu`, `memory` and `nvidia.com/gpu`; each is in one group only"
@@ -154,7 +154,7 @@ class FlavorFungibility(Model):
     """Whether to go on with the next flavor before it borrows or preempts in one."""
 
     FACTS = (
-        Validation(cel_rules.PREFERENCE.text, "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"),
+        Validation(queue_rules.PREFERENCE.text, "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"),
     )
 
     when_can_borrow: Annotated[
@@ -178,7 +178,7 @@ class BorrowWithinCohort(Model):
 class ClusterQueuePreemption(Model):
     """Whom a pending workload may preempt."""
 
-    FACTS = (Validation(cel_rules.RECLAIMS.text, "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"),)
+    FACTS = (Validation(queue_rules.RECLAIMS.text, "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"),)
 
     reclaim_within_cohort: Literal["Never", "LowerPriority", "Any"] = Field(
         default="Never", description="to have its own quota back, in other queues: `Never`, `LowerPriority` or `Any` that borrows it"
@@ -241,8 +241,8 @@ class ClusterQueueSpec(Model):
     """Quotas, and who gets them when."""
 
     FACTS = (
-        V1BETA1(Validation(cel_rules.BORROWS_IN_OLD_COHORT.text, "borrowingLimit must be nil when cohort is empty")),
-        V1BETA2(Validation(cel_rules.BORROWS_IN_COHORT.text, "borrowingLimit must be nil when cohort is empty")),
+        V1BETA1(Validation(queue_rules.BORROWS_IN_OLD_COHORT.text, "borrowingLimit must be nil when cohort is empty")),
+        V1BETA2(Validation(queue_rules.BORROWS_IN_COHORT.text, "borrowingLimit must be nil when cohort is empty")),
     )
 
     resource_groups: ResourceGroups = optional_field("the quotas, in groups of resources that come from the same flavors")
@@ -475,18 +475,18 @@ class ResourceFlavorSpec(Model):
     """The nodes of a flavor."""
 
     FACTS = (
-        Validation(cel_rules.TOPOLOGY_HAS_LABEL.text, "at least one nodeLabel is required when topology is set"),
+        Validation(queue_rules.TOPOLOGY_HAS_LABEL.text, "at least one nodeLabel is required when topology is set"),
         *(
             Validation(rule.text, f"{field} are immutable when topologyName is set")
-            for field, rule in (("nodeLabels", cel_rules.FLAVOR_LABELS), ("tolerations", cel_rules.FLAVOR_TOLERATIONS))
+            for field, rule in (("nodeLabels", queue_rules.FLAVOR_LABELS), ("tolerations", queue_rules.FLAVOR_TOLERATIONS))
         ),
-        Validation(cel_rules.FLAVOR_TOPOLOGY.text, "topologyName is immutable when topologyName is set"),
+        Validation(queue_rules.FLAVOR_TOPOLOGY.text, "topologyName is immutable when topologyName is set"),
     )
 
     node_labels: Annotated[AtomicDict[str] | None, MaxLen(8)] = optional_field(
         "labels of its nodes, at most 8: pods of the flavor get them as `nodeSelector`, and ones that ask for others do not fit"
     )
-    node_taints: Annotated[AtomicList[Taint] | None, MaxLen(8), Validation(cel_rules.TAINT_EFFECTS.text, _EFFECT)] = optional_field(
+    node_taints: Annotated[AtomicList[Taint] | None, MaxLen(8), Validation(queue_rules.TAINT_EFFECTS.text, _EFFECT)] = optional_field(
         "taints of its nodes, at most 8: workloads that do not tolerate them do not get the flavor"
     )
     tolerations: Annotated[TolerationList | None, ListType("atomic")] = optional_field("tolerations that pods of the flavor get besides")
@@ -519,7 +519,7 @@ class TopologySpec(Model):
         MaxLen(16),
         IMMUTABLE,
         _UNIQUE,
-        Validation(cel_rules.HOSTNAME_LAST.text, "the kubernetes.io/hostname label can only be used at the lowest level of topology"),
+        Validation(queue_rules.HOSTNAME_LAST.text, "the kubernetes.io/hostname label can only be used at the lowest level of topology"),
     ] = Field(description="the levels, the widest first, such as block, rack, host; they cannot change")
 
 
@@ -684,7 +684,7 @@ class ClusterProfileReference(Model):
 class ClusterSource(Model):
     """How the cluster is reached."""
 
-    FACTS = (Validation(cel_rules.ONE_SOURCE.text, "exactly one of the fields in [kubeConfig clusterProfileRef] must be set"),)
+    FACTS = (Validation(queue_rules.ONE_SOURCE.text, "exactly one of the fields in [kubeConfig clusterProfileRef] must be set"),)
 
     kube_config: KubeConfig | None = optional_field("where its kubeconfig is")
     cluster_profile_ref: ClusterProfileReference | None = optional_field("its ClusterProfile")

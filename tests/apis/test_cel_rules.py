@@ -11,8 +11,8 @@ from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from jobspec.apis import cel_rules
-from jobspec.apis.cel_rules import RULES, is_transition, objection
+from jobspec.apis import cel_rules, queue_rules
+from jobspec.apis.cel_rules import is_transition, objection
 from tests.hunt import rules
 from tests.hunt.finds import report
 from tests.support import server as servers
@@ -59,6 +59,7 @@ _TAINTS = _items(
     value=_SOME,
     tolerationSeconds=some.just(1),
 )
+RULES = cel_rules.RULES | queue_rules.RULES
 #: For each rule, the values that it can be about.
 _VALUES: dict[str, some.SearchStrategy[Any]] = {
     cel_rules.UNCHANGED.text: _JSON,
@@ -78,28 +79,28 @@ _VALUES: dict[str, some.SearchStrategy[Any]] = {
     ),
     cel_rules.NO_NAMESPACE.text: _object(templates=_items(metadata=_object(namespace=some.sampled_from(["", "a"])))),
     cel_rules.UPDATED.text: _object(lastUpdatedTime=some.just("2001-01-01T00:00:00Z")),
-    cel_rules.BORROWS_IN_COHORT.text: _object(cohortName=_SOME, resourceGroups=_GROUPS),
-    cel_rules.BORROWS_IN_OLD_COHORT.text: _object(cohort=_SOME, resourceGroups=_GROUPS),
-    cel_rules.PREFERENCE.text: _object(preference=_SOME, whenCanBorrow=_NEXT, whenCanPreempt=_NEXT),
-    cel_rules.RECLAIMS.text: _object(reclaimWithinCohort=_HOW, borrowWithinCohort=_object(policy=_HOW)),
-    cel_rules.ALL_COVERED.text: some.fixed_dictionaries(
+    queue_rules.BORROWS_IN_COHORT.text: _object(cohortName=_SOME, resourceGroups=_GROUPS),
+    queue_rules.BORROWS_IN_OLD_COHORT.text: _object(cohort=_SOME, resourceGroups=_GROUPS),
+    queue_rules.PREFERENCE.text: _object(preference=_SOME, whenCanBorrow=_NEXT, whenCanPreempt=_NEXT),
+    queue_rules.RECLAIMS.text: _object(reclaimWithinCohort=_HOW, borrowWithinCohort=_object(policy=_HOW)),
+    queue_rules.ALL_COVERED.text: some.fixed_dictionaries(
         {"coveredResources": some.lists(_SOME, max_size=2), "flavors": _items(resources=some.lists(_SOME, max_size=2))}
     ),
-    cel_rules.UNIQUE.text: some.lists(_JSON, max_size=3),
-    cel_rules.HOSTNAME_LAST.text: some.lists(
+    queue_rules.UNIQUE.text: some.lists(_JSON, max_size=3),
+    queue_rules.HOSTNAME_LAST.text: some.lists(
         some.fixed_dictionaries({"nodeLabel": some.sampled_from(["kubernetes.io/hostname", "a"])}), max_size=3
     ),
-    cel_rules.TOPOLOGY_HAS_LABEL.text: _FLAVORS,
-    cel_rules.FLAVOR_LABELS.text: _FLAVORS,
-    cel_rules.FLAVOR_TOLERATIONS.text: _FLAVORS,
-    cel_rules.FLAVOR_TOPOLOGY.text: _FLAVORS,
-    cel_rules.TAINT_EFFECTS.text: _TAINTS,
-    cel_rules.EVERY_KEY.text: _TAINTS,
-    cel_rules.SECONDS_OF_NO_EXECUTE.text: _TAINTS,
-    cel_rules.TOLERATION_OPERATORS.text: _TAINTS,
-    cel_rules.EXISTS_HAS_NO_VALUE.text: _TAINTS,
-    cel_rules.TOLERATION_EFFECTS.text: _TAINTS,
-    cel_rules.ONE_SOURCE.text: _object(kubeConfig=some.just({}), clusterProfileRef=some.just({})),
+    queue_rules.TOPOLOGY_HAS_LABEL.text: _FLAVORS,
+    queue_rules.FLAVOR_LABELS.text: _FLAVORS,
+    queue_rules.FLAVOR_TOLERATIONS.text: _FLAVORS,
+    queue_rules.FLAVOR_TOPOLOGY.text: _FLAVORS,
+    queue_rules.TAINT_EFFECTS.text: _TAINTS,
+    queue_rules.EVERY_KEY.text: _TAINTS,
+    queue_rules.SECONDS_OF_NO_EXECUTE.text: _TAINTS,
+    queue_rules.TOLERATION_OPERATORS.text: _TAINTS,
+    queue_rules.EXISTS_HAS_NO_VALUE.text: _TAINTS,
+    queue_rules.TOLERATION_EFFECTS.text: _TAINTS,
+    queue_rules.ONE_SOURCE.text: _object(kubeConfig=some.just({}), clusterProfileRef=some.just({})),
 }
 
 
