@@ -303,11 +303,11 @@ class Kind:
     __slots__ = ("api_versions", "component", "group", "has_model", "name", "names", "namespaced", "versions")
 
     def __init__(self, group: str, name: str, versions: str, scope: str, component: str, names: str, *, has_model: bool) -> None:
-        self.group = group
+        self.group = group.removesuffix("core")
         self.name = name
         self.versions = versions.split(",")
         """The versions that jobspec judges."""
-        self.api_versions = [f"{group}/{version}".lstrip("/") for version in self.versions]
+        self.api_versions = [f"{group}/{version}" for version in self.versions] if self.group else self.versions
         """What manifests of the kind say as `apiVersion`."""
         self.namespaced = scope == "Namespaced"
         """Whether its objects are in a namespace; of others the server drops `metadata.namespace`."""
@@ -330,9 +330,9 @@ class Kind:
 
 
 _EVERY = [
-    Kind(group.removesuffix("core"), *row, has_model=has_model)
+    Kind(*row, has_model=has_model)
     for table, has_model in ((_TABLE, True), (_WITHOUT_MODEL, False))
-    for group, *row in map(str.split, table.strip().splitlines())
+    for row in map(str.split, table.strip().splitlines())
 ]
 _KINDS = {(kind.group, kind.name): kind for kind in _EVERY}
 _BY_VERSION = {(api_version, kind.name): kind for kind in _EVERY for api_version in kind.api_versions}

@@ -174,7 +174,8 @@ def _set(shape: Shape, row: Raw, table: list[Shape]) -> None:
     shape.__dict__ = own = dict(row)
     if "fields" in row:
         own["fields"] = {name: table[index] for name, index in row["fields"].items()}
-        own["defaulted"] = {name: table[row["fields"][name]] for name in row.get("defaulted", ())}
+    if "defaulted" in row:
+        own["defaulted"] = {name: table[row["fields"][name]] for name in row["defaulted"]}
     if "values" in row:
         own["values"] = table[row["values"]]
     if "items" in row:
