@@ -23,7 +23,7 @@ from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
 from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import ENGINES, KUSTOMIZATIONS
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
@@ -106,7 +106,9 @@ class Workspace:
         self._found: Sequence[Found] = ()
         self._fingerprint: Any = None
         self._files: dict[Any, _Earlier] = {}
-        self._variants: dict[Any, tuple[FileResult, Any]] = {}
+        self._objects: dict[Any, Sequence[Document]] = {}
+        """The objects of clusters that checked files meet, by what a check reads of them."""
+        self._variants: dict[Any, FileResult] = {}
 
     # Texts: what is open in the editor.
 
@@ -158,7 +160,6 @@ class Workspace:
             depth = Depth(
                 chosen=known.chosen if advice else None,
                 kept=known.checked,
-                reads_ahead=known.is_first,
                 about=None if asked is None else lambda files: self._about(files, asked),
                 lint_run=known.one_by_one,
                 judge_variants=known.judged_variants if advice else None,
@@ -184,7 +185,7 @@ class Workspace:
                 context = with_lookups(context_for(options, self._settings), queue_documents(options))
             known = _Known(self, found, lambda: False, chosen(self._settings))
             kept = known.checked if is_own else None
-            depth = Depth(chosen=known.chosen, documents=True, kept=kept, reads_ahead=known.is_first, lint_run=known.one_by_one)
+            depth = Depth(chosen=known.chosen, documents=True, kept=kept, lint_run=known.one_by_one)
             results = judge_files(found, options, context, depth)
             files, _ = chosen_results(results, self.options, self._settings, depth)
             if is_own:
@@ -287,6 +288,7 @@ class Workspace:
             self._context = context.with_cluster(with_pods(with_contracts(context.cluster, self._settings), self._settings))
             self._fingerprint = fingerprint
             self._files.clear()
+            self._objects.clear()
             self._variants.clear()
         return self._context
 
@@ -323,12 +325,25 @@ class _Earlier(NamedTuple):
     """The earlier check of a file, and what it depends on."""
 
     checked: Checked
-    held: Any
-    """What the key names by its identity."""
     answers: Mapping[Question, Any]
     """The answers to the questions that the check has asked."""
     unrecorded: Sequence[Data]
     """The objects that it may have read without a question."""
+
+
+class _Identity:
+    """A value that is equal to itself alone, as a part of a key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class _Known:
@@ -345,25 +360,22 @@ class _Known:
             path: _stamp(path, workspace.options.disk) for path in paths
         }  # before anything is read: what changes meanwhile is read the next time
         self._files: dict[Any, _Earlier] = {}
-        self._variants: dict[Any, tuple[FileResult, Any]] = {}
+        self._objects: dict[Any, Sequence[Document]] = {}
+        self._variants: dict[Any, FileResult] = {}
+        self._clusters: dict[int, tuple[Cluster, Sequence[Document]]] = {}
         self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
         self._of_earlier_runs = workspace.checks_of_earlier_runs(chosen)
         if self._of_earlier_runs:
             self._of_earlier_runs.met(found)
-        self.is_first = not workspace._files
-        """Whether there are no earlier results.
-
-        Then policies are looked for first, as runs of the command line do.
-        """
 
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
         file = given.found
-        held = (file.in_build, tuple(cluster.objects), cluster.custom_kinds)
         opened, build = file.disk.opened or {}, file.in_build.build if file.in_build else None
         built_of = [(each, opened[each]) for each in sorted(build.reads & opened.keys())] if build else ()
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
-        key = (*where, *built_of, id(held[0]), tuple(map(id, held[1])), id(held[2]), cluster.around is None)
+        world = (_Identity(self._objects_in(cluster)), _Identity(cluster.custom_kinds), cluster.around is None)
+        key = (*where, *built_of, _Identity(file.in_build), *world)
         known = self._workspace._files.get(key)
         unrecorded = self._unrecorded(cluster)
         if (
@@ -375,9 +387,17 @@ class _Known:
             kept = self._of_earlier_runs.known(given, cluster) if self._of_earlier_runs else None
             checked = kept or check(given)
             answers = {each: cluster.index.answer(each) for each in checked.asked}
-            known = self._workspace._files[key] = _Earlier(checked, held, answers, unrecorded)
+            known = self._workspace._files[key] = _Earlier(checked, answers, unrecorded)
         self._files[key] = known
         return known.checked
+
+    def _objects_in(self, cluster: Cluster) -> Sequence[Document]:
+        """Return the objects of a cluster; those of an earlier cluster if a check reads the same of them."""
+        if id(cluster) not in self._clusters:
+            said = tuple((each.file, each.source, each.is_held, each.digest) for each in cluster.objects)
+            objects = self._objects[said] = self._workspace._objects.setdefault(said, cluster.objects)
+            self._clusters[id(cluster)] = cluster, objects
+        return self._clusters[id(cluster)][1]
 
     def _unrecorded(self, cluster: Cluster) -> Sequence[Data]:
         """The objects of all files that a check reads without a record of its questions."""
@@ -399,16 +419,15 @@ class _Known:
         shared = [each for name, each in spec.value.items() if name != "variants"]
         said = "\n".join(line for each in (variant.entry, *shared) for line in _said(each, spelled))
         cluster = planned.met_by(variant)
-        held = cluster.objects
         contracts = repr([(image, each.program, each.flags) for image, each in cluster.contracts.items()])
         stamps = [(each, self._stamps[each] if each in self._stamps else os.path.exists(each) and object()) for each in sorted(files)]
-        key = (path, variant.name, repr(variant.values), said, *stamps, *map(id, held), contracts)
+        key = (path, variant.name, repr(variant.values), said, *stamps, *map(_Identity, cluster.objects), contracts)
         known = self._workspace._variants.get(key)
         if known is None:
             self._stop()
-            known = self._workspace._variants[key] = (judged_variant(variant, cluster, self.chosen).result, held)
+            known = self._workspace._variants[key] = judged_variant(variant, cluster, self.chosen).result
         self._variants[key] = known
-        return known[0]
+        return known
 
     def one_by_one(self, files: Sequence[Checked], work: Callable[[Checked], list[Diagnostic]]) -> list[list[Diagnostic]]:
         """The work for each file, unless it is cancelled."""
@@ -421,6 +440,7 @@ class _Known:
     def keep_files(self) -> None:
         """Forget the earlier results of files that this check did not use."""
         self._workspace._files = self._files
+        self._workspace._objects = self._objects
 
     def keep(self) -> None:
         """Forget the earlier results that this check did not use."""

@@ -14,6 +14,7 @@ import pytest
 
 from jobspec.editor import workspace
 from jobspec.editor.workspace import Cancelled, Workspace
+from jobspec.journey import journey
 from jobspec.lint import linting
 from jobspec.session.disk import Disk
 from tests.support.editor import editor, lsp
@@ -96,6 +97,56 @@ def test_a_cancelled_check_leaves_the_last_one(tmp_path: Path) -> None:
 
 def _rules(files: Workspace) -> set[str]:
     return {each.rule for result in files.results() for each in result.diagnostics}
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are checked, by name."""
+    found: list[str] = []
+    check = journey._check
+    monkeypatch.setattr(journey, "_check", lambda own, file, world: found.append(file.found.path) or check(own, file, world))
+    return found
+
+
+_POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]
+  validations: [{expression: "object.spec.replicas <= int(params.data.most)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few}
+spec: {policyName: few, paramRef: {name: limits, namespace: a, parameterNotFoundAction: Deny}, validationActions: [Deny]}
+"""
+_LIMITS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limits, namespace: a}\ndata: {most: '3'}\n"
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: a}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: a}}
+  template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: 'registry/i:1'}]}}
+"""
+
+
+def test_an_edit_checks_the_edited_file_alone_whatever_policies_there_are(tmp_path: Path, checked: list[str]) -> None:
+    write(tmp_path, {"policy.yaml": _POLICY, "limits.yaml": _LIMITS, "web.yaml": _DEPLOYMENT, "job.yaml": JOB})
+    files = Workspace(".")
+    files.write("web.yaml", _DEPLOYMENT)
+    assert "refused-by-policy" not in _rules(files)
+    checked.clear()
+    files.write("web.yaml", _DEPLOYMENT.replace("replicas: 3", "replicas: 4"))
+    assert "refused-by-policy" in _rules(files)
+    assert set(checked) == {"web.yaml"}
+    write(tmp_path, {"limits.yaml": _LIMITS.replace("3", "4")})
+    files.look_again()
+    assert "refused-by-policy" not in _rules(files)
 
 
 def test_settings_that_are_written_when_a_check_begins_count_in_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
