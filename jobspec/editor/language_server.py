@@ -25,6 +25,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Mark
 from jobspec.editor import features
 from jobspec.editor.features import ClientView
+from jobspec.editor.garbage import begin_collecting
 from jobspec.editor.places import EditorText
 from jobspec.editor.workspace import Cancelled, Workspace
 from jobspec.reports.text import message_of, page_of
@@ -156,6 +157,7 @@ class EditorServer(LanguageServer):
         except Exception as error:  # which must not end the server, as a bug of the command line ends that
             found = {}
             self.say(f"this is a bug of jobspec; please report it: {type(error).__name__}: {error}")
+        begin_collecting()
         if change == self._changes:
             self._tell(found)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from argparse import ArgumentParser
 
@@ -21,7 +20,6 @@ def run(_: Options) -> int:
         from jobspec.editor.language_server import server
     except ModuleNotFoundError as error:
         raise JobspecError(f"lsp needs the package `{error.name}`: pip install pygls") from None
-    gc.enable()  # which a command that is soon over does without
     serving = server()
     with os.fdopen(os.dup(0), "rb") as reading, os.fdopen(os.dup(1), "wb") as writing:  # pygls closes what it talks on
         serving.start_io(reading, writing)

@@ -8,7 +8,6 @@ unchanged files.
 
 from __future__ import annotations
 
-import gc
 import inspect
 import json
 import os
@@ -27,6 +26,7 @@ from jobspec.apis.shipped import package_path
 from jobspec.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult, by_cause_of_all
+from jobspec.editor.garbage import begin_collecting
 from jobspec.editor.tool_words import data_in_tool_words, in_tool_words
 from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
@@ -73,7 +73,6 @@ def run(options: Options) -> int:
     if not os.path.isdir(options.root):
         raise JobspecError(f"{options.root}: no such folder")
     os.chdir(options.root)
-    gc.enable()  # which a command that is soon over does without
     tools = Tools()
     server = MCPServer("jobspec", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -100,7 +99,10 @@ def _one_at_a_time(tool: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(tool)
     def answer(*arguments: Any, **named: Any) -> Any:
         with _TURN:
-            return tool(*arguments, **named)
+            try:
+                return tool(*arguments, **named)
+            finally:
+                begin_collecting()
 
     return answer
 
