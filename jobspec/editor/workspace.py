@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -57,6 +57,7 @@ from jobspec.world.world import Cluster
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.lint.topics import Chosen
+    from jobspec.repository.builds import Build
 
 SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
 _FEW_FILES = 10  # of a folder, which are judged at once
@@ -250,7 +251,9 @@ class Workspace:
             wanted, texts = self._wanted, self.texts  # in this order: a text that is not among these is looked for the next time
             self.options = self.options.changed(disk=_disk_of(texts, self._confined_to))
             if wanted is not self._read:
-                self._found = self._find(self._run_context().cluster) if self.root else []
+                before = {each.path: each for each in self._found}
+                found = self._find(self._run_context().cluster) if self.root else []
+                self._found = [_with_former_role(each, before.get(each.path)) for each in found]
                 self._read = wanted
             else:
                 self._found = [each.changed(disk=self.options.disk) for each in self._found]
@@ -359,6 +362,10 @@ class _Known:
         self._stamps = {
             path: _stamp(path, workspace.options.disk) for path in paths
         }  # before anything is read: what changes meanwhile is read the next time
+        builds = [each.in_build.build for each in found if each.in_build and each.in_build.build]
+        opened = workspace.options.disk.opened or {}
+        self._inputs = {each: opened[each] if each in opened else _written(each) for build in builds for each in build.reads}
+        """Those of the files that builds are made of, by real path."""
         self._files: dict[Any, _Earlier] = {}
         self._objects: dict[Any, Sequence[Document]] = {}
         self._variants: dict[Any, FileResult] = {}
@@ -371,8 +378,8 @@ class _Known:
     def checked(self, given: FoundFile, cluster: Cluster, check: Callable[[FoundFile], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
         file = given.found
-        opened, build = file.disk.opened or {}, file.in_build.build if file.in_build else None
-        built_of = [(each, opened[each]) for each in sorted(build.reads & opened.keys())] if build else ()
+        build = file.in_build.build if file.in_build else None
+        built_of = [self._inputs[each] for each in sorted(build.reads)] if build else ()
         where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
         world = (_Identity(self._objects_in(cluster)), _Identity(cluster.custom_kinds), cluster.around is None)
         key = (*where, *built_of, _Identity(file.in_build), *world)
@@ -463,6 +470,21 @@ def _said(tree: MarkedTree, spelled: Spelling) -> Iterator[str]:
         yield f"{spelled(tree)!r} {type(tree.value)}"
 
 
+def _with_former_role(found: Found, former: Found | None) -> Found:
+    """Return a file that was looked for again, with its former role in builds if nothing of that has changed."""
+    role, before = found.in_build, former.in_build if former else None
+    if role is None or before is None or replace(role, build=None) != replace(before, build=None):
+        return found
+    return found.changed(in_build=before) if _is_same_build(role.build, before.build) else found
+
+
+def _is_same_build(build: Build | None, before: Build | None) -> bool:
+    """True if a build is as before, whatever the lines of the files that it is made of."""
+    if build is None or before is None:
+        return build is before
+    return (build.path, build.names, build.content) == (before.path, before.names, before.content)
+
+
 def text_of(path: str, texts: Mapping[str, str]) -> str:
     """The text of a file, as it is open or else on disk; empty where it cannot be read."""
     if (text := texts.get(os.path.realpath(path))) is not None:
@@ -477,8 +499,12 @@ def text_of(path: str, texts: Mapping[str, str]) -> str:
 
 def _stamp(path: str, disk: Disk) -> Any:
     """What changes with the content of a file: its open text, or when it was written on disk and its size."""
-    if (text := disk.opened_text(path)) is not None:
-        return text
+    text = disk.opened_text(path)
+    return _written(path) if text is None else text
+
+
+def _written(path: str) -> Any:
+    """When a file was written on disk, and its size; None where there is none."""
     try:
         about = os.stat(path)
     except OSError:

@@ -149,6 +149,27 @@ def test_an_edit_checks_the_edited_file_alone_whatever_policies_there_are(tmp_pa
     assert "refused-by-policy" not in _rules(files)
 
 
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed")
+def test_a_save_checks_only_what_it_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: list[str]) -> None:
+    """A build is checked again if a file that it is made of has other lines, though the same is built of them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    job = JOB.replace(":v1", "")
+    for name in "ab":
+        write(tmp_path, {f"{name}/job.yaml": job, f"{name}/kustomization.yaml": f"resources: [job.yaml]\nnamePrefix: {name}-\n"})
+    files = Workspace(".")
+
+    def lines() -> dict[str, int]:
+        return {each.mark.file: each.mark.line for one in files.results() for each in one.diagnostics if each.rule == "unpinned-image"}
+
+    before = lines()
+    for written, changed in ({}, set()), ({"a/job.yaml": f"# one\n{job}"}, {"a/job.yaml", "a/kustomization.yaml"}):
+        write(tmp_path, written)
+        checked.clear()
+        files.look_again()
+        assert lines() == {name: line + (name in written) for name, line in before.items()}
+        assert set(checked) == changed
+
+
 def test_settings_that_are_written_when_a_check_begins_count_in_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"job.yaml": JOB.replace(":v1", ""), "pyproject.toml": "[tool.jobspec]\n"})
     files = Workspace(".")
