@@ -1,6 +1,11 @@
 """How long an editor waits: from a key to the diagnostics of its text, for completion, for hover, beside yaml-language-server in one run.
 
     python -m tests.bench.bench_editor [--keys N] [--yaml-language-server PROGRAM]
+    python -m tests.bench.bench_editor --folder FOLDER --file NAME --second NAME [--warm] [--yaml-language-server PROGRAM]
+
+The second form opens files of a large folder, such as a clone of redhat-appstudio/infra-deployments: rows of what comes first after
+`initialized`, of keys while the server looks at the rest of the folder, and of keys, a save and a second file after that. The cache is
+empty, or with `--warm` that of a `lint` before.
 
 Each row has the median and the 99th percentile in milliseconds, and the mean of the processor time that the server took (on Linux); the
 servers take turns. yaml-language-server waits 200 ms for further keys before it looks at a text, and checks a job by our JSON Schema of it.
@@ -12,6 +17,7 @@ import asyncio
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +33,7 @@ from tests.support.reference import ROOT
 
 GUIDE = (ROOT / "tests" / "cases" / "guides" / "distributed.yaml").read_text()
 SCHEMA = ROOT / "schemas" / "training-operator-1.9.4" / "kubeflow.org" / "pytorchjob_v1.json"
+NOWHERE = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
 _VARIANTS = 20
 _HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
 PROJECT = _HEAD + "".join(
@@ -100,6 +107,66 @@ async def _key(client: Editor, name: str, number: int) -> None:
     await client.published(name)
 
 
+async def _opened(client: Editor, name: str) -> None:
+    client.open(name)
+    await client.published(name)
+
+
+async def _whole(client: Editor) -> None:
+    """Wait until the server has looked at the whole folder."""
+    await client.client.text_document_code_action_async(
+        lsp.CodeActionParams(client.document(next(iter(client.texts))), NOWHERE, lsp.CodeActionContext([]))
+    )
+
+
+async def _save(client: Editor, name: str) -> None:
+    client.client.text_document_did_save(lsp.DidSaveTextDocumentParams(client.document(name)))
+    await _whole(client)
+
+
+async def _measure_folder(folder: Path, name: str, second: str, program: str | None, *, keys: int, warm: bool) -> None:
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["JOBSPEC_CACHE"] = cache
+        if warm:
+            subprocess.run([sys.executable, "-m", "jobspec", "lint", "."], cwd=folder, stdout=subprocess.DEVNULL, check=False)
+        times: dict[str, list[tuple[float, float]]] = {}
+
+        async def timed(what: str, work: Awaitable[Any]) -> None:
+            times.setdefault(what, []).append(await _timed(client, lambda: work))
+
+        client = Editor(folder)
+        await client.start(asks=False, encoding="utf-16")
+        await timed("jobspec: a file is opened first", _opened(client, name))
+        for number in range(keys):
+            await timed("jobspec: a key, during the look at the folder", _key(client, name, number))
+        await timed("jobspec: a second file is opened during that", _opened(client, second))
+        await timed("jobspec: the look at the folder", _whole(client))
+        for number in range(keys):
+            await timed("jobspec: a key after that", _key(client, name, number))
+        await timed("jobspec: a save", _save(client, name))
+        client.close(second)
+        await _whole(client)
+        await timed("jobspec: a second file is opened", _opened(client, second))
+        memory = {"jobspec": (_memory(client),)}
+        await _stop(client)
+        if program:
+            client = Other(folder)
+            await client.begin(program)
+            await timed("yaml-language-server: a file is opened first", _opened(client, name))
+            for number in range(keys):
+                await timed("yaml-language-server: a key", _key(client, name, number))
+            await timed("yaml-language-server: a second file is opened", _opened(client, second))
+            memory["yaml-language-server"] = (_memory(client),)
+            await _stop(client)
+        _report(keys, times, memory)
+
+
+async def _stop(client: Editor) -> None:
+    await client.client.shutdown_async(None)
+    client.client.exit(None)
+    await client.client.stop()
+
+
 async def _hover(client: Editor, name: str) -> None:
     await client.client.text_document_hover_async(lsp.HoverParams(**client.at(name, "restartPolicy")))
 
@@ -118,8 +185,8 @@ def _report(keys: int, times: Mapping[str, list[tuple[float, float]]], memory: M
     print(f"{f'{keys} keys each':58}   median      p99      CPU")
     for row, found in times.items():
         print(_row(row, found))
-    for name, (early, *_, late) in memory.items():
-        print(f"{f'{name}: memory in MB':58} {early:8.1f} {late:8.1f}")
+    for name, found in memory.items():
+        print(f"{f'{name}: memory in MB':58} {' '.join(f'{each:8.1f}' for each in found)}")
 
 
 async def _measure(keys: int, program: str | None) -> None:
@@ -155,9 +222,7 @@ async def _measure(keys: int, program: str | None) -> None:
                 memory.append(tuple(map(_memory, servers.values())))
         _report(keys, times, dict(zip(servers, zip(*memory, strict=True), strict=True)))
         for client in (job, variants, *([other] if program else [])):
-            await client.client.shutdown_async(None)
-            client.client.exit(None)
-            await client.client.stop()
+            await _stop(client)
 
 
 def main() -> int:
@@ -165,8 +230,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keys", type=int, default=100)
     parser.add_argument("--yaml-language-server", default=shutil.which("yaml-language-server"))
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--file")
+    parser.add_argument("--second")
+    parser.add_argument("--warm", action="store_true")
     options = parser.parse_args()
-    asyncio.run(_measure(options.keys, options.yaml_language_server))
+    program = options.yaml_language_server
+    if options.folder:
+        measured = _measure_folder(options.folder.resolve(), options.file, options.second, program, keys=options.keys, warm=options.warm)
+    else:
+        measured = _measure(options.keys, program)
+    asyncio.run(measured)
     return 0
 
 
