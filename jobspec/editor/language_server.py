@@ -1,15 +1,15 @@
 """The language server: what an editor shows of open files as they are typed.
 
 Every change of a text starts a look at the workspace in a thread, and ends the one before it: diagnostics are those of the last text.
-Until the whole workspace was looked at once, another thread looks at the open files and their folders, and waits for nothing else. A
-client that asks for diagnostics is not sent any.
+If a file was opened since the whole workspace was looked at, another thread looks at the open files and their folders, and waits for
+nothing else. A client that asks for diagnostics is not sent any.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -54,6 +54,8 @@ class EditorServer(LanguageServer):
         self._look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
         self._first_look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
         """The look at the open files alone; None once the whole workspace was looked at."""
+        self._known: frozenset[str] = frozenset()
+        """The names of the files that were open when the whole workspace was looked at last."""
         self._said: set[str] = set()
         self._shown = TemporaryDirectory(prefix="jobspec-")
 
@@ -80,8 +82,8 @@ class EditorServer(LanguageServer):
     def changed(self) -> None:
         """Check the workspace again, and cancel the check of its former state."""
         self._changes += 1
-        is_first = self.files.snapshot is None and bool(self.files.root)
-        self._first_look = asyncio.get_running_loop().create_task(self._look_at_open_files(self._changes)) if is_first else None
+        has_new = bool(self.files.root) and not self._known.issuperset(self.files.open_names)
+        self._first_look = asyncio.get_running_loop().create_task(self._look_at_open_files(self._changes)) if has_new else None
         self._look = asyncio.get_running_loop().create_task(self._look_at(self._changes))
 
     def refresh(self) -> None:
@@ -105,14 +107,14 @@ class EditorServer(LanguageServer):
             if look is self._look:
                 return found
 
-    async def first_diagnostics(self) -> dict[str, list[Diagnostic]]:
-        """The diagnostics that are known first: of the open files, if the client asks again once the whole workspace was looked at."""
+    async def first_diagnostics(self, name: str) -> dict[str, list[Diagnostic]]:
+        """The diagnostics of a new file that are known first, if the client asks again once the whole workspace was looked at."""
         about = self.client_capabilities.workspace
         first = self._first_look
-        if first is None or not (about and about.diagnostics and about.diagnostics.refresh_support):
+        if first is None or name in self._known or not (about and about.diagnostics and about.diagnostics.refresh_support):
             return await self.diagnostics()
         found = await asyncio.shield(first)
-        return found if first is self._first_look else await self.first_diagnostics()
+        return found if first is self._first_look else await self.first_diagnostics(name)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """The result of work on the workspace, done in a thread after earlier work."""
@@ -127,7 +129,7 @@ class EditorServer(LanguageServer):
         except Exception:
             return {}
         if change == self._changes and not self.is_asked:
-            self._publish(found)
+            self._publish(found, except_of=self._known)
         return found
 
     async def _look_at(self, change: int) -> dict[str, list[Diagnostic]]:
@@ -165,10 +167,11 @@ class EditorServer(LanguageServer):
     def _tell(self, found: dict[str, list[Diagnostic]]) -> None:
         """Publish the diagnostics of the whole workspace. If the client asks for them, and was answered otherwise, have it ask again."""
         first, self._first_look = self._first_look, None
+        before, self._known = self._known, frozenset(self.files.open_names)
         if not self.is_asked:
             self._publish(found)
         elif first and first.done():
-            names = [self.files.name(path) for _, path in self.open_paths()]
+            names = sorted(self._known - before)
             if _identities(first.result(), names) != _identities(found, names):
                 self.workspace_diagnostic_refresh(None)
 
@@ -183,9 +186,11 @@ class EditorServer(LanguageServer):
         if source is not JsonRpcInternalError:
             super().report_server_error(error, source)
 
-    def _publish(self, found: dict[str, list[Diagnostic]]) -> None:
+    def _publish(self, found: dict[str, list[Diagnostic]], *, except_of: Collection[str] = ()) -> None:
         names = {self.files.name(path): uri for uri, path in self.open_paths()}
         for name, uri in names.items():
+            if name in except_of:
+                continue
             items = self.shown(name, found.get(name, ()))
             version = self.workspace.get_text_document(uri).version
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, items, version))
@@ -290,8 +295,8 @@ def _changed_on_disk(server: EditorServer, _: Any) -> None:
 
 
 async def _diagnostics(server: EditorServer, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
-    found = await server.first_diagnostics()
     name = server.view.name(params.text_document.uri)
+    found = await server.first_diagnostics(name)
     return lsp.RelatedFullDocumentDiagnosticReport(server.shown(name, found.get(name, ())))
 
 

@@ -508,6 +508,36 @@ def test_open_files_are_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, 
     assert _published(_serve(tmp_path, talk)) == [(1, ["unknown-field"])] * 2
 
 
+def test_a_file_that_is_opened_later_is_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of the files that were open before stays until the whole folder was looked at."""
+    first, second = tmp_path / "jobs" / "job.yaml", tmp_path / "other" / "job.yaml"
+    wrong = JOB.replace("replicas", "replicaz")
+    write(tmp_path, {"jobs/job.yaml": wrong, "other/job.yaml": wrong})
+
+    def published_of(path: Path, sent: _Sent) -> int:
+        return sum(each.get("params", {}).get("uri") == path.as_uri() for each in sent.messages)
+
+    async def talk(made: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
+        hear(_open(first, wrong))
+        await made.diagnostics()
+        goes_on, results, before = Event(), made.files.results, published_of(first, sent)
+
+        def held(*arguments: Any, **named: Any) -> Any:
+            assert goes_on.wait(60)
+            return results(*arguments, **named)
+
+        monkeypatch.setattr(made.files, "results", held)
+        hear(_open(second, wrong))
+        await made._first_look
+        assert _published(sent.messages)[-1] == (1, ["unknown-field"])
+        assert (published_of(first, sent), published_of(second, sent)) == (before, 1)
+        goes_on.set()
+        await made.diagnostics()
+        assert (published_of(first, sent), published_of(second, sent)) == (before + 1, 2)
+
+    _serve(tmp_path, talk)
+
+
 def test_the_first_look_knows_patches_and_what_settings_exclude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\nspec: {nprocPerNode: 2, replicaz: 1}\n"
     files = {"base/job.yaml": JOB, "base/kustomization.yaml": "resources: [job.yaml]\n", "prod/deep/patch.yaml": patch}
