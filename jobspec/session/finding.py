@@ -199,8 +199,8 @@ def with_roles(
 
     disk = disk_of(found)
     known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep, within=disk.root, facts=facts)
-    if disk.opened:  # the files on disk have what is known of their documents and kinds
-        known = {path: replace(each, documents=(), kinds=None) for path, each in known.items()}
+    opened = [path for path in known if disk.opened_text(path) is not None]  # what is known of their documents and kinds is of the disk
+    known |= {path: replace(known[path], documents=(), kinds=None) for path in opened}
     ids = set(map(id, asked))
     files = [each.changed(in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
     given = {os.path.normpath(each.path) for each in found}

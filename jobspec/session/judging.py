@@ -57,8 +57,6 @@ class Depth(Record):
     """Whether the documents that a cluster gets come back, for views that show more than findings."""
     kept: Kept | None = None
     """Gives earlier results of files; None if there are none."""
-    reads_ahead: bool = True
-    """Whether policies are looked for before files are checked, which is another read of files with policies."""
     about: Callable[[Sequence[Checked]], Collection[str]] | None = None
     """Gives the paths of the files whose results are wanted; None if all are."""
     lint_run: Run | None = None
@@ -137,7 +135,6 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
         documents=documents,
         definitions=False,
         kept=depth.kept,
-        reads_ahead=depth.reads_ahead,
         earlier=earlier.checks if earlier else None,
     )
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(PART)[0]) in bases]
@@ -289,7 +286,6 @@ def check_files(
     documents: bool = True,
     definitions: bool = True,
     kept: Kept | None = None,
-    reads_ahead: bool = True,
     earlier: KeptChecks | None = None,
 ) -> list[Checked]:
     """Check files with each other.
@@ -311,7 +307,7 @@ def check_files(
         outcome=outcome,
         documents=documents,
         definitions=definitions,
-        reads_ahead=reads_ahead and words.may_have_policies,
+        reads_ahead=words.may_have_policies,
         spread=run,
         kept=kept,
         earlier=earlier,
