@@ -47,3 +47,12 @@ def test_no_link_leads_out_of_the_root(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_or_is_not_text_has_no_documents(tmp_path: Path) -> None:
     (tmp_path / "binary.yaml").write_bytes(b"a: \xff\xfe\n")
     assert (DiskFiles().text("binary.yaml"), DiskFiles().documents("none.yaml")) == ("", ())
+
+
+def test_an_open_text_is_that_of_links_to_its_file(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/a.yaml": "a: 1\n", "others/a.yaml": "a: 2\n"})
+    (tmp_path / "b.yaml").symlink_to("jobs/a.yaml")
+    (tmp_path / "linked").symlink_to("jobs")
+    disk = Disk(opened={str(tmp_path / "jobs" / "a.yaml"): b"a: 3\n"})
+    names = ("jobs/a.yaml", "others/a.yaml", "b.yaml", "linked/a.yaml", "jobs/../jobs/a.yaml", "jobs")
+    assert [disk.opened_text(str(tmp_path / each)) for each in names] == [b"a: 3\n", None, b"a: 3\n", b"a: 3\n", b"a: 3\n", None]
