@@ -186,6 +186,7 @@ class _Read(NamedTuple):
     tests: Sequence[Document] = ()
     """Its tests of Chainsaw."""
     may_have_secret: bool = False
+    """Whether one of its documents that are read may have a Secret inside."""
 
 
 def _read(
@@ -207,7 +208,8 @@ def _read(
         applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), APPLYING_KINDS) if path in paths else []
         kinds = kinds_in(content)
         if path not in kustomizations:
-            return _Read(None, None, applying, kinds, _with_words(path, content, (CHAINSAW,), TESTS))
+            tests = _with_words(path, content, (CHAINSAW,), TESTS)
+            return _Read(None, None, applying, kinds, tests, may_have_secret=bool(applying or tests) and may_have_secret(content))
         text = decode(content, path)
         found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
         return _Read(found, None, applying, kinds, may_have_secret=may_have_secret(content))
@@ -221,13 +223,13 @@ def _read(
         return found._replace(references=references_of(path, found.kustomization.data, folders, top, real_folder, _FILES))
 
     every = sorted({*kustomizations, *paths})
-    texts = {path: facts.known("texts", follows_from(path)) for path in every if path in facts.digests} if facts else {}
-    left = [path for path in every if texts.get(path) is None]
-    for path, found in zip(left, run(left, read_file), strict=True):
-        texts[path] = found
+    kept = {path: facts.known("texts", follows_from(path), _Read) for path in every if path in facts.digests} if facts else {}
+    left = [path for path in every if kept.get(path) is None]
+    new: dict[str, _Read] = dict(zip(left, run(left, read_file), strict=True))
+    for path, found in new.items():
         if facts and path in facts.digests and not found.may_have_secret:
             facts.learned("texts", follows_from(path), found)
-    return {path: referring(path, texts[path]) for path in every}
+    return {path: referring(path, kept.get(path) or new[path]) for path in every}
 
 
 def _with_given_values(read: Mapping[str, _Read], paths: Collection[str]) -> list[Document]:

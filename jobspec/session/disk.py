@@ -24,10 +24,11 @@ class Disk(Record):
 
     def opened_text(self, path: str) -> bytes | None:
         """Return the text of a file that is open in an editor; None if the file is not open."""
+        if not self.opened:
+            return None
         name = os.path.basename(path)
-        if not self.opened or not (os.path.islink(path) or any(os.path.basename(each) == name for each in self.opened)):
-            return None  # without the real paths of thousands of other files
-        return self.opened.get(os.path.realpath(path))
+        has_name = any(os.path.basename(each) == name for each in self.opened)  # else it is a link: real paths of thousands take long
+        return self.opened.get(os.path.realpath(path)) if has_name or os.path.islink(path) else None
 
     def read(self, path: str) -> bytes:
         """Read the first bytes of a file, by fewer calls of the system than a file object needs; or its open text."""

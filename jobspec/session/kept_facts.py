@@ -7,9 +7,11 @@ from jobspec.session.pickles import PROTOCOL, read_entries
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
     from jobspec.session.cache import Cache
+
+    T = TypeVar("T")
 
 
 class KeptFacts:
@@ -27,11 +29,12 @@ class KeptFacts:
         self._used: dict[str, dict[Any, Any]] = {}
         """Those that this run used or added."""
 
-    def known(self, name: str, key: Hashable) -> Any:
-        """Return a fact. If it is not known, return None. *key*: all that the fact follows from."""
+    def known(self, name: str, key: Hashable, kind: type[T]) -> T | None:
+        """Return a fact of a kind. If it is not known, return None. *key*: all that the fact follows from."""
         found = self._of(name).get(key)
-        if found is not None:
-            self._used[name][key] = found
+        if not isinstance(found, kind):
+            return None
+        self._used[name][key] = found
         return found
 
     def learned(self, name: str, key: Hashable, fact: Any) -> None:

@@ -42,7 +42,7 @@ def kustomization_notes(
         around = {folder for top in (layer, *using.get(layer.folder, ())) for folder in closure(top, layers)}
         read = [read_by(folder) for folder in (layer.folder, *sorted(around))]
         key = None if None in read else blake2b(repr(read).encode(), digest_size=24).digest()
-        found: Sequence[Diagnostic] | None = facts.known("notes", key) if facts and key else None
+        found: list[Diagnostic] | None = facts.known("notes", key, list) if facts and key else None
         if found is None:
             found = _notes_on(layer, layers, using, shown)
             if facts and key:

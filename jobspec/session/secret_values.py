@@ -24,7 +24,7 @@ _KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
 
 def may_have_secret(content: bytes) -> bool:
     """True if a text may hold values of a Secret, as a manifest, in a policy or for a generator."""
-    return b"Secret" in content and (b"secretGenerator" in content or bool(_KIND.search(content)))
+    return _GENERATOR.encode() in content or (b"Secret" in content and bool(_KIND.search(content)))
 
 
 def may_quote_secret(result: FileResult, read_text: Callable[[str], str]) -> bool:

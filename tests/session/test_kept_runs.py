@@ -289,8 +289,18 @@ def test_an_object_that_jobs_meet_has_them_checked_again(repository: Path) -> No
     assert _lint(repository)
 
 
+_CREATING = f"""\
+apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {{name: a}}
+spec: {{steps: [{{try: [{{create: {{resource: {{{_SECRET.strip().replace(chr(10), ", ")}}}}}}}]}}]}}
+"""
+_GENERATING = "resources: [a.yaml]\nsecretGenerator: [{name: key, literals: [password=hunter2]}]\n"
+
+
 def test_checks_of_secrets_are_sealed_and_all_are_of_own_classes(repository: Path, checked: list[str]) -> None:
-    (repository / "jobs" / "secret.yaml").write_text(_SECRET)
+    write(repository, {"jobs/secret.yaml": _SECRET, "tests/chainsaw-test.yaml": _CREATING})
+    write(repository, {"made/kustomization.yaml": _GENERATING, "made/a.yaml": CONFIG})
     _lint(repository)
     checked.clear()
     (repository / "README").touch()
