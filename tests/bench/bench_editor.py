@@ -185,8 +185,8 @@ def _report(keys: int, times: Mapping[str, list[tuple[float, float]]], memory: M
     print(f"{f'{keys} keys each':58}   median      p99      CPU")
     for row, found in times.items():
         print(_row(row, found))
-    for name, found in memory.items():
-        print(f"{f'{name}: memory in MB':58} {' '.join(f'{each:8.1f}' for each in found)}")
+    for name, sizes in memory.items():
+        print(f"{f'{name}: memory in MB':58} {' '.join(f'{each:8.1f}' for each in sizes)}")
 
 
 async def _measure(keys: int, program: str | None) -> None:

@@ -1,11 +1,13 @@
 """How long `jobspec lint .` of a repository of kustomizations takes again, beside the program of another commit.
 
-    python -m tests.bench.bench_repository FOLDER --today PATH [--runs N]
+    python -m tests.bench.bench_repository FOLDER --today PATH [--runs N] [--catalog SCHEMAS]
 
 FOLDER is a copy of a Git repository: its files are changed. PATH is `jobspec` of the other commit, which lints again what has not changed.
 Measured are this program's first time, with an empty cache, a run on unchanged files, one after a change of a manifest with pods, and one
 after a change of a manifest of the base that most kustomizations name; with builds and with `--no-build`. Then what kustomize builds of all
-folders is judged by this program, kubeconform and flux-schema, as far as they are installed.
+folders is judged by this program, kubeconform and flux-schema, as far as they are installed. With the folder `catalog/latest` of a
+checkout of flux-schema, both judge all kinds that it has schemas for. Without it, kubeconform judges jobs alone, and flux-schema fetches
+each schema.
 """
 
 import argparse
@@ -100,20 +102,21 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     for name in ("kustomize", "kubeconform", "flux-schema"):
         parser.add_argument(f"--{name}", default=shutil.which(name), help="the program, found on PATH by default")
+    parser.add_argument("--catalog", type=Path, help="the JSON Schemas of flux-schema")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         programs = installed(Path(name) / "venv")
         compare_runs(options.repository.resolve(), options.today, str(programs / "jobspec"), Path(name), options.runs)
         peers = {}
+        catalog = options.catalog and options.catalog.resolve()
         if options.kubeconform:
-            peers["kubeconform"] = [
-                options.kubeconform,
-                "-ignore-missing-schemas",
-                "-schema-location",
-                schemas(None, Path(name) / "schemas"),
-            ]
+            name_of_schema = "{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
+            places = [f"{catalog}/{group}/{name_of_schema}" for group in ("{{.Group}}", "core")] if catalog else []
+            given = [word for each in (schemas(None, Path(name) / "schemas"), *places) for word in ("-schema-location", each)]
+            peers["kubeconform"] = [options.kubeconform, "-ignore-missing-schemas", *given]
         if options.flux_schema:
-            peers["flux-schema"] = [options.flux_schema, "validate", "--skip-missing-schemas"]
+            given = ["--schema-location", str(catalog)] if catalog else []
+            peers["flux-schema"] = [options.flux_schema, "validate", "--skip-missing-schemas", *given]
         if options.kustomize and peers:
             compare_peers(options.repository.resolve(), str(programs / "jobspec"), peers, options.kustomize, Path(name), options.runs)
 
