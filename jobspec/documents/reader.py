@@ -202,11 +202,23 @@ class _MarksLater(ParsedMarks):
             return None
         lines, moved = there.text.split("\n"), here.first_line - there.first_line
 
+        def column(line: int, there_column: int) -> int:
+            """Return the column in a line that has the name; 0 if the column is inside of the name."""
+            text, shift = lines[line - there.first_line - 1], 0
+            start = text.find(other_name)
+            while 0 <= start < there_column - 1:
+                end = start + len(other_name)
+                if there_column - 1 < end:
+                    return 0
+                shift += len(name) - len(other_name)
+                start = text.find(other_name, end)
+            return there_column + shift
+
         def same_mark(mark: Mark) -> Mark | None:
-            its_lines = lines[mark.line - there.first_line - 1 : mark.end_line - there.first_line]
-            if mark.file != there.file or any(other_name in each for each in its_lines):
+            if mark.file != there.file:
                 return None
-            return Mark(here.file, mark.line + moved, mark.column, mark.end_line + moved, mark.end_column, here.layer)
+            start, end = column(mark.line, mark.column), column(mark.end_line, mark.end_column)
+            return Mark(here.file, mark.line + moved, start, mark.end_line + moved, end, here.layer) if start and end else None
 
         return same_mark
 

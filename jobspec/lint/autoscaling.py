@@ -55,7 +55,7 @@ def _with_defaults(job: LintedJob, pod: Data) -> Data:
     """Return the spec of a pod with the requests that LimitRanges and limits give."""
     from jobspec.kubernetes.admission.limits import with_limit_defaults
 
-    return with_requests(mapping(with_limit_defaults(pod, job.given.namespace, job.documents.index), "spec"))
+    return with_requests(mapping(with_limit_defaults(pod, job.given.namespace, job.documents.limit_ranges), "spec"))
 
 
 def _utilization_targets(job: LintedJob) -> Iterator[tuple[MarkedTree, str, str]]:

@@ -138,6 +138,12 @@ class Documents:
         self._record(*EVERYTHING)
         return self._index
 
+    @property
+    def limit_ranges(self) -> Index:
+        """All given objects, for what LimitRanges say of a namespace: the same of jobs that are alike."""
+        self._record(*EVERYTHING)
+        return self._index
+
     @cached_property
     def _index(self) -> Index:
         return self.cluster.index.with_others(data_of(self._documents))
@@ -269,12 +275,12 @@ class Documents:
 
     def is_filled_in_by_engine(self, document: Document) -> bool:
         """True if an engine fills in the placeholders of the document's file, and no other program does before."""
-        self.asked_by_place += 1
+        self.asked_by_place += bool(self._filled_in_by_engine)
         return document.file in self._filled_in_by_engine
 
     def is_applied_by_server(self, document: Document) -> bool:
         """True if an engine applies a document server-side."""
-        self.asked_by_place += 1
+        self.asked_by_place += bool(self._by_server)
         from jobspec.repository.recreation import sync_options
 
         return document.file in self._by_server or "ServerSideApply=true" in sync_options(document)
@@ -291,7 +297,7 @@ class Documents:
 
     def written(self, document: Document) -> Document:
         """The document as its file has it, before policies change it."""
-        self.asked_by_place += 1
+        self.asked_by_place += bool(self._written)
         key = self._key(document)
         self._record("written_at", key)
         return self.written_at(key) or document

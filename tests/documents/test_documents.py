@@ -570,7 +570,7 @@ def test_pyyaml_without_libyaml_is_reported() -> None:
     ("text", "path", "mark"),
     [
         ("kind: A\nmetadata: {name: job-10}\nspec: 1\n", ("spec",), "y.yaml:6:7"),  # as in the other text
-        ("kind: A\nmetadata: {name: job-10}\nspec: 1\n", ("metadata", "name"), None),  # on the line of the name
+        ("kind: A\nmetadata: {name: job-10}\nspec: 1\n", ("metadata", "name"), "y.yaml:5:18"),  # on the line of the name
         ("kind: A\n\nmetadata: {name: job-10}\nspec: 1\n", ("spec",), None),
         ("kind: A\r\nmetadata: {name: job-10}\r\nspec: 1\r\n", ("spec",), None),
     ],
@@ -584,6 +584,24 @@ def test_documents_whose_texts_differ_by_the_name_alone_have_the_same_marks(text
     assert (found and str(found)) == mark
     if found:
         assert _reported(Marks(found)) == _reported(Marks(second.nearest(path).mark))
+
+
+@pytest.mark.parametrize("name", ["job-10", "j", "another-job", "job-1", "é-1"])
+def test_marks_on_lines_with_the_name_are_moved(name: str) -> None:
+    text = "kind: A\nmetadata: {labels: {a: job-1}, name: job-1, x: 1}\nspec: {a: [job-1, b-job-1-c, job-1job-1, 2], ? job-1\n: [c, d]}\n"
+    (first,), _ = read(text, file="x.yaml")
+    (second,), _ = read(text.replace("job-1", name), file="y.yaml")
+    second.forget_marks()
+    same_mark = second.same_marks(first)
+    assert same_mark
+    key = ("spec", "job-1")
+    paths = {path: (("spec", name, *path[2:]) if path[:2] == key else path) for path in first.marks.paths().values()}
+    assert len(paths) > 12
+    for path, there in paths.items():
+        before, after = first.nearest(path), second.nearest(there)
+        assert _reported(Marks(same_mark(before.mark) or Mark(""))) == _reported(Marks(after.mark)), path
+        if before.key and after.key:
+            assert _reported(Marks(same_mark(before.key) or Mark(""))) == _reported(Marks(after.key)), path
 
 
 def test_marks_of_built_objects_are_made_again_once_they_are_forgotten() -> None:
