@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import hypothesis.core
@@ -66,3 +67,19 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped: {report.longrepr}"
     return report
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are checked in this process, by name."""
+    from jobspec.journey import journey
+
+    found: list[str] = []
+    check = journey._check
+
+    def recorded(own: journey.Journey, file: Any, world: Any) -> Any:
+        found.append(file.found.path)
+        return check(own, file, world)
+
+    monkeypatch.setattr(journey, "_check", recorded)
+    return found

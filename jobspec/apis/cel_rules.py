@@ -1,7 +1,8 @@
-"""The CEL rules of our own kinds but Kueue's: upstream's text, and a Python function with the same meaning.
+"""The CEL rules of our own kinds, but for those of Kueue.
 
-A function gets the value as CEL does, without nulls and with defaults. If it raises KeyError, AttributeError or TypeError, evaluation
-fails in CEL, too, and the object is refused. `tests/apis/test_cel_rules.py` compares each text with its function.
+Each is upstream's text and a Python function with the same meaning. The function gets the value as CEL does, without nulls and with
+defaults. If it raises KeyError, AttributeError or TypeError, evaluation fails in CEL, too, and the object is refused.
+`tests/apis/test_cel_rules.py` compares each text with its function.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The CEL rules of Kueue's kinds: upstream's text, and a Python function with the same meaning.
+"""The CEL rules of Kueue's kinds.
 
-Those of a Workload, which Kueue makes itself, are left to the CEL library.
+Each is upstream's text and a Python function with the same meaning. The rules of a Workload, which Kueue makes itself, are left to the
+CEL library.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ class _MarksLater(ParsedMarks):
         lines, moved = there.text.split("\n"), here.first_line - there.first_line
 
         def column(line: int, there_column: int) -> int:
-            """Return the column in a line that has the name; 0 if the column is inside of the name."""
+            """Return the column here of a column in the other text. If it is inside of the name, return 0."""
             text, shift = lines[line - there.first_line - 1], 0
             start = text.find(other_name)
             while 0 <= start < there_column - 1:

@@ -1,6 +1,6 @@
-"""When a server collects garbage: an editor has it open all day, and each judgement leaves cycles.
+"""Collect garbage in a server, which an editor has open all day.
 
-A process of jobspec collects none until that, as a command that is soon over should not.
+Each judgement leaves cycles. A command that is soon over collects none.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import gc
 
 
 def begin_collecting() -> None:
-    """Collect garbage from now on, except in what a server has so far, most of which stays.
+    """Collect garbage from now on, except in what a server has so far.
 
-    That is what its first look found out: to go through it takes a second in a repository of thousands of files, and answers wait.
+    Most of what its first look found out stays. In a repository of thousands of files, answers would wait a second for a collection of it.
     """
     if not gc.isenabled():
         gc.freeze()

@@ -108,7 +108,10 @@ class EditorServer(LanguageServer):
                 return found
 
     async def first_diagnostics(self, name: str) -> dict[str, list[Diagnostic]]:
-        """The diagnostics of a new file that are known first, if the client asks again once the whole workspace was looked at."""
+        """Return the first known diagnostics of a file that is not yet looked at among all.
+
+        If the client does not ask again once the whole workspace was looked at, return those of the whole workspace.
+        """
         about = self.client_capabilities.workspace
         first = self._first_look
         if first is None or name in self._known or not (about and about.diagnostics and about.diagnostics.refresh_support):

@@ -399,7 +399,7 @@ class _Known:
         return known.checked
 
     def _objects_in(self, cluster: Cluster) -> Sequence[Document]:
-        """Return the objects of a cluster; those of an earlier cluster if a check reads the same of them."""
+        """Return the objects of a cluster. If a check reads the same of an earlier cluster's, return those."""
         if id(cluster) not in self._clusters:
             said = tuple((each.file, each.source, each.is_held, each.digest) for each in cluster.objects)
             objects = self._objects[said] = self._workspace._objects.setdefault(said, cluster.objects)
@@ -471,7 +471,7 @@ def _said(tree: MarkedTree, spelled: Spelling) -> Iterator[str]:
 
 
 def _with_former_role(found: Found, former: Found | None) -> Found:
-    """Return a file that was looked for again, with its former role in builds if nothing of that has changed."""
+    """Return a file that was found again. If its role in builds is as before, the file has the former role."""
     role, before = found.in_build, former.in_build if former else None
     if role is None or before is None or replace(role, build=None) != replace(before, build=None):
         return found
@@ -504,7 +504,7 @@ def _stamp(path: str, disk: Disk) -> Any:
 
 
 def _written(path: str) -> Any:
-    """When a file was written on disk, and its size; None where there is none."""
+    """Return when a file was written on disk, and its size. If there is no file, return None."""
     try:
         about = os.stat(path)
     except OSError:

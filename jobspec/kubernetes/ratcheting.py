@@ -1,4 +1,4 @@
-"""Leave out the problems of an update that the server ratchets: those of values that did not change.
+"""Leave out the problems of an update at values that did not change.
 
 Follows `ratchetingValueValidator`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, 0.36.
 """

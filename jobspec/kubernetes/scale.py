@@ -1,4 +1,6 @@
-"""Check what the scale subresource reads from an object: numbers of replicas and the text of a selector.
+"""Check the values that the scale subresource reads from an object.
+
+They are numbers of replicas and the text of a selector.
 
 Follows `customResourceValidator.validateScaleSpec` and `validateScaleStatus`, k8s.io/apiextensions-apiserver
 pkg/registry/customresource, 0.36.

@@ -1,4 +1,7 @@
-"""Contracts: which flags a program takes, as a JSON Schema such as `schemas/trainer.json`, whose description says how."""
+"""Read contracts, which say what flags a program takes.
+
+A contract is a JSON Schema such as `schemas/trainer.json`, whose description says how to write one.
+"""
 
 from __future__ import annotations
 

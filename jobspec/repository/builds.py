@@ -174,7 +174,10 @@ class Build:
 
     @property
     def names(self) -> list[tuple[str, str | None, bool]]:
-        """Return the real path of each file that it is built of, the path as users name it, and if it may change objects of other files."""
+        """Return the files that it is built of.
+
+        Each has its real path, the path as users name it, and whether it may change objects of other files.
+        """
         return [(each, self._shown.get(each), each in self._changing) for each in sorted(self.reads)]
 
     def read(self, text: str, files: SourceFiles, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from hashlib import sha256
+from hashlib import blake2b, sha256
 
 from jobspec.diagnostics.record import Record
 
@@ -23,6 +23,11 @@ def cache_folder() -> str:
     """Return the folder of the user's cache: JOBSPEC_CACHE, or else `jobspec` in XDG_CACHE_HOME or `~/.cache`."""
     around = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
     return os.environ.get("JOBSPEC_CACHE") or os.path.join(around, "jobspec")
+
+
+def digest_of(value: object) -> bytes:
+    """Return a digest of how a value is printed, as a key of what follows from the value."""
+    return blake2b(repr(value).encode(errors="surrogatepass"), digest_size=24).digest()
 
 
 class Cache(Record):

@@ -1,4 +1,7 @@
-"""Keep what is found out about files before any is checked, such as the kinds that a text names, in the user's cache."""
+"""Keep facts about files in the user's cache.
+
+They are found out before any file is checked, such as the kinds that a text names.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from jobspec.documents.document import Document
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import JOBS
 from jobspec.repository.in_build import InBuild
+from jobspec.session.cache import digest_of
 from jobspec.session.folders import real_paths
 from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
@@ -223,9 +224,7 @@ class KeptChecks:
     def _built_of(self, build: Build) -> _BuiltOf | None:
         try:
             read = [(name, shown, self._digest(name), may_change) for name, shown, may_change in build.names]
-            return _BuiltOf(
-                _digest_of((build.path, read, blake2b(build.content).digest())), _digest_of([each for each in read if each[-1]])
-            )
+            return _BuiltOf(digest_of((build.path, read, blake2b(build.content).digest())), digest_of([each for each in read if each[-1]]))
         except (_Unknown, OSError):
             return None
 
@@ -290,13 +289,9 @@ class KeptChecks:
         return self._answers[key][1]
 
 
-def _digest_of(value: object) -> bytes:
-    return blake2b(repr(value).encode(errors="surrogatepass"), digest_size=24).digest()
-
-
 def _read_by(place: _Place, answers: _Answers) -> ReadByCheck:
     said = sorted(repr(([getattr(each, "__qualname__", each) for each in question], answer)) for question, answer in answers)
-    return ReadByCheck(place.part, _digest_of((place.key, said)), place.seal)
+    return ReadByCheck(place.part, digest_of((place.key, said)), place.seal)
 
 
 def read_unrecorded(world: Cluster) -> Sequence[Data]:

@@ -79,7 +79,7 @@ class _State(Record):
     digests: Mapping[str, bytes]
     """A digest of each file, by its real path."""
     contents: Mapping[str, bytes]
-    """Those of them that are of the content, not of the time when a large file was changed."""
+    """The digests of content. A large file that is no manifest has none: it is known by when it was changed."""
     settled: Mapping[str, tuple[object, bytes]]
     """What is known of each file that was last changed well before it was read: its state on the disk, and the digest of its content."""
 

@@ -1,16 +1,18 @@
-"""Report entries of kustomizations that change nothing, and names and labels that resources do not follow.
+"""Report what kustomize passes over in a kustomization.
 
-What is reported of a kustomization is kept by the files that it and the kustomizations built of it read.
+That is an entry that changes nothing, and a name or label that resources do not follow.
+
+The warnings are kept by the content of the files that the kustomization, and each one that is built of it, reads.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from hashlib import blake2b
 
 from jobspec.repository.idle_entries import idle_entries, may_have_idle_entries
 from jobspec.repository.layers import closure, layers_using
 from jobspec.repository.unfollowed_names import may_have_unfollowed_names, unfollowed_names
+from jobspec.session.cache import digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 def kustomization_notes(
     layers: Mapping[str, Layer], shown: Mapping[str, str], facts: KeptFacts | None
 ) -> Iterator[tuple[str, Sequence[Diagnostic]]]:
-    """Yield the path of each kustomization of which something is reported, and the warnings.
+    """Yield the path and the warnings of each kustomization that has some.
 
     *layers*: all kustomizations of the repository by their folders. *shown*: the path that users know of a real one. *facts*: what an
     earlier run has found out; None if there is no such run.
@@ -41,7 +43,7 @@ def kustomization_notes(
             continue
         around = {folder for top in (layer, *using.get(layer.folder, ())) for folder in closure(top, layers)}
         read = [read_by(folder) for folder in (layer.folder, *sorted(around))]
-        key = None if None in read else blake2b(repr(read).encode(), digest_size=24).digest()
+        key = None if None in read else digest_of(read)
         found: list[Diagnostic] | None = facts.known("notes", key, list) if facts and key else None
         if found is None:
             found = _notes_on(layer, layers, using, shown)
@@ -69,4 +71,4 @@ def _read_by(layer: Layer, shown: Mapping[str, str], digests: Mapping[str, bytes
     if any(digest is None for _, digest in files):
         return None
     said = (shown.get(refers.path), files, refers.folders, refers.missing, refers.obstacles, refers.unknown_fields)
-    return blake2b(repr(said).encode(errors="surrogatepass"), digest_size=24).digest()
+    return digest_of(said)

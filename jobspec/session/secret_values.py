@@ -38,9 +38,9 @@ def may_quote_secret(result: FileResult, read_text: Callable[[str], str]) -> boo
     if not (_GENERATOR in content or _SECRET.search(content) or any(row.kind == "Secret" for row in result.documents)):
         return False
     values = values_of_secrets(content, lambda name: read_text(os.path.join(os.path.dirname(result.path), name)))
-    told = [each for one in result.diagnostics for each in (one, *one.related)]
-    said = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in told)
-    return values is None or any(each in said for each in values)
+    diagnostics = [each for one in result.diagnostics for each in (one, *one.related)]
+    words = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in diagnostics)
+    return values is None or any(each in words for each in values)
 
 
 def values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: "") -> set[str] | None:

@@ -14,7 +14,6 @@ import pytest
 
 from jobspec.editor import workspace
 from jobspec.editor.workspace import Cancelled, Workspace
-from jobspec.journey import journey
 from jobspec.lint import linting
 from jobspec.session.disk import Disk
 from tests.support.editor import editor, lsp
@@ -97,15 +96,6 @@ def test_a_cancelled_check_leaves_the_last_one(tmp_path: Path) -> None:
 
 def _rules(files: Workspace) -> set[str]:
     return {each.rule for result in files.results() for each in result.diagnostics}
-
-
-@pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that are checked, by name."""
-    found: list[str] = []
-    check = journey._check
-    monkeypatch.setattr(journey, "_check", lambda own, file, world: found.append(file.found.path) or check(own, file, world))
-    return found
 
 
 _POLICY = """\

@@ -13,16 +13,12 @@ import pytest
 
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.journey import journey
-from jobspec.journey.steps import Checked
 from jobspec.lint import linting
 from jobspec.repository.layers import Layer
 from jobspec.session import kept_runs, kustomization_notes
-from jobspec.session.found_file import FoundFile
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from jobspec.session.pickles import unpickled
 from jobspec.session.secret_values import values_of_secrets
-from jobspec.world.world import Cluster
 from tests.bench import kills
 from tests.hunt import cache
 from tests.hunt.finds import report
@@ -148,20 +144,6 @@ def test_values_of_generated_secrets_are_known() -> None:
     patch = "patches:\n- patch: |-\n    kind: Secret\n    metadata: {name: a}\n    stringData: {key: hunter2}\n"
     assert values_of_secrets(patch) == {"hunter2"}
     assert values_of_secrets(patch.replace("stringData:", "a: [")) is None
-
-
-@pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that are checked in this process, by name."""
-    found: list[str] = []
-    check = journey._check
-
-    def recorded(own: journey.Journey, file: FoundFile, world: Cluster) -> Checked:
-        found.append(file.found.path)
-        return check(own, file, world)
-
-    monkeypatch.setattr(journey, "_check", recorded)
-    return found
 
 
 def test_only_what_has_changed_is_checked_again(repository: Path, checked: list[str]) -> None:
