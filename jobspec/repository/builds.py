@@ -17,6 +17,8 @@ from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut, kinds_in
 from jobspec.go.values import mapping
+from jobspec.repository.accumulation import Identity, origins_of
+from jobspec.repository.layers import Layer
 from jobspec.repository.origins import TracedMarks
 from jobspec.repository.replaced_lists import lost_by_patches
 from jobspec.repository.roles import joined
@@ -72,24 +74,69 @@ def output_of(printed: str, folder: str, manifests: Iterable[str], files: Source
     Of each object the first line, a comment, has where it comes from and what changed it, and the second line has the object without the
     annotations that say so.
     """
+    objects = _printed_objects(printed)
+    listed = _documents_of(manifests, files)
+    if objects is None:
+        return Output(folder, printed, documents=listed)
+    return _as_lines(folder, listed, [each.said for each in objects], objects)
+
+
+def output_without_annotations(
+    printed: str, folder: str, manifests: Iterable[str], files: SourceFiles, root: Layer, layers: Mapping[str, Layer]
+) -> Output | None:
+    """Return the same of an output without annotations.
+
+    The files of the kustomization *root* say where each object comes from. *layers*: all kustomizations by their folders. If files alone do
+    not say it, return None.
+    """
+    objects = _printed_objects(printed)
+    if objects is None:
+        return None
+    origins = origins_of([each.identity for each in objects], root, layers, lambda path: identities_in(files.text(path)))
+    if origins is None:
+        return None
+    said = [(each.source, list(dict.fromkeys(each.changed_in))) for each in origins]
+    return _as_lines(folder, _documents_of(manifests, files), said, objects)
+
+
+def _documents_of(manifests: Iterable[str], files: SourceFiles) -> dict[str, Sequence[DocumentResult]]:
+    return {each: documents_listed(files.text(each)) for each in sorted(manifests)}
+
+
+def _as_lines(
+    folder: str, listed: Mapping[str, Sequence[DocumentResult]], said: Sequence[Annotations], objects: Sequence[_Printed]
+) -> Output:
     import json
 
-    listed = {each: documents_listed(files.text(each)) for each in sorted(manifests)}
+    text = "---\n".join(f"# {json.dumps(notes)}\n{each.data}\n" for notes, each in zip(said, objects, strict=True))
+    return Output(folder, text, documents=listed, sources=[source for source, _ in said], kinds=kinds_in(text.encode()))
+
+
+class _Printed(NamedTuple):
+    """An object that a builder has printed."""
+
+    said: Annotations
+    identity: Identity
+    data: str
+    """The object without the annotations of the builder, as JSON."""
+
+
+def _printed_objects(printed: str) -> list[_Printed] | None:
+    """Return the objects of an output. If its YAML has problems, return None."""
     objects = []
     for piece in (each for each, _ in cut(printed) if each.strip()):
         if (found := _with_origin(piece)) is None:
-            return Output(folder, printed, documents=listed)
+            return None
         objects.append(found)
-    text = "---\n".join(f"# {json.dumps(notes)}\n{data}\n" for notes, data in objects)
-    return Output(folder, text, documents=listed, sources=[source for (source, _), _ in objects], kinds=kinds_in(text.encode()))
+    return objects
 
 
 _OF_METADATA = re.compile(r"^metadata:\n(?: .*\n|\n)*", re.MULTILINE)
 _ANNOTATION = re.compile(rf"^    ({'|'.join(map(re.escape, _ANNOTATIONS))}): \|\n((?:      .*\n)*)", re.MULTILINE)
 
 
-def _with_origin(piece: str) -> tuple[Annotations, str] | None:
-    """What the annotations of a printed object say, and the object without them as JSON, as `_as_json` gives both.
+def _with_origin(piece: str) -> _Printed | None:
+    """Return a printed object, as `_as_json` gives it.
 
     Annotations that are written as kustomize does are cut out before, since many builds have the same object but for these.
     """
@@ -98,17 +145,14 @@ def _with_origin(piece: str) -> tuple[Annotations, str] | None:
     bare = f"{piece[: found.start()]}{_ANNOTATION.sub('', found[0])}{piece[found.end() :]}" if found and cut_out else piece
     if (known := _as_json(bare)) is None:
         return None
-    (source, changed_in), data = known
+    source, changed_in = known.said
     source_cut, changed_in_cut = _origin_of(*(cut_out.get(name, "") for name in _ANNOTATIONS))
-    return (source_cut or source, changed_in_cut or changed_in), data
+    return known._replace(said=(source_cut or source, changed_in_cut or changed_in))
 
 
 @lru_cache(maxsize=1024)
-def _as_json(text: str) -> tuple[Annotations, str] | None:
-    """What the annotations of the one object in a text say, and the object without them as JSON.
-
-    None where there is no object, more than one, or a value that JSON does not have.
-    """
+def _as_json(text: str) -> _Printed | None:
+    """Return the one object in a text. If there is none, more than one, or a value that JSON does not have, return None."""
     import json
 
     documents, problems = read(text, file="")
@@ -116,7 +160,7 @@ def _as_json(text: str) -> tuple[Annotations, str] | None:
         return None
     data, said = _annotations_of(documents[0].data)
     try:
-        return said, json.dumps(data, allow_nan=False)
+        return _Printed(said, _identity_of(documents[0]), json.dumps(data, allow_nan=False))
     except ValueError:
         return None
 
@@ -220,12 +264,25 @@ _NOTES = "# ["
 """How the line begins that has these of the object in the line behind it."""
 
 
-@lru_cache(maxsize=1024)  # of which several builds may read the same
 def documents_listed(text: str) -> Sequence[DocumentResult]:
     """What `dropped` gives of a manifest's text; nothing where there are problems in it, or more than objects."""
+    return _listed(text)[0]
+
+
+def identities_in(text: str) -> Sequence[Identity]:
+    """By what the objects in a manifest's text are known; nothing where there are problems in it, or more than objects."""
+    return _listed(text)[1]
+
+
+@lru_cache(maxsize=1024)  # of which several builds may read the same
+def _listed(text: str) -> tuple[Sequence[DocumentResult], Sequence[Identity]]:
     documents, problems = read(text, file="")
     are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and each.kind != "List" for each in documents)
-    return dropped(documents) if are_plain else []
+    return (dropped(documents), list(map(_identity_of, documents))) if are_plain else ((), ())
+
+
+def _identity_of(document: Document) -> Identity:
+    return Identity(document.api_version, document.kind, document.name, document.namespace)
 
 
 def _objects_in(text: str) -> list[tuple[Annotations, str]]:

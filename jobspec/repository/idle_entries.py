@@ -15,7 +15,7 @@ from jobspec.diagnostics.places import Path, spell
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping, structs
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
-from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, objects_of, patches_in
+from jobspec.repository.layers import MARKINGS, Layer, closure, entries_of, is_known, keeps_identities, objects_of, patches_in
 from jobspec.repository.roles import joined
 
 #: The fields with entries that select objects.
@@ -23,7 +23,6 @@ _SELECTING = ("patches", "patchesJson6902", "replacements", "images")
 #: The conditions of a selector that say which objects, and a text that only a pattern for all names fits.
 _CHOOSING, _NO_NAME = ("kind", "name", "labelSelector", "annotationSelector"), "?"
 _RENAMED_BY = ("namePrefix", "nameSuffix")
-_RENAMING = ("allowNameChange", "allowKindChange")
 _IN_PODS = frozenset(("containers", "initContainers"))
 
 
@@ -72,9 +71,9 @@ def _material_of(layer: Layer, layers: Mapping[str, Layer], using: Mapping[str, 
     objects = [dict(each) for one in around.values() for each in objects_of(one)]
     if not objects:
         return None
-    patches = "\n".join(text for each in around.values() for text in patches_in(each))
-    if any(word in patches or word in str(each.data.get("patches")) for word in _RENAMING for each in around.values()):
+    if not all(map(keeps_identities, around.values())):
         return None
+    patches = "\n".join(text for each in around.values() for text in patches_in(each))
     below = [each.data for folder, each in around.items() if folder != layer.folder]
     return _Material(objects, below, _affixes(below), patches)
 

@@ -26,11 +26,12 @@ _PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOpti
 _KUSTOMIZATIONS = frozenset(KUSTOMIZATIONS)
 _HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 _CHARTS = "HelmChartInflationGenerator"
-_PLUGINS = ("generators", "transformers", "validators")
+#: The fields of a kustomization that name plugins.
+PLUGINS = ("generators", "transformers", "validators")
 KNOWN_FIELDS = _PLAIN | {
     *("namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902"),
     *("patches", "images", "imageTags", "replacements", "replicas", "vars", "crds", "configMapGenerator", "secretGenerator"),
-    *("generatorOptions", "configurations", *_HELM, *_PLUGINS),
+    *("generatorOptions", "configurations", *_HELM, *PLUGINS),
 }
 _LOWERED = frozenset(map(str.lower, KNOWN_FIELDS))
 _OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
@@ -115,7 +116,7 @@ def references_of(
     *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path.
     """
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
-    lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS))
+    lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *PLUGINS))
     listed = [name for field in LISTS for name in texts(data, field)]
     found = References(
         path,
@@ -213,7 +214,7 @@ def _obstacles(path: str, data: dict[str, Any], files: SourceFiles) -> Iterator[
     """Why a kustomization is not built, by its own fields."""
     if any(data.get(field) for field in _HELM):
         yield "needs Helm"
-    for name in (name for field in _PLUGINS for name in texts(data, field)):
+    for name in (name for field in PLUGINS for name in texts(data, field)):
         place = os.path.join(os.path.dirname(path), name)
         plugins = read(name, file="")[0] if "\n" in name else files.documents(place)
         if any(each.kind == _CHARTS for each in plugins):

@@ -13,6 +13,9 @@ from jobspec.repository.source_files import SourceFiles
 
 #: The fields of metadata that selectors are about.
 MARKINGS = ("labels", "annotations")
+_RENAMING = ("allowNameChange", "allowKindChange")
+_NOT_RENAMED = frozenset(("CustomResourceDefinition", "APIService", "Namespace"))
+"""Kinds whose names prefixes and suffixes do not change."""
 
 
 class Layer(NamedTuple):
@@ -55,9 +58,24 @@ def objects_of(layer: Layer) -> Iterator[Mapping[str, Any]]:
             yield from structs(data, "items") if document.kind == "List" else [data]
     for field, kind in zip(GENERATORS, ("ConfigMap", "Secret"), strict=True):
         for each in structs(layer.data, field):
-            options = {**mapping(layer.data, "generatorOptions"), **mapping(each, "options")}
+            options = options_of(layer.data, each)
             metadata = {"name": each.get("name"), "namespace": each.get("namespace")}
             yield {"apiVersion": "v1", "kind": kind, "metadata": {**metadata, **{name: options.get(name) for name in MARKINGS}}}
+
+
+def options_of(data: Mapping[str, Any], generator: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a generator of a kustomization."""
+    return {**mapping(data, "generatorOptions"), **mapping(generator, "options")}
+
+
+def renamed(name: str, kind: str, data: Mapping[str, Any]) -> str:
+    """The name of an object of a kind with the prefix and the suffix of a kustomization."""
+    return name if kind in _NOT_RENAMED else f"{data.get('namePrefix') or ''}{name}{data.get('nameSuffix') or ''}"
+
+
+def keeps_identities(layer: Layer) -> bool:
+    """Whether no patch of a kustomization may change the kind or the name of an object."""
+    return not any(word in text for text in (str(layer.data.get("patches")), *patches_in(layer)) for word in _RENAMING)
 
 
 def patches_in(layer: Layer) -> Iterator[str]:

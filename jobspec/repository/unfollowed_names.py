@@ -19,7 +19,7 @@ from jobspec.go.values import mapping
 from jobspec.operators.workloads import QUEUE
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.idle_entries import field_path
-from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, patches_in
+from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, options_of, patches_in, renamed
 from jobspec.repository.replaced_lists import is_custom
 from jobspec.repository.roles import GENERATORS
 
@@ -68,8 +68,6 @@ _TRAINER = "trainer.kubeflow.org"
 _CHECKS = (_QUEUES, "AdmissionCheck")
 #: Kinds to which kustomize follows the `scaleTargetRef` of a HorizontalPodAutoscaler, and of no other autoscaler.
 _SCALED = frozenset(("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"))
-#: Kinds whose names prefixes and suffixes do not change.
-_NOT_RENAMED = frozenset(("CustomResourceDefinition", "APIService", "Namespace"))
 
 
 class _Reference(NamedTuple):
@@ -121,7 +119,7 @@ def _hashed(layer: Layer, around: Mapping[str, Layer], followed: FollowedFields,
     found = _by_target((each for one in around.values() for each in objects_of(one)), followed)
     for field, kind in zip(GENERATORS, (_CONFIG_MAP, _SECRET), strict=True):
         for number, each in enumerate(entries_of(layer.data, field)):
-            options = {**mapping(layer.data, "generatorOptions"), **mapping(each, "options")}
+            options = options_of(layer.data, each)
             is_hashed = not options.get("disableNameSuffixHash") and each.get("behavior", "create") == "create"
             references = found.get((kind, str(each.get("name"))), []) if is_hashed else []
             if references:
@@ -146,11 +144,11 @@ def _renamed(layer: Layer, layers: Mapping[str, Layer], followed: FollowedFields
     objects = [each for one in inside for each in objects_of(one)]
     renaming = [each for each in inside[1:] if any(map(each.data.get, _AFFIXES))]
     deeper = [{_identity(one) for folder in closure(each, layers) for one in objects_of(layers[folder])} for each in renaming]
-    there = {each for each in map(_identity, objects) if each[0][1] not in _NOT_RENAMED}
+    there = set(map(_identity, objects))
     for (target, name), several in _by_target(objects, followed).items():
-        new = f"{layer.data.get('namePrefix') or ''}{name}{layer.data.get('nameSuffix') or ''}"
+        new = renamed(name, target[1], layer.data)
         is_reported = any((target, name) in each and _identity(several[0].data) in each for each in deeper)
-        if (target, name) in there and new not in patches and not is_reported:
+        if new != name and (target, name) in there and new not in patches and not is_reported:
             message = f"{target[1]} `{name}` becomes `{new}`, and {_first_of(several)} keeps the old name"
             yield _unfollowed("renamed-reference", document, (fields[0],), message, several)
 

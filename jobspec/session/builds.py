@@ -25,7 +25,7 @@ from jobspec.journey.reading import may_ignore
 from jobspec.kubernetes.problems import closest
 from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
-from jobspec.repository.builds import Build, Output, output_from, output_of, written
+from jobspec.repository.builds import Build, Output, output_from, output_of, output_without_annotations, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, builds_itself, patched_by_flux, sources_of_values
 from jobspec.repository.expected_states import TESTS, expected_states
 from jobspec.repository.in_build import AppliedFolder, InBuild
@@ -294,7 +294,8 @@ def _built(
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
         command += ["--load-restrictor", UNRESTRICTED]
     to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
-    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or [], keep=keep, facts=facts), strict=True))
+    made = _outputs(to_build, command or [], _layers(read), keep=keep, facts=facts)
+    outputs = dict(zip((each.path for each in to_build), made, strict=True))
     found: dict[str, InBuild] = {}
     unbuilt: dict[str, str] = {}
     commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
@@ -450,9 +451,17 @@ class BuildFailure(Exception):
 
 
 def _outputs(
-    to_build: Sequence[RootKustomization], command: Sequence[str], *, keep: bool, facts: KeptFacts | None
+    to_build: Sequence[RootKustomization],
+    command: Sequence[str],
+    layers: Mapping[str, Layer],
+    *,
+    keep: bool,
+    facts: KeptFacts | None,
 ) -> list[Output | BuildFailure]:
-    """What a builder makes of each root. With *keep*, what was built before of the same files is taken from the user's cache."""
+    """What a builder makes of each root. With *keep*, what was built before of the same files is taken from the user's cache.
+
+    *layers*: all kustomizations by their folders.
+    """
     cache = Cache(kept_builds(), _IN_USE) if keep else None
     digests = facts.digests if facts else {}
     known = functools.cache(lambda path: digests.get(path) or _digest(path))  # builds share what they read
@@ -467,7 +476,7 @@ def _outputs(
 
         with tempfile.TemporaryDirectory(prefix=WORK_PREFIX) as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(left))]
-            answers = pool.map(lambda each, work: _output(each, work, cache, command, fingerprints[each.path]), left, places)
+            answers = pool.map(lambda each, work: _output(each, work, cache, command, fingerprints[each.path], layers), left, places)
             made |= zip((each.path for each in left), answers, strict=True)
         if cache:
             cache.trim()
@@ -499,10 +508,20 @@ def _kept_output(cache: Cache, name: str) -> Output | None:
     return output_from(content[:line], _KeptObjects(cache.path(name), HEAD + line + 1, len(content) - line - 1))
 
 
-def _output(root: RootKustomization, work: str, cache: Cache | None, command: Sequence[str], fingerprint: str) -> Output | BuildFailure:
-    """What a builder makes of a root. It is kept unless one of the files that it reads has another *fingerprint* meanwhile."""
+def _output(
+    root: RootKustomization, work: str, cache: Cache | None, command: Sequence[str], fingerprint: str, layers: Mapping[str, Layer]
+) -> Output | BuildFailure:
+    """What a builder makes of a root. It is kept unless one of the files that it reads has another *fingerprint* meanwhile.
+
+    If the files do not say where each object comes from, the builder makes it again with annotations.
+    """
     try:
-        output = output_of(_printed(root, work, command), work, root.manifests, _FILES)
+        printed = _printed(root, work, command)
+        layer = layers[os.path.dirname(root.path)]
+        output = output_without_annotations(printed, work, root.manifests, _FILES, layer, layers)
+        if output is None:
+            annotated = _printed(root, work, command, ("originAnnotations", "transformerAnnotations"))
+            output = output_of(annotated, work, root.manifests, _FILES)
     except BuildFailure as failure:
         return failure
     is_kept = (
@@ -513,15 +532,12 @@ def _output(root: RootKustomization, work: str, cache: Cache | None, command: Se
     return (cache and is_kept and _kept_output(cache, fingerprint)) or output
 
 
-def _printed(root: RootKustomization, work: str, command: Sequence[str]) -> str:
-    """What the builder prints of a root."""
+def _printed(root: RootKustomization, work: str, command: Sequence[str], annotations: Sequence[str] = ()) -> str:
+    """What the builder prints of a root, with some *annotations*."""
     import json
 
-    os.mkdir(work)
-    wrapper = {
-        "resources": [os.path.relpath(os.path.dirname(root.path), work)],
-        "buildMetadata": ["originAnnotations", "transformerAnnotations"],
-    }
+    os.makedirs(work, exist_ok=True)
+    wrapper = {"resources": [os.path.relpath(os.path.dirname(root.path), work)], "buildMetadata": annotations}
     with open(os.path.join(work, KUSTOMIZATIONS[0]), "w", encoding="utf-8") as file:
         json.dump(wrapper, file)
     return _run([*command, work], work, os.path.dirname(root.path))

@@ -900,7 +900,7 @@ def test_nothing_is_started_for_what_needs_the_network_a_plugin_or_a_file_elsewh
     monkeypatch.setenv("PATH", str(tmp_path))
     _found(BUILDS, ".")
     lines = log.read_text().splitlines()
-    built = [json.loads(line)["resources"][0] for line in lines if line.startswith("{")]
+    built = {json.loads(line)["resources"][0] for line in lines if line.startswith("{")}
     assert sorted(each.rpartition("builds/")[2] for each in built) == ["broken", "overlays/dev", "overlays/prod", "plain"]
     around = [line.split() for line in lines if not line.startswith("{")]
     assert all(not Path(path).is_relative_to(tmp_path) and proxy == "http://127.0.0.1:9" for path, proxy in around)
