@@ -18,7 +18,7 @@ from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, require_workload
 from jobspec.session.options import Options
-from jobspec.session.processes import spread_if_many, with_progress
+from jobspec.session.processes import alike_together, spread_if_many, with_progress
 from jobspec.session.reading import look_through, parts_of, reader
 from jobspec.session.reported import reported
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jobspec.session.kept_files import KeptChecks
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
+    from jobspec.session.reading import LookedThrough
     from jobspec.world.world import Cluster
 
     #: A function of a project's plan that gives a result for each of its variants.
@@ -127,9 +128,11 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     earlier = depth.earlier
     if earlier:
         earlier.checks.met(found)
+    words = look_through(found)
     checked = check_files(
         found,
         context,
+        words=words,
         skip_unknown=skip_unknown,
         outcome=depth.outcome,
         documents=documents,
@@ -142,7 +145,9 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     judged = [each for each in checked if id(each) not in left_out]
     about = depth.about(judged) if depth.about else None
     findings = earlier.findings if earlier else None
-    linted = with_advice(judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=findings)
+    linted = with_advice(
+        judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=findings, likenesses=words.likenesses
+    )
     if about is not None:
         linted = [each for each in linted if each.path in about]
     text = reader(found)
@@ -163,17 +168,21 @@ def with_advice(
     about: Collection[str] | None = None,
     run: Run | None = None,
     earlier: EarlierFindings | None = None,
+    likenesses: Mapping[str, int] | None = None,
 ) -> list[FileResult]:
     """Return the results of files with the findings of the *chosen* rules, or without any if that is None.
 
     *about*: the paths of the files that are linted among the others; None lints all. *run*: how the files are gone through. *earlier*: the
-    findings of an earlier run; None if there are none.
+    findings of an earlier run; None if there are none. *likenesses*: as in `LookedThrough`; None if nobody has looked.
     """
     if chosen is None:
         return [each.result for each in files]
     from jobspec.lint.linting import lint
 
-    def shown(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    def shown(items: Sequence[Any], work: Callable[[Any], R]) -> list[R]:
+        return alike_together(items, work, lambda file: likenesses and likenesses.get(file.result.path.partition(PART)[0]), linting)
+
+    def linting(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         return with_progress(items, work, done_to_each=("linted", "file"))
 
     return lint(files, world, chosen, run=run or shown, only=about, earlier=earlier)
@@ -287,20 +296,23 @@ def check_files(
     definitions: bool = True,
     kept: Kept | None = None,
     earlier: KeptChecks | None = None,
+    words: LookedThrough | None = None,
 ) -> list[Checked]:
     """Check files with each other.
 
-    If there are many files, several processes check them, unless *kept* is given, or the *documents* are needed without the *outcome*.
+    *words*: what `look_through` finds in the files; None if nobody has looked. If there are many files, several processes check them, unless *kept* is given, or the *documents* are needed without the *outcome*.
     """
-
-    def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
-        spreads = kept is None and (outcome or not documents)
-        return with_progress(items, work, run=None if spreads else one_by_one)
-
     if run_context.wrong:
         return []
+    words = words or look_through(found)
+    likenesses = words.likenesses
+
+    def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
+        if kept is not None or (documents and not outcome):
+            return with_progress(items, work, run=one_by_one)
+        return alike_together(items, work, lambda item: likenesses.get(item[0].found.path), with_progress)
+
     files = [FoundFile(part, run_context, skip_unknown) for each in found for part in parts_of(each)]
-    words = look_through(found)
     journey = Journey(
         files,
         run_context.cluster.with_crds(words.crds),

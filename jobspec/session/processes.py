@@ -10,7 +10,7 @@ from jobspec.session.terminal import is_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -29,6 +29,17 @@ def how_to_run(items: Sequence[object]) -> Run:
     from jobspec.session.spreading import spread
 
     return spread
+
+
+def alike_together(items: Sequence[T], work: Callable[[T], R], likeness: Callable[[T], Hashable], run: Run) -> list[R]:
+    """`run(items, work)`, where items of one *likeness* are neighbours.
+
+    A process does once what alike items have in common, and it takes neighbours.
+    """
+    first: dict[Hashable, int] = {}
+    order = sorted(range(len(items)), key=lambda at: first.setdefault(likeness(items[at]), at))
+    done = dict(zip(order, run([items[at] for at in order], work), strict=True))
+    return [done[at] for at in range(len(items))]
 
 
 def with_progress(

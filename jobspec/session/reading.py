@@ -153,24 +153,28 @@ class LookedThrough(Record):
     """The files that may have CustomResourceDefinitions; templates are left out."""
     may_have_policies: bool
     """Whether a file names a kind of admission policies, or something is built that may."""
+    likenesses: Mapping[str, int]
+    """The same number for paths of files whose texts differ by digits alone."""
 
 
 def look_through(files: Iterable[Found]) -> LookedThrough:
-    """Look through files for CustomResourceDefinitions and admission policies."""
+    """Look through files for CustomResourceDefinitions and admission policies, and for what they have in common."""
     texts, may_have_policies = [], False
+    likenesses: dict[str, int] = {}
     for each in files:
         may_have_policies = may_have_policies or (each.in_build is not None and each.in_build.build is not None)
         if not (os.path.isfile(each.path) or each.content is not None):
             continue
         content = _written(each)
+        likenesses[each.path] = hash(content.translate(None, b"0123456789"))
         may_have_policies = may_have_policies or any(word in content for word in _POLICIES)
         if _CRD in content and b"{{" not in content and not each.path.endswith(PAGES):
             texts.append((each.path, decode(content, each.path)))
     if not texts:
-        return LookedThrough((), may_have_policies)
+        return LookedThrough((), may_have_policies, likenesses)
     from jobspec.kubernetes.custom_kinds import UnreadFile
 
-    return LookedThrough([UnreadFile(path, text) for path, text in texts if isinstance(text, str)], may_have_policies)
+    return LookedThrough([UnreadFile(path, text) for path, text in texts if isinstance(text, str)], may_have_policies, likenesses)
 
 
 _CRD = CUSTOM_RESOURCE_DEFINITION[1].encode()

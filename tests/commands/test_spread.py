@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.cli import main
+from jobspec.session.processes import alike_together
 from jobspec.session.spreading import spread
 from tests.support.reference import ROOT
 
@@ -37,6 +38,15 @@ def test_neighbours_are_worked_on_in_one_process() -> None:
     rows = [{pid for _, pid in found[start : start + 10]} for start in range(1, 165, 10)]
     assert [len(row) for row in rows] == [1] * 17
     assert len(set.union(*rows)) == 2
+
+
+def test_what_is_alike_is_worked_on_in_one_process() -> None:
+    """Of 40 kinds that take turns, each is in one row, but for those at the ends of rows."""
+    found = alike_together(range(400), _patiently, lambda number: number % 40, spread)
+    assert [number for number, _ in found] == list(range(400))
+    processes = [{pid for number, pid in found if number % 40 == kind} for kind in range(40)]
+    assert sum(len(each) > 1 for each in processes) <= 16
+    assert len(set.union(*processes)) == 2
 
 
 def test_who_is_done_takes_what_others_have_not_begun() -> None:
