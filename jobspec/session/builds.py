@@ -42,7 +42,7 @@ from jobspec.repository.layers import Layer, closure
 from jobspec.repository.replica_counts import replicas_configuration
 from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
 from jobspec.session.cache import HEAD, Cache, cache_folder
-from jobspec.session.folders import repository_root
+from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.kustomization_notes import kustomization_notes
 from jobspec.session.secret_values import may_have_secret
 from jobspec.session.source_files import DiskFiles
@@ -88,12 +88,13 @@ def in_builds(
 
     *about*: the files that a change can reach. Only kustomizations that read an edited one are built. None for all files.
     """
-    folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
+    real_folder = functools.cache(real_paths())
+    folders = {folder: real_folder(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths, within)
     among = kustomizations_below(top) if about is None else about.kustomizations
-    read = _read(top, among, shown.keys(), run, build=build, facts=facts)
+    read = _read(top, among, shown.keys(), run, real_folder, build=build, facts=facts)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
     of_engines = _with_given_values(read, shown.keys())
     tests = [each for one in read.values() for each in one.tests]
@@ -194,6 +195,7 @@ def _read(
     among: Iterable[str],
     paths: Collection[str],
     run: Callable[..., list[Any]],
+    real_folder: Callable[[str], str],
     *,
     build: bool,
     facts: KeptFacts | None,
@@ -201,7 +203,6 @@ def _read(
     """What kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
     kustomizations = set(among)
     folders = set(map(os.path.dirname, kustomizations))
-    real_folder = functools.cache(os.path.realpath)
 
     def read_file(path: str) -> _Read:
         content = _content(path)

@@ -6,19 +6,24 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 
-def real_paths() -> Callable[[str], str]:
-    """Return a function that gives the real path of a file, and resolves each folder once."""
+def real_paths(files: Container[str] = ()) -> Callable[[str], str]:
+    """Return a function that gives the real path of a file or folder, and resolves each folder once.
+
+    *files*: real paths of some files, which are known to be no links.
+    """
     real_folders: dict[str, str] = {}
 
     def real_path(path: str) -> str:
         folder, name = os.path.split(path)
+        if name in ("", os.curdir, os.pardir):
+            return os.path.realpath(path)
         if folder not in real_folders:
-            real_folders[folder] = os.path.realpath(folder)
+            real_folders[folder] = real_path(folder)
         place = os.path.join(real_folders[folder], name)
-        return os.path.realpath(place) if os.path.islink(place) or name in ("", os.curdir, os.pardir) else place
+        return place if place in files or not os.path.islink(place) else os.path.realpath(place)
 
     return real_path
 

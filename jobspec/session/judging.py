@@ -300,7 +300,9 @@ def check_files(
 ) -> list[Checked]:
     """Check files with each other.
 
-    *words*: what `look_through` finds in the files; None if nobody has looked. If there are many files, several processes check them, unless *kept* is given, or the *documents* are needed without the *outcome*.
+    *words*: what `look_through` finds in the files; None if nobody has looked.
+
+    If there are many files, several processes check them, unless *kept* is given, or the *documents* are needed without the *outcome*.
     """
     if run_context.wrong:
         return []

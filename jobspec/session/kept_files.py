@@ -102,7 +102,7 @@ class KeptChecks:
         self._data = SharedData(cache, scope)
         self._needed = set[bytes]()
         """The digests of the data of the checks of this run."""
-        self._real_path = real_paths()
+        self._real_path = real_paths(digests)
         self._parts: dict[int, dict[bytes, _Entry | None]] = {}
         """The checks of the earlier run; None for those that were taken.
 

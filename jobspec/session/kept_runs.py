@@ -20,7 +20,7 @@ from jobspec.apis.shipped import package_path, path_of_file
 from jobspec.apis.shipped import path as shipped_path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import PAGES
-from jobspec.session.cache import Cache, cache_folder
+from jobspec.session.cache import Cache, cache_folder, digest_of
 from jobspec.session.delivery import RunReport
 from jobspec.session.disk import DISK
 from jobspec.session.findings_cache import FindingsCache
@@ -29,8 +29,8 @@ from jobspec.session.judging import EarlierRun
 from jobspec.session.kept_facts import KeptFacts
 from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options
-from jobspec.session.pickles import PROTOCOL, unpickled
-from jobspec.session.secret_values import may_quote_secret
+from jobspec.session.pickles import PROTOCOL, read_entries, unpickled
+from jobspec.session.secret_values import may_have_secret, may_quote_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class _Unkept(Exception):
     """Why a run is not kept."""
 
 
+#: What is known of a file: its state on the disk, the digest of its content, and whether later runs may know that.
+_Settled = tuple[tuple[int, ...], bytes, bool]
+
+
 class _State(Record):
     """The digest of all that a run can read."""
 
@@ -80,8 +84,10 @@ class _State(Record):
     """A digest of each file, by its real path."""
     contents: Mapping[str, bytes]
     """The digests of content. A large file that is no manifest has none: it is known by when it was changed."""
-    settled: Mapping[str, tuple[object, bytes]]
-    """What is known of each file that was last changed well before it was read: its state on the disk, and the digest of its content."""
+    settled: Mapping[str, _Settled]
+    """What is known of each file that was last changed well before it was read."""
+    number: int
+    """The number of manifests."""
 
 
 class Recall(Record):
@@ -138,10 +144,11 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
     cache, before = _cache(), known.before
     assert before
     try:
-        _require_inside(results)
+        _require_inside(results, before)
         after = _state(options, settings, depth, before)
         if (after.content, after.changes, after.scope) != (before.content, before.changes, before.scope):
             raise _Unkept("a file has changed meanwhile")
+        _keep_settled(_repository(options, settings), after.settled)
         if known.earlier:
             known.earlier.write()
             _cache("checks").trim()
@@ -173,10 +180,10 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     environment = sorted((name, value) for name, value in os.environ.items() if _VARIABLES.match(name))
     around = (depth.outcome, os.getcwd(), root, environment, list(_programs()), *_of_python())
     content.update(repr(around).encode("utf-8", "replace"))
-    number = sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each))
+    number = before.number if before else sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each))
     if number < _WORTH_KEEPING:
         raise _Unkept("there are few files")
-    read = _Digests(before.settled if before else {})
+    read = _Digests(before.settled if before else _settled(root))
     for path, kind, about in chain(*(_below(each, {"__pycache__"}, "") for each in _OWN)):
         if kind == b"file":
             content.update(repr((os.fsencode(path), read.digest(path, about, is_known=True))).encode())
@@ -202,7 +209,31 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
     scopes = scope.hexdigest()[:32], scope_of_lint.hexdigest()[:32]
-    return _State(content.hexdigest(), changes.hexdigest(), *scopes, digests, read.contents, read.settled)
+    return _State(content.hexdigest(), changes.hexdigest(), *scopes, digests, read.contents, read.settled, number)
+
+
+def _settled(root: str) -> Mapping[str, _Settled]:
+    """Return what an earlier run has kept of the files of a repository."""
+    return read_entries(_cache("files"), _name_of(root))
+
+
+def _name_of(root: str) -> str:
+    """Return the name of the entry for the files of a repository. It tells what is kept of each."""
+    return digest_of((root, "state, digest, may be known later")).hex()
+
+
+def _keep_settled(root: str, settled: Mapping[str, _Settled]) -> None:
+    """Keep what is known of the manifests of a repository.
+
+    Those with a Secret are left out, as files are that generators may make one of: who guesses what they hold could tell by the digest.
+    """
+    import pickle
+
+    known = {path: each for path, each in settled.items() if each[2]}
+    if known != _settled(root):
+        cache = _cache("files")
+        cache.write(_name_of(root), pickle.dumps(known, protocol=PROTOCOL))
+        cache.trim()
 
 
 def _repository(options: Options, settings: ReportFilter | None) -> str:
@@ -266,7 +297,7 @@ def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, by
 class _Digests:
     """Reads files for digests of their content, but for those that are as an earlier reading found them."""
 
-    def __init__(self, settled: Mapping[str, tuple[object, bytes]]) -> None:
+    def __init__(self, settled: Mapping[str, _Settled]) -> None:
         self.settled = dict(settled)
         """As in `_State`."""
         self.contents: dict[str, bytes] = {}
@@ -283,11 +314,12 @@ class _Digests:
             return self.contents[path]
         try:
             with open(path, "rb", buffering=0) as file:
-                found = blake2b(file.readall()).digest()
+                content = file.readall()
         except OSError as error:
             return f"unreadable: {error.errno}".encode()
+        found = blake2b(content).digest()
         if max(about.st_mtime_ns, about.st_ctime_ns) < self._begin - _TICK:
-            self.settled[path] = on_disk, found
+            self.settled[path] = on_disk, found, is_known and not may_have_secret(content)
         self.contents[path] = found
         return found
 
@@ -342,11 +374,12 @@ def _require_all_built(results: RunResults) -> None:
         raise _Unkept("a build fails")
 
 
-def _require_inside(results: RunResults) -> None:
+def _require_inside(results: RunResults, before: _State) -> None:
     """Raise _Unkept if a run has read anything outside of the repository, or what no file holds."""
     root = repository_root(os.getcwd())
     built = (path for each in results.found if each.in_build and each.in_build.build for path in each.in_build.build.reads)
-    real_path, inside = real_paths(), tuple(os.path.join(each, "") for each in (root, *_OWN))
+    real_path = real_paths(before.digests)
+    inside = tuple(os.path.join(each, "") for each in (root, *_OWN))
     for path in dict.fromkeys((*(each.path for each in results.read), *built)):
         if not real_path(path_of_file(path)).startswith(inside):
             raise _Unkept(f"{path} is outside of this repository")

@@ -36,7 +36,7 @@ def unpickled(content: bytes, shared: Callable[[bytes], Any] | None = None) -> A
         return None
 
 
-def read_entries(cache: Cache, name: str) -> dict[bytes, Any]:
+def read_entries(cache: Cache, name: str) -> dict[Any, Any]:
     """Return the pickled mapping that an entry of the cache holds.
 
     If there is none, return an empty mapping.

@@ -36,6 +36,7 @@ _COMMANDS = (
 )
 _FILE = re.compile(r"^# file: (.*)\n", re.MULTILINE)
 _CHANGES = 4
+_TICK = 20_000_000  # nanoseconds; so that files of one run are settled in the next
 _MOST = 60  # files of a repository
 _LARGEST = 20_000  # bytes of a file
 
@@ -71,7 +72,8 @@ def difference(text: str, around: Path) -> str:
 
 def compared(place: Path, kept: Path, command: tuple[str, ...]) -> str:
     """How runs of a command in a folder differ: without the cache, with it as it is, and once more; empty where they do not."""
-    with patch.object(kept_runs, "_WORTH_KEEPING", 1), patch.object(kept_runs, "_OTHERS", 1000):
+    many = patch.object(kept_runs, "_WORTH_KEEPING", 1), patch.object(kept_runs, "_OTHERS", 1000)
+    with many[0], many[1], patch.object(kept_runs, "_TICK", _TICK):
         plain = run_here(*command, "--no-cache", cwd=place)
         first, second = (run_here(*command, cwd=place, env=environment(JOBSPEC_CACHE=str(kept))) for _ in range(2))
     for number, done in (("first", first), ("second", second)):

@@ -332,6 +332,25 @@ def test_a_cache_in_the_repository_is_no_part_of_it(repository: Path) -> None:
     assert second.stderr.startswith(_REUSED)
 
 
+def test_files_that_stay_are_read_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that were last changed well before a run are known by their state on the disk, but not those that may hold secrets."""
+    monkeypatch.setattr(kept_runs, "_TICK", 1)
+    job = repository / "jobs" / "0.yaml"
+    write(repository / "jobs", {"secret.yaml": _SECRET, "pass.txt": "hunter2"})
+    first = _lint(repository)
+    known = {Path(path).name for path in kept_runs._settled(str(repository)) if path.startswith(str(repository))}
+    assert known == {"README.md", *(f"{number}.yaml" for number in range(_WORTH_KEEPING))}
+    assert _lint(repository) == first
+    about, text = job.stat(), job.read_text()
+    job.write_text(text.replace("replicas", "replicaz"))
+    os.utime(job, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert (job.stat().st_size, job.stat().st_mtime_ns) == (about.st_size, about.st_mtime_ns)
+    assert "replicaz" in _lint(repository)[0]
+    for each in (repository.parent / "kept" / "files").iterdir():
+        each.write_bytes(each.read_bytes()[:-1])
+    assert "replicaz" in _lint(repository)[0]
+
+
 def test_a_file_that_changes_while_it_is_judged_is_not_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = repository / "jobs" / "0.yaml"
 
