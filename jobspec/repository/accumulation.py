@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jobspec.apis.kinds import CONFIG_MAP, NAMESPACE, SECRET
-from jobspec.diagnostics.grouping import grouped
-from jobspec.go.values import structs
-from jobspec.repository.kustomizations import PLUGINS
-from jobspec.repository.layers import Layer, closure, is_known, keeps_identities, options_of, patches_in, renamed
+from jobspec.diagnostics.grouping import gathered, grouped
+from jobspec.documents.reader import read
+from jobspec.go.values import mapping, structs, texts
+from jobspec.repository.followed_fields import followed_fields
+from jobspec.repository.kustomizations import KNOWN_FIELDS, PLUGINS
+from jobspec.repository.layers import Layer, closure, is_known, keeps_identities, patches_in, renamed
 from jobspec.repository.roles import GENERATORS
 
 #: The fields of a kustomization each of which has it change objects.
@@ -25,6 +27,10 @@ _TRANSFORMING = (
 )
 _HASH = re.compile(r"-[a-z0-9]{10}$")
 """What kustomize adds to the name of a generated object."""
+_PATCHED = re.compile(r"/(?:metadata(?:/name(?:space)?)?|kind|apiVersion)\b(?!/)")
+"""The paths in JSON patches of what objects are known by."""
+_REPLACED = re.compile(r"\W*(?:kind|apiVersion|\*|metadata\W*(?:name|namespace)?\W*$)")
+"""The paths in replacements of the same."""
 
 
 class Identity(NamedTuple):
@@ -52,6 +58,8 @@ class _Accumulated(NamedTuple):
     origin: ObjectOrigin
     has_hash: bool = False
     """Whether the name gets a hash at the end."""
+    earlier: tuple[Identity, ...] = ()
+    """By what it was known in the kustomizations below."""
 
 
 class _Unclear(Exception):
@@ -68,22 +76,59 @@ def origins_of(
     """
     try:
         there = _accumulated(root, layers, listed, [])
+        every = [layers[folder] for folder in closure(root, layers)]
+        written = _written(every)
     except _Unclear:
         return None
-    found = _matched(objects, there)
+    found = _matched(objects, there, written)
     if found is None:
         return None
     used = set(map(id, found))
-    may_be_deleted = any("$patch" in text for folder in closure(root, layers) for text in patches_in(layers[folder]))
+    may_be_deleted = any("$patch" in text for each in every for text in patches_in(each))
     if len(used) < len(found) or (len(used) < len(there) and not may_be_deleted):
         return None
     return [each.origin for each in found]
 
 
-def _matched(objects: Sequence[Identity], there: Sequence[_Accumulated]) -> list[_Accumulated] | None:
+class _Written(NamedTuple):
+    """What JSON patches write of what objects are known by."""
+
+    names: frozenset[str]
+    has_namespaces: bool
+
+
+def _written(layers: Sequence[Layer]) -> _Written:
+    """Return what the patches of some kustomizations write.
+
+    Raises _Unclear if they write kinds, or anything else writes names.
+    """
+    followed = followed_fields(layers)
+    rows = [each for rows in followed.configured.values() for each in rows]
+    specs = [*rows, *(each for row in rows for each in structs(dict(row), "fieldSpecs"))]
+    replaced = [field for target in followed.replaced for field in texts(dict(target), "fieldPaths")]
+    if any(each.get("path") == "metadata/name" for each in specs) or any(map(_REPLACED.match, replaced)):
+        raise _Unclear
+    values = gathered(each for layer in layers for patch in patches_in(layer) for each in _values_in(patch))
+    return _Written(frozenset(map(str, values.get("name", ()))), "namespace" in values)
+
+
+def _values_in(patch: str) -> Iterator[tuple[str, Any]]:
+    """Yield `name` or `namespace` and its value for each operation of a JSON patch that writes it."""
+    documents = read(patch, file="")[0] if _PATCHED.search(patch) else []
+    for operation in (each for document in documents for each in structs(document.data)):
+        how, path = operation.get("op"), str(operation.get("path"))
+        if how == "test" or not _PATCHED.fullmatch(path):
+            continue
+        field = path.removeprefix("/metadata/")
+        if field not in ("name", "namespace") or how not in ("add", "replace", "remove"):
+            raise _Unclear
+        yield field, operation.get("value")
+
+
+def _matched(objects: Sequence[Identity], there: Sequence[_Accumulated], written: _Written) -> list[_Accumulated] | None:
     """Return the object of a kustomization that each built one is: the one of its name, or else the only one of its kind that is left.
 
-    The name of that one was changed by a patch or a replacement. If this is not clear, return None.
+    A patch has changed the name of that one. If this is not clear, return None.
     """
     by_name = grouped(there, lambda each: (*each.identity[:3], each.has_hash))
     found: list[_Accumulated | None] = []
@@ -91,7 +136,8 @@ def _matched(objects: Sequence[Identity], there: Sequence[_Accumulated]) -> list
         hashed = by_name.get((version, kind, _HASH.sub("", name), True), ()) if _HASH.search(name) else ()
         alike = [*by_name.get((version, kind, name, False), ()), *hashed]
         fitting = alike if len(alike) < 2 else [each for each in alike if each.identity.namespace == namespace]
-        if len(fitting) != min(len(alike), 1):
+        is_written = any(each in name for each in written.names) or (written.has_namespaces and len(alike) > 1)
+        if len(fitting) != min(len(alike), 1) or (fitting and is_written):
             return None
         found.append(fitting[0] if fitting else None)
     used = set(map(id, found))
@@ -107,7 +153,7 @@ def _accumulated(
 ) -> list[_Accumulated]:
     """Return the objects that a kustomization has at its end; of a component with those that are *given* to it."""
     path, data = layer.references.path, layer.data
-    if not is_known(layer) or any(map(data.get, PLUGINS)) or not keeps_identities(layer):
+    if not is_known(layer) or not data.keys() <= KNOWN_FIELDS or any(map(data.get, PLUGINS)) or not keeps_identities(layer):
         raise _Unclear
     found = list(given)
     for manifest in layer.references.manifests:
@@ -138,17 +184,23 @@ def _generated(given: Sequence[_Accumulated], path: str, data: Mapping[str, Any]
     for field, (_, kind) in zip(GENERATORS, (CONFIG_MAP, SECRET), strict=True):
         for each in structs(data, field):
             identity = Identity("v1", kind, str(each.get("name")), str(each.get("namespace") or ""))
+            has_hash = not any(mapping(*where).get("disableNameSuffixHash") for where in ((data, "generatorOptions"), (each, "options")))
             behavior = each.get("behavior")
-            if behavior == "replace":
-                alike = [at for at, one in enumerate(found) if one.identity[:3] == identity[:3]]
-                if len(alike) != 1:
-                    raise _Unclear
-                replaced = found[alike[0]]
-                found[alike[0]] = replaced._replace(origin=replaced.origin._replace(source=path))
-            elif behavior != "merge":
-                has_hash = not options_of(data, each).get("disableNameSuffixHash")
+            if behavior not in ("merge", "replace"):
                 found.append(_Accumulated(identity, ObjectOrigin(path), has_hash))
+                continue
+            alike = [at for at, one in enumerate(found) if _comparable(identity) in map(_comparable, (one.identity, *one.earlier))]
+            if len(alike) != 1:
+                raise _Unclear
+            old = found[alike[0]]
+            origin = old.origin._replace(source=path) if behavior == "replace" else old.origin
+            found[alike[0]] = old._replace(origin=origin, has_hash=old.has_hash and has_hash)
     return found
+
+
+def _comparable(identity: Identity) -> Identity:
+    """Return an identity with the namespace that kustomize compares it by."""
+    return identity._replace(namespace=identity.namespace or "default")
 
 
 def _changed(one: _Accumulated, path: str, data: Mapping[str, Any]) -> _Accumulated:
@@ -156,5 +208,9 @@ def _changed(one: _Accumulated, path: str, data: Mapping[str, Any]) -> _Accumula
     version, kind, name, namespace = one.identity
     if inside := str(data.get("namespace") or ""):
         name, namespace = (inside, namespace) if (version, kind) == ("v1", NAMESPACE[1]) else (name, inside)
-    identity = Identity(version, kind, renamed(name, kind, data), namespace)
-    return one._replace(identity=identity, origin=ObjectOrigin(one.origin.source, (*one.origin.changed_in, path)))
+    placed = Identity(version, kind, name, namespace)
+    return one._replace(
+        identity=placed._replace(name=renamed(name, kind, data)),
+        origin=ObjectOrigin(one.origin.source, (*one.origin.changed_in, path)),
+        earlier=(*one.earlier, one.identity, placed, placed._replace(name=f"{data.get('namePrefix') or ''}{name}")),
+    )

@@ -79,6 +79,20 @@ BASE = {
     "base/all.yaml": objects(config("settings"), JOB, NAMESPACE),
 }
 RENAMING = [{"op": "replace", "path": "/metadata/name", "value": "train-2"}]
+TWO = {"top/a.yaml": config("a"), "top/b.yaml": config("b")}
+IN_TWO_NAMESPACES = {"top/one.yaml": config("a", namespace="one"), "top/two.yaml": config("a", namespace="two")}
+
+
+def deleting(one: dict[str, Any]) -> dict[str, str]:
+    """A patch that deletes an object."""
+    return {"patch": quick_yaml.dump({"$patch": "delete", **one})}
+
+
+def writing(path: str, value: Any, **target: str) -> dict[str, Any]:
+    """A JSON patch that writes one value."""
+    return {"target": target, "patch": quick_yaml.dump([{"op": "replace", "path": path, "value": value}])}
+
+
 CLEAR: dict[str, dict[str, Any]] = {
     "a prefix, a suffix, a namespace": {
         **BASE,
@@ -133,6 +147,26 @@ CLEAR: dict[str, dict[str, Any]] = {
         "top/kustomization.yaml": {
             "resources": ["../base"],
             "patches": [{"patch": quick_yaml.dump({"$patch": "delete", **config("settings")})}],
+        },
+    },
+    "a generator that replaces what had its name below": {
+        "base/kustomization.yaml": {"namePrefix": "b-", "configMapGenerator": [{"name": "a", "literals": ["a=b"]}]},
+        "top/own.yaml": config("a", namespace="one"),
+        "top/kustomization.yaml": {
+            "resources": ["../base", "own.yaml"],
+            "configMapGenerator": [{"name": "a", "behavior": "replace", "literals": ["c=d"]}],
+        },
+    },
+    "a generator that merges, without a hash": {
+        "base/own.yaml": config("a", namespace="one"),
+        "base/kustomization.yaml": {"resources": ["own.yaml"], "configMapGenerator": [{"name": "a", "literals": ["a=b"]}]},
+        "top/kustomization.yaml": {
+            "resources": ["../base"],
+            "patches": [deleting(config("a", namespace="one"))],
+            "generatorOptions": {"disableNameSuffixHash": True},
+            "configMapGenerator": [
+                {"name": "a", "behavior": "merge", "literals": ["c=d"], "options": {"disableNameSuffixHash": False}},
+            ],
         },
     },
     "nothing": {"top/kustomization.yaml": {"resources": ["../base"]}, "base/kustomization.yaml": {"namespace": "team"}},
@@ -193,6 +227,66 @@ UNCLEAR: dict[str, dict[str, Any]] = {
             ],
         },
     },
+    "a new name that another object had": {
+        **TWO,
+        "top/kustomization.yaml": {
+            "resources": ["a.yaml", "b.yaml"],
+            "patches": [writing("/metadata/name", "c", name="a"), writing("/metadata/name", "a", name="b")],
+        },
+    },
+    "a new name that a deleted object had": {
+        **TWO,
+        "top/kustomization.yaml": {
+            "resources": ["a.yaml", "b.yaml"],
+            "patches": [deleting(config("a")), writing("/metadata/name", "a", name="b")],
+        },
+    },
+    "a new namespace that a deleted object had": {
+        **IN_TWO_NAMESPACES,
+        "top/kustomization.yaml": {
+            "resources": ["one.yaml", "two.yaml"],
+            "patches": [deleting(config("a", namespace="one")), writing("/metadata/namespace", "one", namespace="two")],
+        },
+    },
+    "a new kind that a deleted object had": {
+        "top/all.yaml": objects(config("a"), {**config("b"), "kind": "Secret"}),
+        "top/kustomization.yaml": {
+            "resources": ["all.yaml"],
+            "patches": [deleting(config("a")), writing("/kind", "ConfigMap", kind="Secret")],
+        },
+    },
+    "a copied name": {
+        **TWO,
+        "top/kustomization.yaml": {
+            "resources": ["a.yaml", "b.yaml"],
+            "patches": [
+                {"target": {"name": "b"}, "patch": quick_yaml.dump([{"op": "copy", "from": "/data/a", "path": "/metadata/name"}])},
+            ],
+        },
+    },
+    "a new name by a replacement": {
+        **TWO,
+        "top/kustomization.yaml": {
+            "resources": ["a.yaml", "b.yaml"],
+            "replacements": [
+                {"sourceValue": name, "targets": [{"select": {"name": old}, "fieldPaths": ["metadata.name"]}]}
+                for old, name in (("a", "c"), ("b", "a"))
+            ],
+        },
+    },
+    "a name that follows another": {
+        "base/kustomization.yaml": {"resources": ["config.yaml"], "namePrefix": "b-"},
+        "base/config.yaml": config("a"),
+        "top/secrets.yaml": objects(*({**config(name, namespace="one"), "kind": "Secret"} for name in ("a", "b-a"))),
+        "top/names.yaml": {"nameReference": [{"kind": "ConfigMap", "fieldSpecs": [{"kind": "Secret", "path": "metadata/name"}]}]},
+        "top/kustomization.yaml": {
+            "resources": ["../base", "secrets.yaml"],
+            "namespace": "one",
+            "patches": [deleting({**config("b-a", namespace="one"), "kind": "Secret"})],
+            "configurations": ["names.yaml"],
+        },
+    },
+    "a field in another case": {**BASE, "top/kustomization.yaml": {"resources": ["../base"], "commonannotations": {"a": "b"}}},
 }
 
 
