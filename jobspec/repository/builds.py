@@ -277,8 +277,12 @@ def identities_in(text: str) -> Sequence[Identity]:
 @lru_cache(maxsize=1024)  # of which several builds may read the same
 def _listed(text: str) -> tuple[Sequence[DocumentResult], Sequence[Identity]]:
     documents, problems = read(text, file="")
-    are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and each.kind != "List" for each in documents)
+    are_plain = not problems and "$patch" not in text and all(isinstance(each.data, dict) and not _is_list(each) for each in documents)
     return (dropped(documents), list(map(_identity_of, documents))) if are_plain else ((), ())
+
+
+def _is_list(document: Document) -> bool:
+    return document.kind == "List" or (document.kind.endswith("List") and "items" in document.data)
 
 
 def _identity_of(document: Document) -> Identity:

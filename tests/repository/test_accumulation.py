@@ -287,6 +287,11 @@ UNCLEAR: dict[str, dict[str, Any]] = {
         },
     },
     "a field in another case": {**BASE, "top/kustomization.yaml": {"resources": ["../base"], "commonannotations": {"a": "b"}}},
+    "a list of one kind": {
+        "top/b.yaml": config("b"),
+        "top/list.yaml": {"apiVersion": "v1", "kind": "ConfigMapList", "items": [config("a")]},
+        "top/kustomization.yaml": {"resources": ["b.yaml", "list.yaml"], "patches": [deleting(config("b"))]},
+    },
 }
 
 
