@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from jobspec.apis.kinds import CONFIG_MAP, NAMESPACE, SECRET
 from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.documents.reader import read
-from jobspec.go.values import mapping, structs, texts
+from jobspec.go.values import structs, texts
 from jobspec.repository.followed_fields import followed_fields
 from jobspec.repository.kustomizations import KNOWN_FIELDS, PLUGINS
-from jobspec.repository.layers import Layer, closure, is_known, keeps_identities, patches_in, renamed
+from jobspec.repository.layers import Layer, closure, generator_options, is_known, keeps_identities, patches_in, renamed
 from jobspec.repository.roles import GENERATORS
 
 #: The fields of a kustomization each of which has it change objects.
@@ -42,22 +42,20 @@ class Identity(NamedTuple):
     namespace: str
 
 
-class ObjectOrigin(NamedTuple):
-    """Where an object of a build comes from."""
-
-    source: str
-    """The real path of its manifest, or of the kustomization that generates it."""
-    changed_in: tuple[str, ...] = ()
-    """The real paths of the kustomizations that change it, the innermost first."""
+#: Where an object comes from, its manifest or what generates it, and the kustomizations that change it, the innermost first.
+ObjectOrigin = tuple[str, list[str]]
 
 
 class _Accumulated(NamedTuple):
     """An object as a kustomization has it."""
 
     identity: Identity
-    origin: ObjectOrigin
+    source: str
+    """The manifest that it comes from, or the kustomization that generates it."""
     has_hash: bool = False
     """Whether the name gets a hash at the end."""
+    changed_in: tuple[str, ...] = ()
+    """The kustomizations that change it, the innermost first."""
     earlier: tuple[Identity, ...] = ()
     """By what it was known in the kustomizations below."""
 
@@ -69,7 +67,7 @@ class _Unclear(Exception):
 def origins_of(
     objects: Sequence[Identity], root: Layer, layers: Mapping[str, Layer], listed: Callable[[str], Sequence[Identity]]
 ) -> list[ObjectOrigin] | None:
-    """Return where each object of the build of a kustomization comes from.
+    """Return where each object of the build of a kustomization comes from, by real paths.
 
     *listed*: gives the objects in a manifest, given by its real path; none if that is not clear. If files alone do not say where each
     object comes from, return None.
@@ -87,13 +85,14 @@ def origins_of(
     may_be_deleted = any("$patch" in text for each in every for text in patches_in(each))
     if len(used) < len(found) or (len(used) < len(there) and not may_be_deleted):
         return None
-    return [each.origin for each in found]
+    return [(each.source, list(dict.fromkeys(each.changed_in))) for each in found]
 
 
 class _Written(NamedTuple):
     """What JSON patches write of what objects are known by."""
 
     names: frozenset[str]
+    """The names, which kustomizations above may give a prefix and a suffix."""
     has_namespaces: bool
 
 
@@ -160,7 +159,7 @@ def _accumulated(
         inside = listed(manifest)
         if not inside:
             raise _Unclear
-        found += [_Accumulated(each, ObjectOrigin(manifest)) for each in inside]
+        found += [_Accumulated(each, manifest) for each in inside]
     below = [layers.get(folder) for folder in layer.references.folders]
     for each in below:
         if each is None:
@@ -184,17 +183,17 @@ def _generated(given: Sequence[_Accumulated], path: str, data: Mapping[str, Any]
     for field, (_, kind) in zip(GENERATORS, (CONFIG_MAP, SECRET), strict=True):
         for each in structs(data, field):
             identity = Identity("v1", kind, str(each.get("name")), str(each.get("namespace") or ""))
-            has_hash = not any(mapping(*where).get("disableNameSuffixHash") for where in ((data, "generatorOptions"), (each, "options")))
+            has_hash = not generator_options(data, each)["disableNameSuffixHash"]
             behavior = each.get("behavior")
             if behavior not in ("merge", "replace"):
-                found.append(_Accumulated(identity, ObjectOrigin(path), has_hash))
+                found.append(_Accumulated(identity, path, has_hash))
                 continue
             alike = [at for at, one in enumerate(found) if _comparable(identity) in map(_comparable, (one.identity, *one.earlier))]
             if len(alike) != 1:
                 raise _Unclear
             old = found[alike[0]]
-            origin = old.origin._replace(source=path) if behavior == "replace" else old.origin
-            found[alike[0]] = old._replace(origin=origin, has_hash=old.has_hash and has_hash)
+            source = path if behavior == "replace" else old.source
+            found[alike[0]] = old._replace(source=source, has_hash=old.has_hash and has_hash)
     return found
 
 
@@ -211,6 +210,6 @@ def _changed(one: _Accumulated, path: str, data: Mapping[str, Any]) -> _Accumula
     placed = Identity(version, kind, name, namespace)
     return one._replace(
         identity=placed._replace(name=renamed(name, kind, data)),
-        origin=ObjectOrigin(one.origin.source, (*one.origin.changed_in, path)),
+        changed_in=(*one.changed_in, path),
         earlier=(*one.earlier, one.identity, placed, placed._replace(name=f"{data.get('namePrefix') or ''}{name}")),
     )

@@ -17,7 +17,7 @@ from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut, kinds_in
 from jobspec.go.values import mapping
-from jobspec.repository.accumulation import Identity, origins_of
+from jobspec.repository.accumulation import Identity, ObjectOrigin, origins_of
 from jobspec.repository.layers import Layer
 from jobspec.repository.origins import TracedMarks
 from jobspec.repository.replaced_lists import lost_by_patches
@@ -95,8 +95,7 @@ def output_without_annotations(
     origins = origins_of([each.identity for each in objects], root, layers, lambda path: identities_in(files.text(path)))
     if origins is None:
         return None
-    said = [(each.source, list(dict.fromkeys(each.changed_in))) for each in origins]
-    return _as_lines(folder, _documents_of(manifests, files), said, objects)
+    return _as_lines(folder, _documents_of(manifests, files), origins, objects)
 
 
 def _documents_of(manifests: Iterable[str], files: SourceFiles) -> dict[str, Sequence[DocumentResult]]:
@@ -104,7 +103,7 @@ def _documents_of(manifests: Iterable[str], files: SourceFiles) -> dict[str, Seq
 
 
 def _as_lines(
-    folder: str, listed: Mapping[str, Sequence[DocumentResult]], said: Sequence[Annotations], objects: Sequence[_Printed]
+    folder: str, listed: Mapping[str, Sequence[DocumentResult]], said: Sequence[ObjectOrigin], objects: Sequence[_Printed]
 ) -> Output:
     import json
 
@@ -115,7 +114,7 @@ def _as_lines(
 class _Printed(NamedTuple):
     """An object that a builder has printed."""
 
-    said: Annotations
+    said: ObjectOrigin
     identity: Identity
     data: str
     """The object without the annotations of the builder, as JSON."""
@@ -138,7 +137,7 @@ _ANNOTATION = re.compile(rf"^    ({'|'.join(map(re.escape, _ANNOTATIONS))}): \|\
 def _with_origin(piece: str) -> _Printed | None:
     """Return a printed object, as `_as_json` gives it.
 
-    Annotations that are written as kustomize does are cut out before, since many builds have the same object but for these.
+    ObjectOrigin that are written as kustomize does are cut out before, since many builds have the same object but for these.
     """
     found = _OF_METADATA.search(piece)
     cut_out = dict(_ANNOTATION.findall(found[0])) if found else {}
@@ -239,7 +238,7 @@ class Build:
         lost = (found for each, marks in traced for found in lost_by_patches(each, marks.source, marks.kustomizations, files))
         return [each for each, _ in traced], [*problems, *lost]
 
-    def _traced(self, data: Any, annotations: Annotations, index: int, files: SourceFiles) -> tuple[Document, TracedMarks]:
+    def _traced(self, data: Any, annotations: ObjectOrigin, index: int, files: SourceFiles) -> tuple[Document, TracedMarks]:
         source, changed_in = annotations
         kustomizations = tuple(dict.fromkeys((*map(self._path, reversed(changed_in)), self.path)))
         marks = TracedMarks(data, self._path(source), kustomizations, files)
@@ -258,8 +257,6 @@ class Build:
         return list(map(self._path, named))
 
 
-#: Where an object comes from, empty for what is generated, and the kustomizations that changed it, as the annotations name them.
-Annotations = tuple[str, list[str]]
 _NOTES = "# ["
 """How the line begins that has these of the object in the line behind it."""
 
@@ -289,7 +286,7 @@ def _identity_of(document: Document) -> Identity:
     return Identity(document.api_version, document.kind, document.name, document.namespace)
 
 
-def _objects_in(text: str) -> list[tuple[Annotations, str]]:
+def _objects_in(text: str) -> list[tuple[ObjectOrigin, str]]:
     """The annotations and the JSON of each object in a part of an output; none where it is no JSON."""
     import json
 
@@ -304,7 +301,7 @@ def _object(text: str) -> Any:
     return json.loads(text)
 
 
-def _annotations_of(data: Any) -> tuple[Any, Annotations]:
+def _annotations_of(data: Any) -> tuple[Any, ObjectOrigin]:
     """The data of an object without the annotations of a builder, and what these say."""
     if not isinstance(data, dict):
         return data, ("", [])
@@ -315,7 +312,7 @@ def _annotations_of(data: Any) -> tuple[Any, Annotations]:
     return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, _origin_of(origin, changes)
 
 
-def _origin_of(origin: str, changes: str) -> Annotations:
+def _origin_of(origin: str, changes: str) -> ObjectOrigin:
     """What the annotations of a builder say."""
     found = _ORIGIN.search(origin)
     return _unquoted(found[2]) if found else "", list(dict.fromkeys(map(_unquoted, _CHANGED_IN.findall(changes))))

@@ -58,14 +58,16 @@ def objects_of(layer: Layer) -> Iterator[Mapping[str, Any]]:
             yield from structs(data, "items") if document.kind == "List" else [data]
     for field, kind in zip(GENERATORS, ("ConfigMap", "Secret"), strict=True):
         for each in structs(layer.data, field):
-            options = options_of(layer.data, each)
+            options = generator_options(layer.data, each)
             metadata = {"name": each.get("name"), "namespace": each.get("namespace")}
             yield {"apiVersion": "v1", "kind": kind, "metadata": {**metadata, **{name: options.get(name) for name in MARKINGS}}}
 
 
-def options_of(data: Mapping[str, Any], generator: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a generator of a kustomization."""
-    return {**mapping(data, "generatorOptions"), **mapping(generator, "options")}
+def generator_options(data: Mapping[str, Any], generator: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a generator of a kustomization. Follows `MergeGlobalOptionsIntoLocal`, sigs.k8s.io/kustomize/api, 0.21."""
+    everywhere, own = mapping(data, "generatorOptions"), mapping(generator, "options")
+    has_no_hash = bool(everywhere.get("disableNameSuffixHash") or own.get("disableNameSuffixHash"))
+    return {**{each: {**mapping(everywhere, each), **mapping(own, each)} for each in MARKINGS}, "disableNameSuffixHash": has_no_hash}
 
 
 def renamed(name: str, kind: str, data: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from jobspec.go.values import mapping
 from jobspec.operators.workloads import QUEUE
 from jobspec.repository.followed_fields import FollowedFields, followed_fields
 from jobspec.repository.idle_entries import field_path
-from jobspec.repository.layers import Layer, closure, entries_of, is_known, objects_of, options_of, patches_in, renamed
+from jobspec.repository.layers import Layer, closure, entries_of, generator_options, is_known, objects_of, patches_in, renamed
 from jobspec.repository.replaced_lists import is_custom
 from jobspec.repository.roles import GENERATORS
 
@@ -119,8 +119,7 @@ def _hashed(layer: Layer, around: Mapping[str, Layer], followed: FollowedFields,
     found = _by_target((each for one in around.values() for each in objects_of(one)), followed)
     for field, kind in zip(GENERATORS, (_CONFIG_MAP, _SECRET), strict=True):
         for number, each in enumerate(entries_of(layer.data, field)):
-            options = options_of(layer.data, each)
-            is_hashed = not options.get("disableNameSuffixHash") and each.get("behavior", "create") == "create"
+            is_hashed = not generator_options(layer.data, each)["disableNameSuffixHash"] and each.get("behavior", "create") == "create"
             references = found.get((kind, str(each.get("name"))), []) if is_hashed else []
             if references:
                 message = f"the name gets a hash, and {_first_of(references)} keeps `{each['name']}`"

@@ -104,6 +104,22 @@ def test_each_reference_that_a_prefix_breaks_is_reported_at_the_prefix(tmp_path:
     ]
 
 
+@pytest.mark.parametrize(
+    ("options", "hashed"),
+    [
+        ("options: {disableNameSuffixHash: true}", 0),
+        ("options: {disableNameSuffixHash: false}", 1),
+        ("options: {disableNameSuffixHash: false}\ngeneratorOptions: {disableNameSuffixHash: true}", 0),
+    ],
+)
+def test_options_of_all_generators_take_the_hash_from_each(options: str, hashed: int, tmp_path: Path) -> None:
+    """An entry cannot bring back the hash that the options of all generators disable."""
+    _place(tmp_path, f"resources: [objects.yaml]\nconfigMapGenerator:\n- name: settings\n  literals: [a=b]\n  {options}\n")
+    assert [each[2] for each in _found(tmp_path)] == ["hashed-name"] * hashed
+    names = [each["metadata"]["name"] for each in quick_yaml.load_all(_built(tmp_path)) if each["kind"] == "ConfigMap"]
+    assert [each != "settings" for each in names] == [bool(hashed)]
+
+
 def test_what_a_fix_writes_makes_kustomize_follow(tmp_path: Path) -> None:
     labels = "labels:\n- pairs: {team: a}\n  includeTemplates: true\nimages:\n- {name: example.com/tune, newTag: v2}\n"
     generator = "configMapGenerator:\n- {name: settings, literals: [a=b]}\n"
