@@ -31,9 +31,10 @@ _WORKLOADS = frozenset(("Pod", "Deployment", "StatefulSet", "DaemonSet", "Replic
 def lost_by_patches(document: Document, source: str, kustomizations: Sequence[str], files: SourceFiles) -> Iterator[Diagnostic]:
     """A warning for each list of an object, built of a file, in which the patch of a kustomization replaces what the file has."""
     is_seen = is_custom(document.api_version) or (document.kind in _WORKLOADS and _has_atomic_list(document.data))
-    base = written_as(source, document.data, files) if is_seen else None
+    patches = list(merged_into(document.data, kustomizations, files)) if is_seen else []
+    base = written_as(source, document.data, files) if patches else None
     shape = shapes.load(document.api_version, document.kind, choose(()))
-    for patch, marks in merged_into(document.data, kustomizations, files) if base else ():
+    for patch, marks in patches if base else ():
         losses = list(_losses(patch, base.data if base else None, document.data, (), shape))
         if not is_custom(document.api_version):  # other patches took away what is gone of lists that merge
             losses = [each for each in losses if each[0][-1] in _ATOMIC]
