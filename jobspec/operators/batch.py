@@ -133,9 +133,9 @@ def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
 
 def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
     """A Job with its generated selector and the labels of its pods; labels that they have already stay."""
-    metadata = job.value["metadata"].value
-    prefix = metadata.get("generateName")
-    name = metadata.get("name") or prefix.with_value(generated_name(prefix.value))
+    prefix = job.get("metadata", "generateName")
+    generated = prefix.with_value(generated_name(prefix.value)) if prefix else set_by(server, "")
+    name = job.get("metadata", "name") or generated
     uid = set_by(server, UID)
     own = {f"{_LABEL}/controller-uid": uid, f"{_LABEL}/job-name": name, "controller-uid": uid, "job-name": name}
     selector = {f"{_LABEL}/controller-uid": uid}

@@ -10,7 +10,7 @@ from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import set_by
 from jobspec.kubernetes.pods.defaults import tag_of
 from jobspec.kubernetes.pods.resources import filled_in
-from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.jobset.webhook import stored_jobset
 from jobspec.operators.jobset_defaults import with_jobset_defaults
 from jobspec.operators.mutation import is_rewritten
@@ -182,3 +182,14 @@ def test_what_a_jobset_says_is_no_default_even_if_it_is_empty(said: dict[str, An
     assert stored["spec"]["replicatedJobs"][0]["template"]["spec"]["completionMode"] == mode
     assert (with_jobset_defaults(spec) == spec) is is_whole
     assert is_rewritten(document_of(jobset, "a.yaml"), choose([]), old=None) is not is_whole
+
+
+@pytest.mark.parametrize(
+    ("metadata", "label"),
+    [({"metadata": {"name": "a"}}, "a"), ({"metadata": {"labels": {"b": "c"}}}, ""), ({"metadata": {}}, ""), ({}, "")],
+)
+def test_a_policy_sees_a_job_before_the_server_misses_its_name(metadata: dict[str, Any], label: str) -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}}
+    job = document_of({"apiVersion": "batch/v1", "kind": "Job", **metadata, "spec": {"template": template}}, "job.yaml")
+    seen = as_admitted(job, choose(()))
+    assert seen["spec"]["template"]["metadata"]["labels"]["batch.kubernetes.io/job-name"] == label
