@@ -1,4 +1,4 @@
-"""Which file each object of a build comes from, and which kustomizations change it, as far as files alone say so.
+"""Find the file of each built object, and the kustomizations that change it, without a look at annotations.
 
 Follows `KustTarget.accumulateTarget` and `multiTransformer`, sigs.k8s.io/kustomize/api, 0.21. By `buildMetadata`, kustomize says the same
 in annotations. It reads and writes them for each object at each step, so that builds take more than twice as long.
@@ -26,15 +26,15 @@ _TRANSFORMING = (
     *("patchesJson6902", "replicas", "images", "imageTags", "replacements"),
 )
 _HASH = re.compile(r"-[a-z0-9]{10}$")
-"""What kustomize adds to the name of a generated object."""
+"""The hash at the end of a generated name."""
 _PATCHED = re.compile(r"/(?:metadata(?:/name(?:space)?)?|kind|apiVersion)\b(?!/)")
-"""The paths in JSON patches of what objects are known by."""
+"""Paths in JSON patches to the fields of `Identity`, or around them."""
 _REPLACED = re.compile(r"\W*(?:kind|apiVersion|\*|metadata\W*(?:name|namespace)?\W*$)")
-"""The paths in replacements of the same."""
+"""Paths in replacements to the same fields."""
 
 
 class Identity(NamedTuple):
-    """By what an object of a build is known."""
+    """The fields that identify an object of a build."""
 
     api_version: str
     kind: str
@@ -47,17 +47,17 @@ ObjectOrigin = tuple[str, list[str]]
 
 
 class _Accumulated(NamedTuple):
-    """An object as a kustomization has it."""
+    """An object in a kustomization."""
 
     identity: Identity
     source: str
-    """The manifest that it comes from, or the kustomization that generates it."""
+    """Its manifest, or the kustomization that generates it."""
     has_hash: bool = False
-    """Whether the name gets a hash at the end."""
+    """Whether its name gets a hash."""
     changed_in: tuple[str, ...] = ()
-    """The kustomizations that change it, the innermost first."""
+    """The kustomizations that change it, innermost first."""
     earlier: tuple[Identity, ...] = ()
-    """By what it was known in the kustomizations below."""
+    """Its identities in the kustomizations below."""
 
 
 class _Unclear(Exception):
@@ -67,10 +67,10 @@ class _Unclear(Exception):
 def origins_of(
     objects: Sequence[Identity], root: Layer, layers: Mapping[str, Layer], listed: Callable[[str], Sequence[Identity]]
 ) -> list[ObjectOrigin] | None:
-    """Return where each object of the build of a kustomization comes from, by real paths.
+    """Return the origin of each built object, by real paths.
 
-    *listed*: gives the objects in a manifest, given by its real path; none if that is not clear. If files alone do not say where each
-    object comes from, return None.
+    If files alone do not determine all origins, return None. *listed*: returns the objects in the manifest at a real path; none if that is
+    not clear.
     """
     try:
         there = _accumulated(root, layers, listed, [])
@@ -89,15 +89,15 @@ def origins_of(
 
 
 class _Written(NamedTuple):
-    """What JSON patches write of what objects are known by."""
+    """The names and namespaces that JSON patches write."""
 
     names: frozenset[str]
-    """The names, which kustomizations above may give a prefix and a suffix."""
+    """The names. Kustomizations above may add a prefix and a suffix."""
     has_namespaces: bool
 
 
 def _written(layers: Sequence[Layer]) -> _Written:
-    """Return what the patches of some kustomizations write.
+    """Return the names and namespaces that JSON patches of kustomizations write.
 
     Raises _Unclear if they write kinds, or anything else writes names.
     """
@@ -112,7 +112,10 @@ def _written(layers: Sequence[Layer]) -> _Written:
 
 
 def _values_in(patch: str) -> Iterator[tuple[str, Any]]:
-    """Yield `name` or `namespace` and its value for each operation of a JSON patch that writes it."""
+    """Yield the names and namespaces that a JSON patch writes.
+
+    Each has the name of its field before it. Raises _Unclear if the patch writes a kind, or copies a value.
+    """
     documents = read(patch, file="")[0] if _PATCHED.search(patch) else []
     for operation in (each for document in documents for each in structs(document.data)):
         how, path = operation.get("op"), str(operation.get("path"))
@@ -125,9 +128,10 @@ def _values_in(patch: str) -> Iterator[tuple[str, Any]]:
 
 
 def _matched(objects: Sequence[Identity], there: Sequence[_Accumulated], written: _Written) -> list[_Accumulated] | None:
-    """Return the object of a kustomization that each built one is: the one of its name, or else the only one of its kind that is left.
+    """Return the object of a kustomization for each built one.
 
-    A patch has changed the name of that one. If this is not clear, return None.
+    That is the one of its name. If there is none, a patch has renamed it, and it is the only one of its kind that is left. If neither is
+    clear, return None.
     """
     by_name = grouped(there, lambda each: (*each.identity[:3], each.has_hash))
     found: list[_Accumulated | None] = []
@@ -150,7 +154,10 @@ def _matched(objects: Sequence[Identity], there: Sequence[_Accumulated], written
 def _accumulated(
     layer: Layer, layers: Mapping[str, Layer], listed: Callable[[str], Sequence[Identity]], given: Sequence[_Accumulated]
 ) -> list[_Accumulated]:
-    """Return the objects that a kustomization has at its end; of a component with those that are *given* to it."""
+    """Return the objects that a kustomization builds.
+
+    *given*: the objects that a component changes; none for other kustomizations.
+    """
     path, data = layer.references.path, layer.data
     if not is_known(layer) or not data.keys() <= KNOWN_FIELDS or any(map(data.get, PLUGINS)) or not keeps_identities(layer):
         raise _Unclear
@@ -178,7 +185,10 @@ def _is_component(layer: Layer) -> bool:
 
 
 def _generated(given: Sequence[_Accumulated], path: str, data: Mapping[str, Any]) -> list[_Accumulated]:
-    """Return the objects of a kustomization with those of its generators. What replaces an object comes from the kustomization, too."""
+    """Return the *given* objects with those of generators.
+
+    If a generator replaces an object, the object comes from the kustomization at *path*.
+    """
     found = list(given)
     for field, (_, kind) in zip(GENERATORS, (CONFIG_MAP, SECRET), strict=True):
         for each in structs(data, field):
@@ -203,7 +213,7 @@ def _comparable(identity: Identity) -> Identity:
 
 
 def _changed(one: _Accumulated, path: str, data: Mapping[str, Any]) -> _Accumulated:
-    """Return an object after the changes of a kustomization."""
+    """Return an object as a kustomization changes it."""
     version, kind, name, namespace = one.identity
     if inside := str(data.get("namespace") or ""):
         name, namespace = (inside, namespace) if (version, kind) == ("v1", NAMESPACE[1]) else (name, inside)

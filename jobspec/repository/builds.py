@@ -84,10 +84,9 @@ def output_of(printed: str, folder: str, manifests: Iterable[str], files: Source
 def output_without_annotations(
     printed: str, folder: str, manifests: Iterable[str], files: SourceFiles, root: Layer, layers: Mapping[str, Layer]
 ) -> Output | None:
-    """Return the same of an output without annotations.
+    """Return the output of a builder that printed no annotations.
 
-    The files of the kustomization *root* say where each object comes from. *layers*: all kustomizations by their folders. If files alone do
-    not say it, return None.
+    If the files of the kustomization *root* do not determine all origins, return None. *layers*: all kustomizations by their folders.
     """
     objects = _printed_objects(printed)
     if objects is None:
@@ -267,7 +266,10 @@ def documents_listed(text: str) -> Sequence[DocumentResult]:
 
 
 def identities_in(text: str) -> Sequence[Identity]:
-    """By what the objects in a manifest's text are known; nothing where there are problems in it, or more than objects."""
+    """Return the identities of the objects in a manifest.
+
+    If the text has problems, or a list of objects, return none.
+    """
     return _listed(text)[1]
 
 

@@ -64,19 +64,22 @@ def objects_of(layer: Layer) -> Iterator[Mapping[str, Any]]:
 
 
 def generator_options(data: Mapping[str, Any], generator: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a generator of a kustomization. Follows `MergeGlobalOptionsIntoLocal`, sigs.k8s.io/kustomize/api, 0.21."""
+    """Return the options of a generator.
+
+    Follows `MergeGlobalOptionsIntoLocal`, sigs.k8s.io/kustomize/api, 0.21.
+    """
     everywhere, own = mapping(data, "generatorOptions"), mapping(generator, "options")
     has_no_hash = bool(everywhere.get("disableNameSuffixHash") or own.get("disableNameSuffixHash"))
     return {**{each: {**mapping(everywhere, each), **mapping(own, each)} for each in MARKINGS}, "disableNameSuffixHash": has_no_hash}
 
 
 def renamed(name: str, kind: str, data: Mapping[str, Any]) -> str:
-    """The name of an object of a kind with the prefix and the suffix of a kustomization."""
+    """Return the name that a kustomization gives to an object."""
     return name if kind in _NOT_RENAMED else f"{data.get('namePrefix') or ''}{name}{data.get('nameSuffix') or ''}"
 
 
 def keeps_identities(layer: Layer) -> bool:
-    """Whether no patch of a kustomization may change the kind or the name of an object."""
+    """Whether patches keep the kinds and names of objects."""
     return not any(word in text for text in (str(layer.data.get("patches")), *patches_in(layer)) for word in _RENAMING)
 
 

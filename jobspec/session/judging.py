@@ -173,7 +173,7 @@ def with_advice(
     """Return the results of files with the findings of the *chosen* rules, or without any if that is None.
 
     *about*: the paths of the files that are linted among the others; None lints all. *run*: how the files are gone through. *earlier*: the
-    findings of an earlier run; None if there are none. *likenesses*: as in `LookedThrough`; None if nobody has looked.
+    findings of an earlier run; None if there are none. *likenesses*: as in `LookedThrough`; None if they are not known.
     """
     if chosen is None:
         return [each.result for each in files]
@@ -300,7 +300,7 @@ def check_files(
 ) -> list[Checked]:
     """Check files with each other.
 
-    *words*: what `look_through` finds in the files; None if nobody has looked.
+    *words*: the result of `look_through` for the files; None if it is not known.
 
     If there are many files, several processes check them, unless *kept* is given, or the *documents* are needed without the *outcome*.
     """

@@ -148,7 +148,7 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
         after = _state(options, settings, depth, before)
         if (after.content, after.changes, after.scope) != (before.content, before.changes, before.scope):
             raise _Unkept("a file has changed meanwhile")
-        _keep_settled(_repository(options, settings), after.settled)
+        _keep_settled(repository_root(os.getcwd()), after.settled)
         if known.earlier:
             known.earlier.write()
             _cache("checks").trim()
@@ -218,14 +218,17 @@ def _settled(root: str) -> Mapping[str, _Settled]:
 
 
 def _name_of(root: str) -> str:
-    """Return the name of the entry for the files of a repository. It tells what is kept of each."""
+    """Return the name of the entry for the files of a repository.
+
+    The form of the entry is a part of the name.
+    """
     return digest_of((root, "state, digest, may be known later")).hex()
 
 
 def _keep_settled(root: str, settled: Mapping[str, _Settled]) -> None:
     """Keep what is known of the manifests of a repository.
 
-    Those with a Secret are left out, as files are that generators may make one of: who guesses what they hold could tell by the digest.
+    Those with a Secret are left out, as files are that generators may make one of: a digest would confirm a guess of their content.
     """
     import pickle
 

@@ -154,7 +154,7 @@ class LookedThrough(Record):
     may_have_policies: bool
     """Whether a file names a kind of admission policies, or something is built that may."""
     likenesses: Mapping[str, int]
-    """The same number for paths of files whose texts differ by digits alone."""
+    """A number for each path, the same if texts differ by digits alone."""
 
 
 def look_through(files: Iterable[Found]) -> LookedThrough:
