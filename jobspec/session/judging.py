@@ -128,7 +128,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     earlier = depth.earlier
     if earlier:
         earlier.checks.met(found)
-    words = look_through(found)
+    words = look_through(found, earlier.facts if earlier else None)
     checked = check_files(
         found,
         context,
@@ -180,7 +180,7 @@ def with_advice(
     from jobspec.lint.linting import lint
 
     def shown(items: Sequence[Any], work: Callable[[Any], R]) -> list[R]:
-        return alike_together(items, work, lambda file: likenesses and likenesses.get(file.result.path.partition(PART)[0]), linting)
+        return alike_together(items, work, lambda file: (likenesses or {}).get(file.result.path.partition(PART)[0]), linting)
 
     def linting(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         return with_progress(items, work, done_to_each=("linted", "file"))

@@ -5,6 +5,7 @@ They are found out before any file is checked, such as the kinds that a text nam
 
 from __future__ import annotations
 
+from jobspec.session.folders import real_paths
 from jobspec.session.pickles import PROTOCOL, read_entries
 
 TYPE_CHECKING = False
@@ -27,10 +28,18 @@ class KeptFacts:
         """
         self._cache, self._scope = cache, scope
         self.digests = digests
+        self._real_path = real_paths(digests)
         self._before: dict[str, Mapping[Any, Any]] = {}
         """The facts of the earlier run, by the name of what they are about."""
         self._used: dict[str, dict[Any, Any]] = {}
         """Those that this run used or added."""
+
+    def digest_of(self, path: str) -> bytes | None:
+        """Return the digest of a file's content.
+
+        If it is not known, return None.
+        """
+        return self.digests.get(self._real_path(path))
 
     def known(self, name: str, key: Hashable, kind: type[T]) -> T | None:
         """Return a fact of a kind. If it is not known, return None. *key*: all that the fact follows from."""

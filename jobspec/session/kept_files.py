@@ -24,6 +24,7 @@ from jobspec.operators.workloads import JOBS
 from jobspec.repository.in_build import InBuild
 from jobspec.session.cache import digest_of
 from jobspec.session.folders import real_paths
+from jobspec.session.mentions import kept_mentions
 from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
 from jobspec.session.secret_values import may_have_secret
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from jobspec.session.cache import Cache
     from jobspec.session.found import Found
     from jobspec.session.found_file import FoundFile
+    from jobspec.session.kept_facts import KeptFacts
     from jobspec.world.world import Cluster
 
     #: The questions of a check, each with a digest of the answer.
@@ -93,12 +95,13 @@ class _BuiltOf(Record):
 class KeptChecks:
     """The checks of an earlier run with the same options, and those that this run adds."""
 
-    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes]) -> None:
+    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes], facts: KeptFacts | None = None) -> None:
         """*scope*: a digest of the options, and of the program.
 
-        *digests*: those of the content of each file in the repository, by real path.
+        *digests*: those of the content of each file in the repository, by real path. *facts*: what an earlier run has found out about the
+        files; None if there is no such run.
         """
-        self._cache, self._scope, self._digests = cache, scope, digests
+        self._cache, self._scope, self._digests, self._facts = cache, scope, digests, facts
         self._data = SharedData(cache, scope)
         self._needed = set[bytes]()
         """The digests of the data of the checks of this run."""
@@ -207,7 +210,12 @@ class KeptChecks:
             return None
         number = blake2b(file.found.path.encode(errors="surrogateescape"), digest_size=4).digest()[0] % _PARTS
         key = blake2b(of_file.encode(errors="surrogatepass") + of_world, digest_size=24).digest()
-        return _Place(number, key, b"" if _is_built(file) else _seal_of(content_of(file.found), key))
+        return _Place(number, key, b"" if _is_built(file) or self._has_no_secret(file.found) else _seal_of(content_of(file.found), key))
+
+    def _has_no_secret(self, found: Found) -> bool:
+        """True if it is kept that a file has no Secret."""
+        mentions = kept_mentions(found.path, self._facts)
+        return mentions is not None and not mentions.secrets
 
     def _said_of_file(self, file: FoundFile) -> str:
         found = file.found

@@ -28,6 +28,7 @@ from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.judging import EarlierRun
 from jobspec.session.kept_facts import KeptFacts
 from jobspec.session.kept_files import KeptChecks
+from jobspec.session.mentions import kept_mentions
 from jobspec.session.options import Options
 from jobspec.session.pickles import PROTOCOL, read_entries, unpickled
 from jobspec.session.secret_values import may_have_secret, may_quote_secret
@@ -116,9 +117,9 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     if report:
         return Recall(report, said, before)
     kept = _cache("checks")
-    checks = KeptChecks(kept, before.scope, before.digests)
-    findings = FindingsCache(kept, before.scope_of_lint, checks) if depth.chosen is not None else None
     facts = KeptFacts(kept, before.scope, before.contents)
+    checks = KeptChecks(kept, before.scope, before.digests, facts)
+    findings = FindingsCache(kept, before.scope_of_lint, checks) if depth.chosen is not None else None
     return Recall(None, said, before, EarlierRun(checks, findings, facts))
 
 
@@ -153,8 +154,11 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
             known.earlier.write()
             _cache("checks").trim()
         _require_all_built(results)
-        if quoting := next((each.path for each in report.files if may_quote_secret(each, results.text)), None):
-            raise _Unkept(f"{quoting} has a Secret, and findings that may quote it")
+        facts = known.earlier.facts if known.earlier else None
+        for each in report.files:
+            mentions = kept_mentions(each.path, facts)
+            if may_quote_secret(each, results.text, may_have_one=mentions is None or mentions.secrets):
+                raise _Unkept(f"{each.path} has a Secret, and findings that may quote it")
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
     except (_Unkept, OSError, RecursionError) as why:

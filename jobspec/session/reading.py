@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec.apis.kinds import ADMISSION_POLICIES, CUSTOM_RESOURCE_DEFINITION
 from jobspec.apis.shipped import path_of_file
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
@@ -13,6 +12,7 @@ from jobspec.documents.decoding import MAX_FILE, decode
 from jobspec.documents.document import PAGES
 from jobspec.journey.steps import Source
 from jobspec.session.found import disk_of, skips_unknown
+from jobspec.session.mentions import keep_mentions, kept_mentions, mentions_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.repository.substitution import Variables
     from jobspec.session.found import Found
+    from jobspec.session.kept_facts import KeptFacts
     from jobspec.session.source_files import DiskFiles
 
 
@@ -154,31 +155,35 @@ class LookedThrough(Record):
     may_have_policies: bool
     """Whether a file names a kind of admission policies, or something is built that may."""
     likenesses: Mapping[str, int]
-    """A number for each path, the same if texts differ by digits alone."""
+    """A number for the path of each file that was read, the same if texts differ by digits alone."""
 
 
-def look_through(files: Iterable[Found]) -> LookedThrough:
-    """Look through files for CustomResourceDefinitions and admission policies, and for what they have in common."""
+def look_through(files: Iterable[Found], facts: KeptFacts | None = None) -> LookedThrough:
+    """Look through files for CustomResourceDefinitions and admission policies, and for what they have in common.
+
+    *facts*: what an earlier run has found out about the files; None if there is no such run.
+    """
     texts, may_have_policies = [], False
     likenesses: dict[str, int] = {}
     for each in files:
         may_have_policies = may_have_policies or (each.in_build is not None and each.in_build.build is not None)
-        if not (os.path.isfile(each.path) or each.content is not None):
-            continue
-        content = _written(each)
-        likenesses[each.path] = hash(content.translate(None, b"0123456789"))
-        may_have_policies = may_have_policies or any(word in content for word in _POLICIES)
-        if _CRD in content and b"{{" not in content and not each.path.endswith(PAGES):
-            texts.append((each.path, decode(content, each.path)))
+        found = kept_mentions(each.path, facts) if each.content is None else None
+        if found is None:
+            if not (os.path.isfile(each.path) or each.content is not None):
+                continue
+            content = _written(each)
+            likenesses[each.path] = hash(content.translate(None, b"0123456789"))
+            found = mentions_in(content)
+            if each.content is None:
+                keep_mentions(each.path, found, facts)
+        may_have_policies = may_have_policies or found.policies
+        if found.definitions and not each.path.endswith(PAGES):
+            texts.append((each.path, decode(_written(each), each.path)))
     if not texts:
         return LookedThrough((), may_have_policies, likenesses)
     from jobspec.kubernetes.custom_kinds import UnreadFile
 
     return LookedThrough([UnreadFile(path, text) for path, text in texts if isinstance(text, str)], may_have_policies, likenesses)
-
-
-_CRD = CUSTOM_RESOURCE_DEFINITION[1].encode()
-_POLICIES = [kind.encode() for _, kind in ADMISSION_POLICIES]
 
 
 def _written(found: Found) -> bytes:

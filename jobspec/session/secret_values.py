@@ -27,15 +27,16 @@ def may_have_secret(content: bytes) -> bool:
     return _GENERATOR.encode() in content or (b"Secret" in content and bool(_KIND.search(content)))
 
 
-def may_quote_secret(result: FileResult, read_text: Callable[[str], str]) -> bool:
+def may_quote_secret(result: FileResult, read_text: Callable[[str], str], *, may_have_one: bool = True) -> bool:
     """True if a finding quotes a Secret of its file, or may do so since the file cannot be read.
 
-    *read_text*: gives the text of a file.
+    *read_text*: gives the text of a file. *may_have_one*: what `may_have_secret` says of the file, if that is known.
     """
-    if not result.diagnostics:
+    has_one = any(row.kind == "Secret" for row in result.documents)
+    if not (result.diagnostics and (has_one or may_have_one)):
         return False
     content = read_text(result.path)
-    if not (_GENERATOR in content or _SECRET.search(content) or any(row.kind == "Secret" for row in result.documents)):
+    if not (has_one or _GENERATOR in content or _SECRET.search(content)):
         return False
     values = values_of_secrets(content, lambda name: read_text(os.path.join(os.path.dirname(result.path), name)))
     diagnostics = [each for one in result.diagnostics for each in (one, *one.related)]

@@ -15,7 +15,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.lint import linting
 from jobspec.repository.layers import Layer
-from jobspec.session import kept_runs, kustomization_notes
+from jobspec.session import kept_runs, kustomization_notes, mentions, reading
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from jobspec.session.pickles import unpickled
 from jobspec.session.secret_values import values_of_secrets
@@ -211,6 +211,26 @@ def test_only_files_whose_questions_have_other_answers_are_linted_again(reposito
     linted.clear()
     run_here("lint", ".", "--ignore", "legacy-operator", cwd=repository)
     assert linted  # by other rules
+
+
+def test_words_are_looked_for_again_in_files_that_have_changed_or_may_have_a_secret(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(repository, {"jobs/secret.yaml": _SECRET})
+    run_here("lint", ".", cwd=repository)
+    looked_at = set[bytes]()
+    look = mentions.mentions_in
+
+    def recorded(content: bytes) -> mentions.Mentions:
+        looked_at.add(content)
+        return look(content)
+
+    for each in (mentions, reading):
+        monkeypatch.setattr(each, "mentions_in", recorded)
+    changed = JOB.replace("name: train", "name: changed")
+    write(repository, {"jobs/7.yaml": changed})
+    run_here("lint", ".", cwd=repository)
+    assert looked_at == {changed.encode(), _SECRET.encode()}
 
 
 def test_an_editor_checks_what_no_run_has_kept_and_what_is_open(repository: Path, checked: list[str]) -> None:

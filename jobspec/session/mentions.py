@@ -1,0 +1,80 @@
+"""Tell by the words of a text what it may hold, before it is parsed.
+
+What is told of an unchanged file of a repository is kept, unless it may have a Secret, so that the file is not read for it again.
+"""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.apis.kinds import ADMISSION_POLICIES, CUSTOM_RESOURCE_DEFINITION
+from jobspec.diagnostics.record import Record
+from jobspec.documents.document import CHAINSAW, ENGINES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.session.disk import Disk
+    from jobspec.session.kept_facts import KeptFacts
+
+_DEFINITION = CUSTOM_RESOURCE_DEFINITION[1].encode()
+_POLICIES = [kind.encode() for _, kind in ADMISSION_POLICIES]
+
+
+class Mentions(Record):
+    """What a text may hold."""
+
+    secrets: bool
+    """Whether it may hold values of a Secret."""
+    definitions: bool
+    """Whether it may hold a CustomResourceDefinition, and is no template."""
+    policies: bool
+    """Whether it may hold an admission policy in CEL."""
+    roles: bool
+    """Whether it may say what other files are: how an engine applies them, or what a test of Chainsaw expects."""
+
+
+def mentions_in(content: bytes) -> Mentions:
+    """Return what a text may hold."""
+    definitions = _DEFINITION in content and b"{{" not in content
+    policies, roles = (any(word in content for word in words) for words in (_POLICIES, (*ENGINES, CHAINSAW)))
+    return Mentions(_may_have_secret(content), definitions, policies, roles)
+
+
+def _may_have_secret(content: bytes) -> bool:
+    """Return whether a text may hold values of a Secret; most do not, by a look that needs no regular expression."""
+    if b"Secret" not in content and b"secretGenerator" not in content:
+        return False
+    from jobspec.session.secret_values import may_have_secret
+
+    return may_have_secret(content)
+
+
+def mentions_of(path: str, disk: Disk, facts: KeptFacts | None) -> Mentions:
+    """Return what a file may hold; nothing if it cannot be read, or is a pipe, which cannot be read twice.
+
+    *facts*: what an earlier run has found out about the files; None if there is no such run.
+    """
+    found = kept_mentions(path, facts)
+    if found is None:
+        try:
+            content = disk.read(path) if os.path.isfile(path) else b""
+        except OSError:
+            content = b""
+        found = mentions_in(content)
+        keep_mentions(path, found, facts)
+    return found
+
+
+def kept_mentions(path: str, facts: KeptFacts | None) -> Mentions | None:
+    """Return what an unchanged file may hold.
+
+    If that is not kept, return None.
+    """
+    digest = facts and facts.digest_of(path)
+    return facts.known("mentions", digest, Mentions) if facts and digest else None
+
+
+def keep_mentions(path: str, found: Mentions, facts: KeptFacts | None) -> None:
+    """Keep what a file may hold, unless it may hold a Secret: the digest of its content would confirm a guess of it."""
+    if facts and not found.secrets and (digest := facts.digest_of(path)):
+        facts.learned("mentions", digest, found)
