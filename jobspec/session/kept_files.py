@@ -31,7 +31,7 @@ from jobspec.session.secret_values import may_have_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics.places import Data
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     #: The questions of a check, each with a digest of the answer.
     _Answers = Sequence[tuple[Question, bytes]]
-    #: The same with the pickled result, sealed if the file may have a Secret, and the digests of the data that is kept elsewhere.
-    _Entry = tuple[_Answers, bytes, Collection[bytes]]
+    #: The same, a digest of all that the check has read, and the result; if the file may have a Secret, the result is pickled and sealed.
+    _Entry = tuple[_Answers, bytes, Checked | bytes]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
 _ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
@@ -103,15 +103,10 @@ class KeptChecks:
         """
         self._cache, self._scope, self._digests, self._facts = cache, scope, digests, facts
         self._data = SharedData(cache, scope)
-        self._needed = set[bytes]()
-        """The digests of the data of the checks of this run."""
         self._real_path = real_paths(digests)
         self._parts: dict[int, dict[bytes, _Entry | None]] = {}
-        """The checks of the earlier run; None for those that were taken.
-
-        Their content is not held in memory.
-        """
-        self._used: dict[int, dict[bytes, tuple[_Answers, Checked, bytes] | None]] = {number: {} for number in range(_PARTS)}
+        """The checks of the earlier run; None for those that were taken, which are not held in memory."""
+        self._used: dict[int, dict[bytes, tuple[_Answers, ReadByCheck, Checked] | None]] = {number: {} for number in range(_PARTS)}
         """The checks of this run; None for those that are in the cache."""
         self._worlds: dict[int, tuple[Cluster, bytes | None]] = {}
         self._places: dict[tuple[int, int], tuple[FoundFile, _Place | None]] = {}
@@ -141,15 +136,14 @@ class KeptChecks:
         entry = self._part(place.part).get(place.key) if place else None
         if place is None or entry is None:
             return None
-        asked, content, digests = entry
+        asked, digest, kept = entry
         if any(self._answer(world, question) != answer for question, answer in asked):
             return None
-        checked = unpickled(sealed(content, place.seal), self._data)
+        checked = unpickled(sealed(kept, place.seal)) if isinstance(kept, bytes) else kept
         if not isinstance(checked, Checked):
             return None
         self._parts[place.part][place.key] = self._used[place.part][place.key] = None
-        self._needed.update(digests)
-        self._read_by[checked.result.path] = _read_by(place, asked)
+        self._read_by[checked.result.path] = ReadByCheck(place.part, digest, place.seal)
         return checked
 
     def learned(self, file: FoundFile, world: Cluster, checked: Checked) -> Checked:
@@ -158,36 +152,20 @@ class KeptChecks:
         if place and (place.seal or _is_built(file) or all(row.kind != "Secret" for row in checked.result.documents)):
             asked = checked.asked if world.around is not None else ()
             answers = [(question, self._answer(world, question)) for question in asked]
-            self._used[place.part][place.key] = answers, checked, place.seal
-            self._read_by[checked.result.path] = _read_by(place, answers)
+            self._read_by[checked.result.path] = read_by = ReadByCheck(place.part, _digest_of(place, answers), place.seal)
+            self._used[place.part][place.key] = answers, read_by, checked
         else:
             self._read_by.pop(checked.result.path, None)
         return checked
 
     def write(self) -> None:
         """Write the checks that this run used or added, where they are others than before."""
-        import pickle
-
         for number, used in self._used.items():
             if used.keys() != self._parts.get(number, {}).keys() or any(used.values()):
                 before = self._read(number) if None in used.values() else {}
-                entries = {key: self._packed(new) if new else before.get(key) for key, new in used.items()}
-                self._cache.write(self._name(number), pickle.dumps({key: each for key, each in entries.items() if each}, protocol=PROTOCOL))
-        self._data.write(self._needed)
-
-    def _packed(self, new: tuple[_Answers, Checked, bytes]) -> _Entry:
-        """Return a new check as the cache has it.
-
-        A sealed one has its data inside.
-        """
-        import pickle
-
-        answers, checked, seal = new
-        if seal:
-            return answers, sealed(pickle.dumps(checked, protocol=PROTOCOL), seal), ()
-        content, digests = self._data.pickled(checked)
-        self._needed.update(digests)
-        return answers, content, digests
+                entries = {key: _entry_of(*new) if new else before.get(key) for key, new in used.items()}
+                self._cache.write(self._name(number), self._data.pickled({key: each for key, each in entries.items() if each}))
+        self._data.write()
 
     def _part(self, number: int) -> dict[bytes, _Entry | None]:
         if number not in self._parts:
@@ -195,7 +173,7 @@ class KeptChecks:
         return self._parts[number]
 
     def _read(self, number: int) -> Mapping[bytes, _Entry]:
-        return read_entries(self._cache, self._name(number))
+        return read_entries(self._cache, self._name(number), self._data)
 
     def _name(self, number: int) -> str:
         return f"{self._scope}-{number}"
@@ -297,9 +275,17 @@ class KeptChecks:
         return self._answers[key][1]
 
 
-def _read_by(place: _Place, answers: _Answers) -> ReadByCheck:
+def _entry_of(answers: _Answers, read: ReadByCheck, checked: Checked) -> _Entry:
+    """Return a new check as the cache has it."""
+    import pickle
+
+    return answers, read.digest, sealed(pickle.dumps(checked, protocol=PROTOCOL), read.seal) if read.seal else checked
+
+
+def _digest_of(place: _Place, answers: _Answers) -> bytes:
+    """Return a digest of all that a check has read."""
     said = sorted(repr(([getattr(each, "__qualname__", each) for each in question], answer)) for question, answer in answers)
-    return ReadByCheck(place.part, digest_of((place.key, said)), place.seal)
+    return digest_of((place.key, said))
 
 
 def read_unrecorded(world: Cluster) -> Sequence[Data]:

@@ -15,7 +15,7 @@ from jobspec.documents.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from typing import Any
 
     from jobspec.session.cache import Cache
@@ -36,13 +36,13 @@ def unpickled(content: bytes, shared: Callable[[bytes], Any] | None = None) -> A
         return None
 
 
-def read_entries(cache: Cache, name: str) -> dict[Any, Any]:
+def read_entries(cache: Cache, name: str, shared: Callable[[bytes], Any] | None = None) -> dict[Any, Any]:
     """Return the pickled mapping that an entry of the cache holds.
 
-    If there is none, return an empty mapping.
+    If there is none, return an empty mapping. *shared*: as in `unpickled`.
     """
     content = cache.read(name)
-    found = unpickled(content) if content is not None else None
+    found = unpickled(content, shared) if content is not None else None
     return found if isinstance(found, dict) else {}
 
 
@@ -92,47 +92,47 @@ class SharedData:
 
     def __init__(self, cache: Cache, scope: str) -> None:
         self._cache, self._scope = cache, scope
-        self._pickled: dict[int, dict[bytes, bytes]] = {}
+        self._parts: dict[int, dict[bytes, Any]] = {}
         """What the cache has, by part."""
-        self._new: dict[bytes, bytes] = {}
-        self._made: dict[bytes, Any] = {}
+        self._new: dict[bytes, Any] = {}
+        self._used = set[bytes]()
+        """The digests of the data that values of this run have."""
 
     def __call__(self, digest: bytes) -> Any:
         """Return the data that all documents with a digest share.
 
         Raises KeyError if the cache does not have it.
         """
-        if digest not in self._made:
-            self._made[digest] = unpickled(self._part(_part_of(digest))[digest])
-        return self._made[digest]
+        found = self._part(_part_of(digest))[digest]
+        self._used.add(digest)
+        return found
 
-    def pickled(self, value: Any) -> tuple[bytes, Collection[bytes]]:
-        """Return a pickled value without the data of its documents, and the digests of the data."""
+    def pickled(self, value: Any) -> bytes:
+        """Return a pickled value without the data of its documents, which is kept apart."""
         content = io.BytesIO()
         pickler = _WithoutData(content)
         pickler.dump(value)
-        found = {each.digest: each for each in pickler.documents.values()}
-        for digest, document in found.items():
-            if digest not in self._new and digest not in self._part(_part_of(digest)):
-                self._new[digest] = pickle.dumps(document.data, protocol=PROTOCOL)
-        return content.getvalue(), tuple(found)
+        for each in pickler.documents.values():
+            self._used.add(each.digest)
+            if each.digest not in self._part(_part_of(each.digest)):
+                self._new[each.digest] = each.data
+        return content.getvalue()
 
-    def write(self, used: Collection[bytes]) -> None:
-        """Write the data of the *used* digests, where these are others than before."""
+    def write(self) -> None:
+        """Write the data that values of this run have, where it is other data than before."""
         by_part: dict[int, set[bytes]] = {number: set() for number in range(_PARTS)}
-        for digest in used:
+        for digest in self._used:
             by_part[_part_of(digest)].add(digest)
         for number, digests in by_part.items():
             before = self._part(number)
             if digests != before.keys():
                 known = {**before, **self._new}
-                kept = {each: known[each] for each in sorted(digests) if each in known}
-                self._cache.write(self._name(number), pickle.dumps(kept, protocol=PROTOCOL))
+                self._cache.write(self._name(number), pickle.dumps({each: known[each] for each in sorted(digests)}, protocol=PROTOCOL))
 
-    def _part(self, number: int) -> dict[bytes, bytes]:
-        if number not in self._pickled:
-            self._pickled[number] = read_entries(self._cache, self._name(number))
-        return self._pickled[number]
+    def _part(self, number: int) -> dict[bytes, Any]:
+        if number not in self._parts:
+            self._parts[number] = read_entries(self._cache, self._name(number))
+        return self._parts[number]
 
     def _name(self, number: int) -> str:
         return f"{self._scope}-data-{number}"
