@@ -212,9 +212,10 @@ def unknown_topology(document: LintedDocument) -> Iterator[Finding]:
     After: topologyName: racks
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
     """
-    if not _is_for_other_clusters(document):
-        place = ("spec", "topologyName")
-        yield from _unknown(document, place, document.get(*place), _TOPOLOGY, "its queues are inactive")
+    place = ("spec", "topologyName")
+    name = document.get(*place)
+    if name and not _is_for_other_clusters(document):  # to know the queues, all documents are looked at
+        yield from _unknown(document, place, name, _TOPOLOGY, "its queues are inactive")
 
 
 def _is_for_other_clusters(flavor: LintedDocument) -> bool:
