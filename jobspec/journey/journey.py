@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobspec.apis.kinds import Name
     from jobspec.journey.policies import Wanted
     from jobspec.journey.steps import Checked, GivenFile, Manifests
+    from jobspec.operators.webhooks import Objects
     from jobspec.world.world import Cluster
 
     T = TypeVar("T")
@@ -190,16 +191,44 @@ def _at_hand(journey: Journey, file: GivenFile, checked: Checked) -> Checked:
     """Return what later steps ask of a checked file, without what can be made again."""
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
-    if not (journey.documents and journey.definitions):
-        checked = checked.changed(documents=_without_definitions(checked.documents) if journey.documents else ())
+    if not journey.documents:
+        checked = checked.changed(documents=())
+    if not journey.definitions:
+        checked = _without_definitions(checked)
     for each in (*checked.documents, *checked.objects):
         each.forget_marks()  # the nodes of all files together are most of the memory, and few are asked for again
     return checked
 
 
-def _without_definitions(documents: Sequence[Document]) -> list[Document]:
-    """The documents, of CRDs their names alone: their schemas are much of a repository's memory, and nobody looks into them."""
-    return [_name_alone(each) if each.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION else each for each in documents]
+def _without_definitions(checked: Checked) -> Checked:
+    """Return a file with the names alone of its CRDs: their schemas are much of a repository's memory, and nobody looks into them."""
+    if not any(_is_definition(each) for each in (*checked.documents, *checked.objects)):
+        return checked
+    made: dict[int, Any] = {}
+
+    def reduced(document: Document) -> Document:
+        return _once(made, document, _name_alone) if _is_definition(document) else document
+
+    def without(objects: Objects) -> Objects:
+        return objects.changed(**{name: [*map(reduced, getattr(objects, name))] for name in ("in_file", "elsewhere", "refused")})
+
+    return checked.changed(
+        documents=[*map(reduced, checked.documents)],
+        objects=[*map(reduced, checked.objects)],
+        pending=[(judged, _once(made, objects, without)) for judged, objects in checked.pending],
+    )
+
+
+def _is_definition(document: Document) -> bool:
+    return document.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION
+
+
+def _once(made: dict[int, Any], given: T, make: Callable[[T], T]) -> T:
+    """Return what is made of a value, for the same value the same."""
+    if id(given) not in made:
+        made[id(given)] = make(given)
+    found: T = made[id(given)]
+    return found
 
 
 def _name_alone(document: Document) -> Document:
