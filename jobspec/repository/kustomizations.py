@@ -38,9 +38,12 @@ _OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
 _REMOTE = re.compile(r"\w+://|^(\w+@|git::|gh:|github\.com[:/])|[?&]ref=")
 
 
-def kustomizations_below(folder: str) -> Iterator[str]:
-    """The kustomizations in a folder and in those inside of it, but for hidden ones."""
-    for here, folders, names in os.walk(folder):
+def kustomizations_below(folder: str, walk: Callable[[str], Iterator[tuple[str, list[str], list[str]]]] = os.walk) -> Iterator[str]:
+    """Yield the kustomizations in a folder and in those inside of it, but for hidden ones.
+
+    *walk*: walks as `os.walk` does.
+    """
+    for here, folders, names in walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
         yield from (path for name in KUSTOMIZATIONS if name in names and os.path.exists(path := os.path.join(here, name)))
 

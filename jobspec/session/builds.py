@@ -27,10 +27,11 @@ from jobspec.repository import kustomizations
 from jobspec.repository.build_failures import FailedBuild, failure_in, place_of
 from jobspec.repository.builds import Build, Output, output_from, output_of, output_without_annotations, written
 from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folders, builds_itself, patched_by_flux, sources_of_values
-from jobspec.repository.expected_states import TESTS, expected_states
+from jobspec.repository.expected_states import TESTS
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
     KNOWN_FIELDS,
+    PLUGINS,
     UNRESTRICTED,
     References,
     RootKustomization,
@@ -40,8 +41,10 @@ from jobspec.repository.kustomizations import (
 )
 from jobspec.repository.layers import Layer, closure
 from jobspec.repository.replica_counts import replicas_configuration
-from jobspec.repository.roles import Builds, Kustomization, inline_patches_of, kustomization_in
+from jobspec.repository.roles import Kustomization, inline_patches_of, kustomization_in
 from jobspec.session.cache import HEAD, Cache, cache_folder
+from jobspec.session.disk import DISK
+from jobspec.session.file_roles import file_roles
 from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.kustomization_notes import kustomization_notes
 from jobspec.session.secret_values import may_have_secret
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
     from jobspec.repository.chart_values import ChartValues
     from jobspec.repository.in_build import Undecrypted
+    from jobspec.session.disk import Disk
     from jobspec.session.kept_facts import KeptFacts
     from jobspec.session.options import Options
     from jobspec.session.reach import Reach
@@ -76,7 +80,7 @@ def in_builds(
     run: Callable[..., list[Any]],
     about: Reach | None = None,
     keep: bool = True,
-    within: str = "",
+    disk: Disk = DISK,
     facts: KeptFacts | None = None,
 ) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
@@ -84,7 +88,8 @@ def in_builds(
     *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *keep*: what is
     built is kept in the user's cache, and taken from there.
 
-    *within*: as in `repository_root`. *facts*: what an earlier run has found out about the files; None if there is no such run.
+    *disk*: the files on disk that they are some of. *facts*: what an earlier run has found out about the files; None if there is no such
+    run.
 
     *about*: the files that a change can reach. Only kustomizations that read an edited one are built. None for all files.
     """
@@ -92,18 +97,18 @@ def in_builds(
     folders = {folder: real_folder(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}
-    top = _top_of(paths, within)
-    among = kustomizations_below(top) if about is None else about.kustomizations
+    top = _top_of(paths, disk.root)
+    among = kustomizations_below(top, disk.walk) if about is None else about.kustomizations
     read = _read(top, among, shown.keys(), run, real_folder, build=build, facts=facts)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
     of_engines = _with_given_values(read, shown.keys())
-    tests = [each for one in read.values() for each in one.tests]
-    roles = Builds(kustomizations, map(os.path.realpath, charts), expected_states(tests, shown) if tests else ())
+    tests = {path: each.tests for path, each in read.items() if each.tests}
+    roles = file_roles(shown.keys(), kustomizations, charts, tests, facts)
     found = {}
     for name, path in real.items():
-        role = "kustomization" if path in kustomizations and build else roles.role(path)
-        patched_in, is_left_out = roles.patched_in(path), roles.is_left_out(path)
-        found[name] = InBuild(role or "", roles.completed(path), patched_in, is_left_out=is_left_out, kinds=read[path].kinds)
+        each = roles.of[path]
+        role = "kustomization" if path in kustomizations and build else each.role
+        found[name] = InBuild(role, each.completed, each.patched_in, is_left_out=each.is_left_out, kinds=read[path].kinds)
     layers = _layers(read) if build and about is None else {}
     if build:
         built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep, facts=facts)
@@ -221,7 +226,15 @@ def _read(
     def referring(path: str, found: _Read) -> _Read:
         if not (build and found.kustomization):
             return found
-        return found._replace(references=references_of(path, found.kustomization.data, folders, top, real_folder, _FILES))
+        data = found.kustomization.data
+        is_kept = facts is not None and path in facts.digests and not found.may_have_secret and not any(map(data.get, PLUGINS))
+        key = facts and (path, facts.tree, facts.digests.get(path))
+        references = facts.known("references", key, References) if facts and is_kept else None
+        if references is None:
+            references = references_of(path, data, folders, top, real_folder, _FILES)
+            if facts and is_kept:
+                facts.learned("references", key, references)
+        return found._replace(references=references)
 
     every = sorted({*kustomizations, *paths})
     kept = {path: facts.known("texts", follows_from(path), _Read) for path in every if path in facts.digests} if facts else {}

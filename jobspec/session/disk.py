@@ -9,7 +9,9 @@ from jobspec.documents.decoding import MAX_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from jobspec.session.listing import Listing, OnError
 
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
@@ -21,6 +23,8 @@ class Disk(Record):
     """The texts that are open in an editor, by real path; None outside of an editor."""
     root: str = ""
     """The real path of the folder that links may not lead out of; empty if there is none."""
+    listing: Listing | None = None
+    """What folders hold, for a run to which no later change matters; None if folders are read anew each time."""
 
     def opened_text(self, path: str) -> bytes | None:
         """Return the text of a file that is open in an editor; None if the file is not open."""
@@ -52,6 +56,10 @@ class Disk(Record):
             return any(each in content for each in words)
         except OSError:
             return False
+
+    def walk(self, folder: str, onerror: OnError | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+        """Walk as `os.walk` does from the top down."""
+        return (self.listing.walk if self.listing else os.walk)(folder, onerror=onerror)
 
     def has(self, path: str) -> bool:
         """True if a file exists and no link leads out of the root."""

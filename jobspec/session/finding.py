@@ -199,7 +199,7 @@ def with_roles(
     from jobspec.session.builds import in_builds
 
     disk = disk_of(found)
-    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep, within=disk.root, facts=facts)
+    known = in_builds([each.path for each in asked], charts, build=build, run=run, about=about, keep=keep, disk=disk, facts=facts)
     opened = [path for path in known if disk.opened_text(path) is not None]  # what is known of their documents and kinds is of the disk
     known |= {path: replace(known[path], documents=(), kinds=None) for path in opened}
     ids = set(map(id, asked))
@@ -233,7 +233,7 @@ def projects_around(found: Sequence[Found]) -> list[Found]:
 
 
 def _walk(folder: str, endings: tuple[str, ...], disk: Disk) -> Iterator[Found]:
-    for here, folders, names in os.walk(folder, onerror=_unreadable):
+    for here, folders, names in disk.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = _below(here, name)
@@ -273,7 +273,7 @@ def left_out(paths: Iterable[str], disk: Disk = DISK) -> list[Found]:
     """The manifests in hidden folders below some folders, which are not checked, only counted as skipped."""
     found: list[Found] = []
     for path in paths:
-        for here, folders, names in os.walk(path):
+        for here, folders, names in disk.walk(path):
             is_hidden = f"{os.sep}." in here[len(path.rstrip(os.sep)) :]
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jobspec.session.findings_cache import FindingsCache
     from jobspec.session.kept_facts import KeptFacts
     from jobspec.session.kept_files import KeptChecks
+    from jobspec.session.listing import Listing
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
     from jobspec.session.reading import LookedThrough
@@ -75,6 +76,8 @@ class EarlierRun(Record):
     findings: FindingsCache | None
     """The findings by the same rules of lint; None if lint is not asked."""
     facts: KeptFacts
+    listing: Listing
+    """What the folders of the repository hold."""
 
     def write(self) -> None:
         """Write what this run used or added."""

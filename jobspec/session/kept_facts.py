@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 class KeptFacts:
     """The facts of an earlier run with the same options, and those that this run adds."""
 
-    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes]) -> None:
+    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes], tree: bytes) -> None:
         """*scope*: a digest of the options, and of the program.
 
-        *digests*: those of the content of files in the repository, by real path.
+        *digests*: those of the content of files in the repository, by real path. *tree*: a digest of the names of all files and folders.
         """
         self._cache, self._scope = cache, scope
-        self.digests = digests
+        self.digests, self.tree = digests, tree
         self._real_path = real_paths(digests)
         self._before: dict[str, Mapping[Any, Any]] = {}
         """The facts of the earlier run, by the name of what they are about."""

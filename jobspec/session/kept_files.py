@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from functools import cache
 from hashlib import blake2b, shake_256
+from operator import attrgetter
 
 from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.diagnostics.record import Record
@@ -24,7 +25,7 @@ from jobspec.operators.workloads import JOBS
 from jobspec.repository.in_build import InBuild
 from jobspec.session.cache import digest_of
 from jobspec.session.folders import real_paths
-from jobspec.session.mentions import kept_mentions
+from jobspec.session.mentions import has_no_secret
 from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
 from jobspec.session.secret_values import may_have_secret
@@ -188,12 +189,9 @@ class KeptChecks:
             return None
         number = blake2b(file.found.path.encode(errors="surrogateescape"), digest_size=4).digest()[0] % _PARTS
         key = blake2b(of_file.encode(errors="surrogatepass") + of_world, digest_size=24).digest()
-        return _Place(number, key, b"" if _is_built(file) or self._has_no_secret(file.found) else _seal_of(content_of(file.found), key))
-
-    def _has_no_secret(self, found: Found) -> bool:
-        """True if it is kept that a file has no Secret."""
-        mentions = kept_mentions(found.path, self._facts)
-        return mentions is not None and not mentions.secrets
+        return _Place(
+            number, key, b"" if _is_built(file) or has_no_secret(file.found.path, self._facts) else _seal_of(content_of(file.found), key)
+        )
 
     def _said_of_file(self, file: FoundFile) -> str:
         found = file.found
@@ -304,9 +302,14 @@ def _is_built(file: FoundFile) -> bool:
 
 def _said_of_role(role: InBuild) -> str:
     """Return a text that equal roles of files have in common, whatever is built."""
-    said = ((name, getattr(role, name)) for name in _names_of(InBuild) if name != "build")
-    others = ((name, value) for name, value in said if value is not getattr(_NO_ROLE, name))
-    return "".join(f"{name}: {_canonical(sorted(value) if name == 'patched_in' else value)}" for name, value in others)
+    said = zip(_ATTRIBUTES, _values_of(role), _OF_NO_ROLE, strict=True)
+    others = [(name, value) for name, value, usual in said if value is not usual]
+    return "".join([f"{name}: {_canonical(sorted(value) if name == 'patched_in' else value)}" for name, value in others])
+
+
+_ATTRIBUTES = tuple(each.name for each in fields(InBuild) if each.name != "build")
+_values_of = attrgetter(*_ATTRIBUTES)
+_OF_NO_ROLE = _values_of(InBuild())
 
 
 def _canonical(value: Any) -> str:
@@ -337,7 +340,6 @@ def _canonical(value: Any) -> str:
 
 
 _PLAIN = frozenset((str, int, float, bool, bytes))
-_NO_ROLE = InBuild()
 
 
 @cache

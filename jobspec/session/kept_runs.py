@@ -28,7 +28,8 @@ from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.judging import EarlierRun
 from jobspec.session.kept_facts import KeptFacts
 from jobspec.session.kept_files import KeptChecks
-from jobspec.session.mentions import kept_mentions
+from jobspec.session.listing import Listing
+from jobspec.session.mentions import has_no_secret
 from jobspec.session.options import Options
 from jobspec.session.pickles import PROTOCOL, read_entries, unpickled
 from jobspec.session.secret_values import may_have_secret, may_quote_secret
@@ -83,12 +84,16 @@ class _State(Record):
     """The same with the choice of rules."""
     digests: Mapping[str, bytes]
     """A digest of each file, by its real path."""
+    tree: bytes
+    """A digest of the names of all files and folders, and where links lead."""
     contents: Mapping[str, bytes]
     """The digests of content. A large file that is no manifest has none: it is known by when it was changed."""
     settled: Mapping[str, _Settled]
     """What is known of each file that was last changed well before it was read."""
     number: int
     """The number of manifests."""
+    listing: Listing
+    """What the folders of the repository hold."""
 
 
 class Recall(Record):
@@ -117,10 +122,10 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     if report:
         return Recall(report, said, before)
     kept = _cache("checks")
-    facts = KeptFacts(kept, before.scope, before.contents)
+    facts = KeptFacts(kept, before.scope, before.contents, before.tree)
     checks = KeptChecks(kept, before.scope, before.digests, facts)
     findings = FindingsCache(kept, before.scope_of_lint, checks) if depth.chosen is not None else None
-    return Recall(None, said, before, EarlierRun(checks, findings, facts))
+    return Recall(None, said, before, EarlierRun(checks, findings, facts, before.listing))
 
 
 def checks_of_earlier_runs(options: Options, settings: ReportFilter | None, depth: Depth) -> KeptChecks | None:
@@ -156,8 +161,7 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
         _require_all_built(results)
         facts = known.earlier.facts if known.earlier else None
         for each in report.files:
-            mentions = kept_mentions(each.path, facts)
-            if may_quote_secret(each, results.text, may_have_one=mentions is None or mentions.secrets):
+            if may_quote_secret(each, results.text, may_have_one=not has_no_secret(each.path, facts)):
                 raise _Unkept(f"{each.path} has a Secret, and findings that may quote it")
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
@@ -184,11 +188,12 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     environment = sorted((name, value) for name, value in os.environ.items() if _VARIABLES.match(name))
     around = (depth.outcome, os.getcwd(), root, environment, list(_programs()), *_of_python())
     content.update(repr(around).encode("utf-8", "replace"))
-    number = before.number if before else sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each))
+    listing = Listing()
+    number = before.number if before else sum(1 for each in options.paths or [os.curdir] for _ in _manifests_in(each, listing))
     if number < _WORTH_KEEPING:
         raise _Unkept("there are few files")
     read = _Digests(before.settled if before else _settled(root))
-    for path, kind, about in chain(*(_below(each, {"__pycache__"}, "") for each in _OWN)):
+    for path, kind, about in chain(*(_below(each, listing, {"__pycache__"}, "") for each in _OWN)):
         if kind == b"file":
             content.update(repr((os.fsencode(path), read.digest(path, about, is_known=True))).encode())
     scope = content.copy()
@@ -199,21 +204,25 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     content.update(repr((given, lints, choice)).encode("utf-8", "replace"))
     files: list[str] = []
     digests: dict[str, bytes] = {}
+    tree, held, states = list[bytes](), list[bytes](), list[str]()
     kept = os.path.realpath(cache_folder())
-    for path, kind, about in _below(root, {".git"}, kept):
+    for path, kind, about in _below(root, listing, {".git"}, kept):
         files.append(path)
         if len(files) > _OTHERS * number:
             raise _Unkept("the repository has many other files")
-        said = read.digest(path, about, is_known=path.lower().endswith(_ENDINGS)) if kind == b"file" else kind
-        content.update(repr((os.fsencode(path), said)).encode())
+        tree += (os.fsencode(path), kind)
         if kind == b"file":
-            digests[path] = said
+            digests[path] = read.digest(path, about, is_known=path.lower().endswith(_ENDINGS))
+            held.append(digests[path])
         if kind != b"folder":
-            changes.update(repr((path, about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)).encode("utf-8", "replace"))
+            states.append(" ".join(map(str, _on_disk(about))))
+    of_tree = blake2b(b"\0".join(tree)).digest()
+    content.update(of_tree + repr(held).encode())
+    changes.update("\n".join(states).encode())
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
     scopes = scope.hexdigest()[:32], scope_of_lint.hexdigest()[:32]
-    return _State(content.hexdigest(), changes.hexdigest(), *scopes, digests, read.contents, read.settled, number)
+    return _State(content.hexdigest(), changes.hexdigest(), *scopes, digests, of_tree, read.contents, read.settled, number, listing)
 
 
 def _settled(root: str) -> Mapping[str, _Settled]:
@@ -263,14 +272,14 @@ def _repository(options: Options, settings: ReportFilter | None) -> str:
     return root
 
 
-def _manifests_in(path: str) -> Iterator[str]:
+def _manifests_in(path: str, listing: Listing) -> Iterator[str]:
     if os.path.isdir(path):
-        for _, folders, names in os.walk(path):
+        for _, folders, names in listing.walk(path):
             folders[:] = [each for each in folders if not each.startswith(".")]
             yield from (name for name in names if name.lower().endswith(_ENDINGS))
 
 
-def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, bytes, os.stat_result]]:
+def _below(folder: str, listing: Listing, left_out: set[str], kept: str) -> Iterator[tuple[str, bytes, os.stat_result]]:
     """Yield all that is in a folder, sorted: its path, its kind or where it links to, and its state.
 
     *left_out*: the names of folders that are named alone. *kept*: the folder of the cache, which is left out. Raises _Unkept if a folder
@@ -280,9 +289,7 @@ def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, by
     while left:
         here = left.pop()
         try:
-            with os.scandir(here) as found:
-                inside = sorted(found, key=lambda each: each.name)
-            for each in inside:
+            for each in listing.inside(here):
                 if each.path == kept:
                     continue
                 about = each.stat(follow_symlinks=False)
@@ -301,6 +308,11 @@ def _below(folder: str, left_out: set[str], kept: str) -> Iterator[tuple[str, by
             raise _Unkept(f"{here}: {error.strerror}") from None
 
 
+def _on_disk(about: os.stat_result) -> tuple[int, ...]:
+    """Return the state of a file on the disk, which any change of its content changes, too."""
+    return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino
+
+
 class _Digests:
     """Reads files for digests of their content, but for those that are as an earlier reading found them."""
 
@@ -313,7 +325,7 @@ class _Digests:
 
     def digest(self, path: str, about: os.stat_result, *, is_known: bool) -> bytes:
         """Return a digest of a file's content, or of a large file when it was changed unless its content *is_known* to matter."""
-        on_disk = (about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)
+        on_disk = _on_disk(about)
         if about.st_size > _LARGE and not is_known:
             return repr(on_disk).encode()
         if path in self.settled and self.settled[path][0] == on_disk:

@@ -74,6 +74,12 @@ def kept_mentions(path: str, facts: KeptFacts | None) -> Mentions | None:
     return facts.known("mentions", digest, Mentions) if facts and digest else None
 
 
+def has_no_secret(path: str, facts: KeptFacts | None) -> bool:
+    """Return True if it is kept that an unchanged file has no Secret."""
+    mentions = kept_mentions(path, facts)
+    return mentions is not None and not mentions.secrets
+
+
 def keep_mentions(path: str, found: Mentions, facts: KeptFacts | None) -> None:
     """Keep what a file may hold, unless it may hold a Secret: the digest of its content would confirm a guess of it."""
     if facts and not found.secrets and (digest := facts.digest_of(path)):

@@ -169,7 +169,9 @@ def results_of(options: Options, context: RunContext, settings: ReportFilter | N
     With `--within`, judge all manifests of that folder.
     """
     seen = options if options.within is None else options.changed(paths=[options.within])
-    found = files_for(seen, context, settings, encrypted=encrypted, facts=depth.earlier.facts if depth.earlier else None)
+    earlier = depth.earlier
+    seen = seen.changed(disk=seen.disk.changed(listing=earlier.listing)) if earlier else seen
+    found = files_for(seen, context, settings, encrypted=encrypted, facts=earlier.facts if earlier else None)
     return judge_files(found, seen, context, depth)
 
 

@@ -15,7 +15,8 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.lint import linting
 from jobspec.repository.layers import Layer
-from jobspec.session import kept_runs, kustomization_notes, mentions, reading
+from jobspec.session import builds as session_builds
+from jobspec.session import file_roles, kept_runs, kustomization_notes, mentions, reading
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from jobspec.session.pickles import unpickled
 from jobspec.session.secret_values import values_of_secrets
@@ -180,6 +181,9 @@ spec:
 """
 
 
+_FLAVOR = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: large}\n"
+
+
 @pytest.fixture
 def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files whose documents are linted in this process, by name."""
@@ -195,7 +199,7 @@ def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_only_files_whose_questions_have_other_answers_are_linted_again(repository: Path, linted: list[str]) -> None:
-    write(repository, {"jobs/settings.yaml": _SETTINGS, "jobs/reading.yaml": _READING})
+    write(repository, {"jobs/settings.yaml": _SETTINGS, "jobs/reading.yaml": _READING, "queues/flavor.yaml": _FLAVOR})
     assert "unknown-key" not in run_here("lint", ".", "-o", "json", cwd=repository).stdout
     for change, again in (
         (("README.md", "# More jobs\n"), set()),
@@ -280,6 +284,36 @@ def test_what_is_reported_of_a_kustomization_is_kept_while_what_it_is_built_of_s
         assert ("selects-nothing" in said) == (
             "trainer:v1" not in (repository / "base" / "job.yaml").read_text() or change[0].startswith("over")
         )
+        assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
+def test_roles_and_references_are_kept_while_names_and_kustomizations_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repository, {"base/kustomization.yaml": "resources: [job.yaml]\n", "base/job.yaml": _BASE, "over/kustomization.yaml": _OVERLAY})
+    done: list[str] = []
+    references_of, builds = session_builds.references_of, file_roles.Builds
+
+    def referring(path: str, *others: Any) -> Any:
+        done.append(f"references of {os.path.basename(os.path.dirname(path))}")
+        return references_of(path, *others)
+
+    def with_roles(*given: Any) -> Any:
+        done.append("roles")
+        return builds(*given)
+
+    monkeypatch.setattr(session_builds, "references_of", referring)
+    monkeypatch.setattr(file_roles, "Builds", with_roles)
+    every = {"references of base", "references of over", "roles"}
+    for change, again in (
+        (("README.md", "# Jobs and builds\n"), every),
+        (("base/job.yaml", _BASE.replace("name: based", "name: other")), set()),
+        (("over/kustomization.yaml", _OVERLAY.replace("v2", "v3")), {"references of over", "roles"}),
+        (("over/patch.yaml", JOB), every),
+    ):
+        done.clear()
+        write(repository, dict([change]))
+        said = run_here("lint", ".", "-o", "json", cwd=repository).stdout
+        assert set(done) == again, change
         assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
 
 
