@@ -202,7 +202,7 @@ def _at_hand(journey: Journey, file: GivenFile, checked: Checked) -> Checked:
 
 def _without_definitions(checked: Checked) -> Checked:
     """Return a file with the names alone of its CRDs: their schemas are much of a repository's memory, and nobody looks into them."""
-    if not any(_is_definition(each) for each in (*checked.documents, *checked.objects)):
+    if not any(map(_is_definition, (*checked.documents, *checked.objects))):
         return checked
     made: dict[int, Any] = {}
 

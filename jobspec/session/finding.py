@@ -11,7 +11,7 @@ from jobspec.journey.journey import one_by_one
 from jobspec.session.disk import DISK
 from jobspec.session.folders import folders_around, with_those_around
 from jobspec.session.found import STDIN, Found, disk_of, is_judged_in_build, skipped
-from jobspec.session.mentions import mentions_of
+from jobspec.session.mentions import may_say_roles
 from jobspec.session.reading import read_stdin
 
 TYPE_CHECKING = False
@@ -192,7 +192,7 @@ def with_roles(
         or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
     )
     speaking = is_built or any(word in each.path for each in asked for word in _OF_ROLES)
-    if not speaking and not any(mentions_of(each.path, each.disk, facts).roles for each in asked):
+    if not speaking and not any(may_say_roles(each.path, each.disk, facts) for each in asked):
         return found
     from dataclasses import replace
 

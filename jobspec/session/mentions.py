@@ -5,19 +5,20 @@ What is told of an unchanged file of a repository is kept, unless it may have a 
 
 from __future__ import annotations
 
-import os
-
 from jobspec.apis.kinds import ADMISSION_POLICIES, CUSTOM_RESOURCE_DEFINITION
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import CHAINSAW, ENGINES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jobspec.session.disk import Disk
     from jobspec.session.kept_facts import KeptFacts
 
 _DEFINITION = CUSTOM_RESOURCE_DEFINITION[1].encode()
 _POLICIES = [kind.encode() for _, kind in ADMISSION_POLICIES]
+_ROLES = (*ENGINES, CHAINSAW)
 
 
 class Mentions(Record):
@@ -36,8 +37,20 @@ class Mentions(Record):
 def mentions_in(content: bytes) -> Mentions:
     """Return what a text may hold."""
     definitions = _DEFINITION in content and b"{{" not in content
-    policies, roles = (any(word in content for word in words) for words in (_POLICIES, (*ENGINES, CHAINSAW)))
-    return Mentions(_may_have_secret(content), definitions, policies, roles)
+    return Mentions(_may_have_secret(content), definitions, _has_one(content, _POLICIES), _has_one(content, _ROLES))
+
+
+def _has_one(content: bytes, words: Sequence[bytes]) -> bool:
+    return any(map(content.__contains__, words))
+
+
+def may_say_roles(path: str, disk: Disk, facts: KeptFacts | None) -> bool:
+    """Return whether a file may say what other files are, as in `Mentions`.
+
+    *facts*: what an earlier run has found out about the files; None if there is no such run.
+    """
+    found = kept_mentions(path, facts)
+    return found.roles if found else disk.mentions(path, *_ROLES)
 
 
 def _may_have_secret(content: bytes) -> bool:
@@ -47,22 +60,6 @@ def _may_have_secret(content: bytes) -> bool:
     from jobspec.session.secret_values import may_have_secret
 
     return may_have_secret(content)
-
-
-def mentions_of(path: str, disk: Disk, facts: KeptFacts | None) -> Mentions:
-    """Return what a file may hold; nothing if it cannot be read, or is a pipe, which cannot be read twice.
-
-    *facts*: what an earlier run has found out about the files; None if there is no such run.
-    """
-    found = kept_mentions(path, facts)
-    if found is None:
-        try:
-            content = disk.read(path) if os.path.isfile(path) else b""
-        except OSError:
-            content = b""
-        found = mentions_in(content)
-        keep_mentions(path, found, facts)
-    return found
 
 
 def kept_mentions(path: str, facts: KeptFacts | None) -> Mentions | None:
