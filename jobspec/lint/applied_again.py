@@ -76,7 +76,7 @@ def _writes_patches(job: LintedJob) -> bool:
 
 
 def _lost(document: LintedDocument) -> LostInApply | None:
-    if not document.can_be_synced or (document.given.group_kind != JOBSET and not document.documents.index.change_objects):
+    if not document.can_be_synced or (document.given.group_kind != JOBSET and not document.documents.change_objects()):
         return None
     from jobspec.world.reapplying import lost_in_apply
 

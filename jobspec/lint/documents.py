@@ -14,6 +14,7 @@ from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import marked
 from jobspec.kubernetes.index import Index, data_of
+from jobspec.kubernetes.index import Question as IndexQuestion
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
 from jobspec.operators.workloads import JOBS
@@ -48,6 +49,24 @@ class _Index:
         self.by_kind: Mapping[GroupKind, Sequence[Document]] = grouped(documents, lambda each: each.group_kind)
         self.by_file: Mapping[str, Sequence[Document]] = grouped(documents, lambda each: each.file)
         self.by_name: Mapping[tuple[GroupKind, str], Sequence[Document]] = grouped(documents, lambda each: (each.group_kind, each.name))
+
+
+class _OfIndex(set[IndexQuestion]):
+    """The questions that are asked of an index, which are given to someone else at once."""
+
+    def __init__(self, note: Callable[[IndexQuestion], None]) -> None:
+        super().__init__()
+        self._note = note
+
+    def add(self, question: IndexQuestion) -> None:
+        """Give a question on."""
+        self._note(question)
+
+    def update(self, *several: Iterable[IndexQuestion]) -> None:
+        """Give questions on."""
+        for questions in several:
+            for each in questions:
+                self._note(each)
 
 
 class Documents:
@@ -141,24 +160,39 @@ class Documents:
     @property
     def limit_ranges(self) -> Index:
         """All given objects, for what LimitRanges say of a namespace: the same of jobs that are alike."""
-        self._record(*EVERYTHING)
-        return self._index
+        return self._recorded_index
+
+    def change_objects(self) -> bool:
+        """Return whether policies that change objects are among all given objects."""
+        self._record("change_objects")
+        return self._index.change_objects
+
+    @property
+    def queues(self) -> World:
+        """The queues and nodes among all given objects."""
+        from jobspec.operators.kueue.world import queues_in
+
+        self._recorded_index.once("queues", queues_in)  # records what the queues follow from, each time
+        return self._queues
+
+    def given(self, question: IndexQuestion) -> Any:
+        """Return the answer of the index of all given objects to a recorded question."""
+        return self._index.answer(question)
+
+    @cached_property
+    def _queues(self) -> World:
+        from jobspec.operators.kueue.world import queues_of
+
+        return queues_of(self._recorded_index)
 
     @cached_property
     def _index(self) -> Index:
         return self.cluster.index.with_others(data_of(self._documents))
 
-    @property
-    def queues(self) -> World:
-        """The queues and nodes among all given objects."""
-        self._record(*EVERYTHING)
-        return self._queues
-
     @cached_property
-    def _queues(self) -> World:
-        from jobspec.operators.kueue.world import queues_in
-
-        return queues_in(self._index)
+    def _recorded_index(self) -> Index:
+        """All given objects; what is asked of it is recorded as asked of the documents."""
+        return Index(complete=self._index.complete, there=self._index, asked=_OfIndex(lambda question: self._record("given", question)))
 
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""

@@ -16,7 +16,7 @@ from jobspec.operators.kueue.keys import PRIORITY
 from jobspec.operators.kueue.management import leaves_suspended, never_starts
 from jobspec.operators.kueue.versions import RELEASE, makes_workloads_of, not_queued
 from jobspec.operators.kueue.workload import groups_of, is_managed, undercounted, workload_of, workloads_of
-from jobspec.operators.kueue.world import queues_in, spelt
+from jobspec.operators.kueue.world import queues_of, spelt
 from jobspec.operators.workloads import QUEUE, queue_of, queue_place, queued_object
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def is_queued(job: Document, target: Target, index: Index) -> bool:
     queued = queued_object(job)
     if not makes_workloads_of(queued):
         return False
-    return bool(queue_of(job)) or (index.have_queues and is_managed(queued, target, _world(index)))
+    return bool(queue_of(job)) or (index.have_queues and is_managed(queued, target, queues_of(index)))
 
 
 def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster, index: Index) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def queue_outcomes(job: Document, context: Sequence[Document], cluster: Cluster,
 
     *context*: what the job may refer to, such as runtimes.
     """
-    world, target = _world(index), cluster.target
+    world, target = queues_of(index), cluster.target
     names_queue, queued = bool(queue_of(job)), queued_object(job)
     bypasses, hint = not_queued(queued.group_kind, target.get(QUEUES, RELEASE), world.configuration)
     if bypasses and not names_queue:
@@ -83,12 +83,6 @@ def _weight_of_never(job: Document, workload: QueuedWorkload, world: World) -> S
 def _has_queue_or_needs_none(workload: QueuedWorkload, world: World) -> bool:
     """Whether the LocalQueue of a job is given, or the job names none."""
     return not workload.queue or world.local_queue(workload.namespace, workload.queue) is not None
-
-
-def _world(index: Index) -> World:
-    """The queues of an index, which are gathered once; what they look up is recorded in the index that is asked."""
-    world = index.once("queues", queues_in)
-    return world if world.others is index else replace(world, others=index)
 
 
 def _never(answer: QueueAnswer, job: Document, world: World, *, weight: Severity) -> Finding:

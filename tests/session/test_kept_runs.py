@@ -181,6 +181,16 @@ spec:
 """
 
 
+_QUEUE = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: training}
+spec:
+  namespaceSelector: {}
+  stopPolicy: Hold
+  resourceGroups:
+    - {coveredResources: [cpu], flavors: [{name: large, resources: [{name: cpu, nominalQuota: 8}]}]}
+"""
 _FLAVOR = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: large}\n"
 
 
@@ -199,7 +209,10 @@ def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_only_files_whose_questions_have_other_answers_are_linted_again(repository: Path, linted: list[str]) -> None:
-    write(repository, {"jobs/settings.yaml": _SETTINGS, "jobs/reading.yaml": _READING, "queues/flavor.yaml": _FLAVOR})
+    write(
+        repository,
+        {"jobs/settings.yaml": _SETTINGS, "jobs/reading.yaml": _READING, "queues/flavor.yaml": _FLAVOR, "queues/queue.yaml": _QUEUE},
+    )
     assert "unknown-key" not in run_here("lint", ".", "-o", "json", cwd=repository).stdout
     for change, again in (
         (("README.md", "# More jobs\n"), set()),
@@ -212,6 +225,10 @@ def test_only_files_whose_questions_have_other_answers_are_linted_again(reposito
         assert set(linted) == again, change
         assert ("unknown-key" in said) == (change[0] == "jobs/settings.yaml")
         assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
+    linted.clear()
+    write(repository, {"queues/flavor.yaml": _FLAVOR.replace("large", "small")})
+    assert "unknown-flavor" in run_here("lint", ".", "-o", "json", cwd=repository).stdout
+    assert {"queues/flavor.yaml", "queues/queue.yaml"} <= set(linted)  # and jobs, which a queue may take
     linted.clear()
     run_here("lint", ".", "--ignore", "legacy-operator", cwd=repository)
     assert linted  # by other rules

@@ -612,6 +612,15 @@ def queues_in(index: Index) -> World:
     return World(kueue, index, nodes if given or shapes else None, configured[-1] if configured else {}, rivals)
 
 
+def queues_of(index: Index) -> World:
+    """Return the queues and nodes of an index, which are gathered once.
+
+    What they look up is recorded in the index that is asked.
+    """
+    world = index.once("queues", queues_in)
+    return world if world.others is index else replace(world, others=index)
+
+
 def _configuration(data: Data) -> Data:
     """Kueue's configuration, in a ConfigMap its text; empty where that cannot be read."""
     if data["kind"] == QUEUE_CONFIGURATION[1]:
