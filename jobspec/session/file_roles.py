@@ -67,10 +67,6 @@ def file_roles(
     return found
 
 
-def _role_of(path: str, roles: Builds) -> FileRole:
-    return FileRole(roles.role(path) or "", roles.completed(path), roles.patched_in(path), roles.is_left_out(path))
-
-
 def _key(facts: KeptFacts, names: Sequence[str], read: Iterable[str]) -> bytes | None:
     """Return a digest of all that the roles follow from.
 

@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import chain
+from stat import S_ISREG
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import package_path, path_of_file
@@ -289,21 +290,21 @@ def _below(folder: str, listing: Listing, left_out: set[str], kept: str) -> Iter
     while left:
         here = left.pop()
         try:
+            inside = os.path.join(here, "")
             for each in listing.inside(here):
-                if each.path == kept:
+                path = f"{inside}{each.name}"
+                if path == kept:
                     continue
-                about = each.stat(follow_symlinks=False)
-                if each.is_symlink():
-                    if os.path.commonpath((os.path.realpath(each.path), folder)) != folder:
-                        raise _Unkept(f"{each.path} links to a place outside of the repository")
-                    yield each.path, b"link " + os.fsencode(os.readlink(each.path)), about
-                elif each.is_dir():
-                    yield each.path, b"folder", about
-                    left += [each.path] if each.name not in left_out else []
-                elif each.is_file():
-                    yield each.path, b"file", about
+                about = os.lstat(path)
+                if each.is_link:
+                    if os.path.commonpath((os.path.realpath(path), folder)) != folder:
+                        raise _Unkept(f"{path} links to a place outside of the repository")
+                    yield path, b"link " + os.fsencode(os.readlink(path)), about
+                elif each.is_folder:
+                    yield path, b"folder", about
+                    left += [path] if each.name not in left_out else []
                 else:
-                    yield each.path, b"other", about
+                    yield path, b"file" if S_ISREG(about.st_mode) else b"other", about
         except OSError as error:
             raise _Unkept(f"{here}: {error.strerror}") from None
 

@@ -34,10 +34,14 @@ class Mentions(Record):
     """Whether it may say what other files are: how an engine applies them, or what a test of Chainsaw expects."""
 
 
+_PLAIN = Mentions(secrets=False, definitions=False, policies=False, roles=False)  # that of most files is one value, also in the cache
+
+
 def mentions_in(content: bytes) -> Mentions:
     """Return what a text may hold."""
     definitions = _DEFINITION in content and b"{{" not in content
-    return Mentions(_may_have_secret(content), definitions, _has_one(content, _POLICIES), _has_one(content, _ROLES))
+    found = Mentions(_may_have_secret(content), definitions, _has_one(content, _POLICIES), _has_one(content, _ROLES))
+    return _PLAIN if found == _PLAIN else found
 
 
 def _has_one(content: bytes, words: Sequence[bytes]) -> bool:
