@@ -36,6 +36,9 @@ if TYPE_CHECKING:
         def learned(self, file: Any, world: Cluster, checked: Checked) -> Checked:
             """Return the new result of a file, and keep the result."""
 
+        def accepts(self, document: Document, world: Cluster) -> bool:
+            """Return whether the server's own checks accept a policy or a namespace."""
+
 
 def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """Do the work for each item, in this process."""
@@ -128,7 +131,8 @@ def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Co
     def read_again(those: Sequence[Wanted]) -> list[Document]:
         return [each for read in journey.run(those, lambda wanted: read_only(wanted, world)) for each in read]
 
-    rules = expected_policies(files, read_again, world) if journey.reads_ahead else []
+    given = (journey.earlier.accepts,) if journey.earlier else ()
+    rules = expected_policies(files, read_again, world, *given) if journey.reads_ahead else []
     expected = world.with_objects(rules) if rules else world
     checked = _check_in(journey, files, [expected] * len(files))
     found = policies_of_files(files, checked, read_again, world)

@@ -51,14 +51,19 @@ def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
     )
 
 
-def expected_policies(files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster) -> list[Document]:
-    """Find the policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later."""
+def expected_policies(
+    files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster, is_accepted: Callable[[Document, Cluster], bool] = can_be_looked_up
+) -> list[Document]:
+    """Find the policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later.
+
+    *is_accepted*: says what `can_be_looked_up` does, from the results of an earlier run for example.
+    """
 
     def of_kinds(file: GivenFile, wanted: Collection[GroupKind]) -> list[Wanted]:
         return [(each, lambda document: document.group_kind in wanted) for each in file.parts_with(wanted, ())]
 
     policies = read_again([each for file in files for each in of_kinds(file, kinds.ADMISSION_POLICIES)])
-    found = [each for each in policies if can_be_looked_up(each, cluster)]
+    found = [each for each in policies if is_accepted(each, cluster)]
     if not found and not cluster.has_policies:
         return []
     from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds, parameter_words
@@ -71,7 +76,7 @@ def expected_policies(files: Sequence[GivenFile], read_again: ReadAgain, cluster
         return [(each, lambda document: is_parameter(document.group_kind, document.name, document.labels)) for each in parts]
 
     needed = read_again([each for file in files for each in (*of_kinds(file, [kinds.NAMESPACE]), *parameters(file))])
-    return [*found, *(each for each in needed if each.group_kind != kinds.NAMESPACE or can_be_looked_up(each, cluster))]
+    return [*found, *(each for each in needed if each.group_kind != kinds.NAMESPACE or is_accepted(each, cluster))]
 
 
 def policies_of_files(files: Sequence[GivenFile], checked: Sequence[Checked], read_again: ReadAgain, cluster: Cluster) -> list[Document]:

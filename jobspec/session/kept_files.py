@@ -29,6 +29,7 @@ from jobspec.session.mentions import has_no_secret
 from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
 from jobspec.session.secret_values import may_have_secret
+from jobspec.world.judging import can_be_looked_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,6 +159,17 @@ class KeptChecks:
         else:
             self._read_by.pop(checked.result.path, None)
         return checked
+
+    def accepts(self, document: Document, world: Cluster) -> bool:
+        """Return whether the server's own checks accept a policy or a namespace, as an earlier run has found out or anew."""
+        facts, defined = self._facts, world.custom_kinds is not None and world.custom_kinds.defines(document)
+        if facts is None or defined or world.later or may_have_secret(repr(document.data).encode(errors="surrogatepass")):
+            return can_be_looked_up(document, world)
+        found = facts.known("accepted", document.digest, bool)
+        if found is None:
+            found = can_be_looked_up(document, world)
+            facts.learned("accepted", document.digest, found)
+        return found
 
     def write(self) -> None:
         """Write the checks that this run used or added, where they are others than before."""

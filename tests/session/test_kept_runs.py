@@ -16,7 +16,7 @@ from jobspec.documents.document import Document
 from jobspec.lint import linting
 from jobspec.repository.layers import Layer
 from jobspec.session import builds as session_builds
-from jobspec.session import file_roles, kept_runs, kustomization_notes, mentions, reading
+from jobspec.session import file_roles, kept_files, kept_runs, kustomization_notes, mentions, reading
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from jobspec.session.pickles import unpickled
 from jobspec.session.secret_values import values_of_secrets
@@ -232,6 +232,42 @@ def test_only_files_whose_questions_have_other_answers_are_linted_again(reposito
     linted.clear()
     run_here("lint", ".", "--ignore", "legacy-operator", cwd=repository)
     assert linted  # by other rules
+
+
+_POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: replicas}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]
+  validations: [{expression: object.spec.replicas < 5}]
+"""
+
+
+def test_a_policy_is_judged_again_only_if_it_has_changed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = _POLICY.replace("validations: [{", "validations: [{message: 'of kind: Secret', ")  # no digest of that is kept
+    write(repository, {"policies/a.yaml": _POLICY, "policies/b.yaml": named.replace("replicas}", "named}")})
+    judged: list[str] = []
+    accepts = kept_files.can_be_looked_up
+
+    def recorded(document: Document, world: Any) -> bool:
+        judged.append(document.name)
+        return accepts(document, world)
+
+    monkeypatch.setattr(kept_files, "can_be_looked_up", recorded)
+    for change, again in (
+        (("README.md", "# Jobs and policies\n"), {"replicas", "named"}),
+        (("jobs/7.yaml", JOB.replace("name: train", "name: changed")), {"named"}),
+        (("policies/a.yaml", _POLICY.replace("< 5", "< 6")), {"replicas", "named"}),
+        (("policies/a.yaml", _POLICY.replace("< 5", "< '6'")), {"replicas", "named"}),
+        (("README.md", "# More\n"), {"named"}),
+    ):
+        judged.clear()
+        write(repository, dict([change]))
+        said = run_here("lint", ".", "-o", "json", cwd=repository).stdout
+        assert set(judged) == again, change
+        assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
 
 
 def test_words_are_looked_for_again_in_files_that_have_changed_or_may_have_a_secret(
