@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from jobspec.diagnostics.record import Record
 from jobspec.repository.expected_states import expected_states
@@ -55,13 +56,9 @@ def file_roles(
     if found is None:
         given = [each for several in tests.values() for each in several]
         roles = Builds(kustomizations, charts, expected_states(given, paths) if given else ())
-        found = FileRoles(
-            {
-                each: FileRole(roles.role(each) or "", roles.completed(each), roles.patched_in(each), roles.is_left_out(each))
-                for each in paths
-            },
-            roles.patches,
-        )
+        once = cache(FileRole)  # most files have one of few roles, which is one value, also in the cache
+        of = {each: once(roles.role(each) or "", roles.completed(each), roles.patched_in(each), roles.is_left_out(each)) for each in paths}
+        found = FileRoles(of, roles.patches)
         if facts and key:
             facts.learned("roles", key, found)
     return found
