@@ -77,9 +77,9 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     check = journey._check
 
-    def recorded(own: journey.Journey, file: Any, world: Any) -> Any:
+    def recorded(own: journey.Journey, file: Any, world: Any, **given: Any) -> Any:
         found.append(file.found.path)
-        return check(own, file, world)
+        return check(own, file, world, **given)
 
     monkeypatch.setattr(journey, "_check", recorded)
     return found

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobspec.apis.kinds import GroupKind
     from jobspec.journey.steps import Manifests, Source
     from jobspec.overlays.load import LoadedOverlay
+    from jobspec.repository.substitution import Variables
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
 
@@ -63,27 +64,38 @@ def with_stand_ins(
     It refuses them in the manifests, and in the objects that operators create. Each place has a note without a message. Overlays and
     projects fill in their own, which are parameters.
     """
-    from jobspec.repository.stand_ins import stood_in
-    from jobspec.repository.substitution import Variables
-
-    own = {each.index for each in manifests.documents if each.group_kind[0] == kinds.OVERLAY[0]}
-    errors = [
-        each
-        for each in checked.result.diagnostics
-        if each.severity == "error" and each.document not in own and (each.stage != "outcome" or each.rule in REFUSALS)
-    ]
-    given = manifests.substitution or Variables(is_open=True)
-    met = ("no placeholders", *((each.field, each.stage) for each in errors), repr(given))
-    sound = cluster.once("without placeholders", SoundResults) if len(manifests.documents) == 1 else None
-    if sound and sound.of(manifests.documents[0], *met):
-        return manifests, checked
-    documents, notes = stood_in(manifests.documents, errors, cluster.target, given)
-    if sound and not notes:
-        sound.keep(manifests.documents[0], True, *met)
+    documents, notes = stand_ins(manifests.documents, checked.result, manifests.substitution, cluster)
     if not notes or manifests.settled is not None:
         return manifests, checked
     changed = manifests.changed(documents=documents, diagnostics=[*manifests.diagnostics, *notes])
     return with_stand_ins(changed, judge(changed), cluster, judge)
+
+
+def stand_ins(
+    documents: Sequence[Document], result: FileResult, given: Variables | None, cluster: Cluster
+) -> tuple[Sequence[Document], Sequence[Diagnostic]]:
+    """Return documents with values in place of the placeholders that a server refuses, and a note for each place.
+
+    *given*: what fills in other placeholders; None if nothing does.
+    """
+    from jobspec.repository.stand_ins import stood_in
+    from jobspec.repository.substitution import Variables
+
+    own = {each.index for each in documents if each.group_kind[0] == kinds.OVERLAY[0]}
+    errors = [
+        each
+        for each in result.diagnostics
+        if each.severity == "error" and each.document not in own and (each.stage != "outcome" or each.rule in REFUSALS)
+    ]
+    given = given or Variables(is_open=True)
+    met = ("no placeholders", *((each.field, each.stage) for each in errors), repr(given))
+    sound = cluster.once("without placeholders", SoundResults) if len(documents) == 1 else None
+    if sound and sound.of(documents[0], *met):
+        return documents, ()
+    filled, notes = stood_in(documents, errors, cluster.target, given)
+    if sound and not notes:
+        sound.keep(documents[0], True, *met)
+    return filled, notes
 
 
 def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
-from jobspec.journey.checking import check, with_stand_ins
+from jobspec.journey.checking import check, stand_ins, with_stand_ins
 from jobspec.journey.refused import refused_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from dataclasses import KW_ONLY
     from typing import Any, Protocol, TypeVar
 
     from jobspec.apis.kinds import Name
     from jobspec.journey.policies import Wanted
     from jobspec.journey.steps import Checked, GivenFile, Manifests
+    from jobspec.journey.worlds import Worlds
     from jobspec.operators.webhooks import Objects
     from jobspec.world.world import Cluster
 
@@ -75,20 +76,16 @@ class Journey(Record):
 def travel(journey: Journey) -> list[Checked]:
     """Check files one by one, foresee the outcomes of jobs, and relate the files.
 
-    If objects of other files decide on the documents of a file, the file is checked once more in a world that has these objects.
+    Outcomes are foreseen once the objects of all files are known, since these may decide on pods.
     """
     files = journey.files
-    checked, for_all, concerned = _check_behind_policies(journey)
+    checked, for_all = _check_behind_policies(journey)
     folders = [each.folder for each in files]
-    met = [for_all] * len(files)
     if journey.outcome:
         from jobspec.journey.worlds import Worlds
 
         worlds = Worlds(checked, folders, for_all)
-        met = [worlds.of(at) if worlds.change(at) else for_all for at in range(len(files))]
-    again = [at for at, there in enumerate(met) if there is not for_all or at in concerned]
-    for at, each in zip(again, _check_in(journey, [files[at] for at in again], [met[at] for at in again]), strict=True):
-        checked[at] = each
+        checked = _foresee_in(journey, checked, worlds)
     left_out = [at for at, each in enumerate(files) if each.is_left_out]
     foreseen = checked
     if any(each.pending for each in checked) and (len(checked) > 1 or checked[0].refused):  # else no object is in another file
@@ -117,15 +114,14 @@ def _is_quota(document: Document) -> bool:
     return document.group_kind == kinds.RESOURCE_QUOTA
 
 
-def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Collection[int]]:
+def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster]:
     """Check the files behind the admission policies that are among them.
 
-    Return the results, the world with the policies, and the numbers of the files that are to be checked once more, since other policies
-    were expected.
+    Return the results, and the world with the policies. If other policies were expected, the files that they may concern are checked twice.
     """
     files, world = journey.files, journey.world
     if len(files) < 2:
-        return _check_in(journey, files, [world] * len(files)), world, ()
+        return _run(journey, [(each, world) for each in files], lambda file, there: _check(journey, file, there)), world
     from jobspec.journey.policies import expected_policies, is_concerned, kinds_concerned, policies_of_files, read_only
 
     def read_again(those: Sequence[Wanted]) -> list[Document]:
@@ -134,12 +130,13 @@ def _check_behind_policies(journey: Journey) -> tuple[list[Checked], Cluster, Co
     given = (journey.earlier.accepts,) if journey.earlier else ()
     rules = expected_policies(files, read_again, world, *given) if journey.reads_ahead else []
     expected = world.with_objects(rules) if rules else world
-    checked = _check_in(journey, files, [expected] * len(files))
+    checked = _check_in(journey, files, expected)
     found = policies_of_files(files, checked, read_again, world)
     if set(map(_name_in_file, found)) == set(map(_name_in_file, rules)):
-        return checked, expected, ()
-    concerned = kinds_concerned(checked, [*found, *world.rules] if found else [])
-    return checked, world.with_objects(found), {at for at, each in enumerate(checked) if is_concerned(each, concerned)}
+        return checked, expected
+    concerned, for_all = kinds_concerned(checked, [*found, *world.rules] if found else []), world.with_objects(found)
+    again = [at for at, each in enumerate(checked) if is_concerned(each, concerned)]
+    return _replaced(checked, again, _check_in(journey, [files[at] for at in again], for_all)), for_all
 
 
 def _name_in_file(document: Document) -> tuple[str, Name]:
@@ -147,55 +144,113 @@ def _name_in_file(document: Document) -> tuple[str, Name]:
     return document.file, (document.group_kind, document.namespace, document.name)
 
 
-def _check_in(journey: Journey, files: Sequence[GivenFile], worlds: Sequence[Cluster]) -> list[Checked]:
-    """Check each file in its world, or take its earlier result."""
+def _check_in(journey: Journey, files: Sequence[GivenFile], world: Cluster) -> list[Checked]:
+    """Check each of several files in a world, or take its earlier result. Outcomes wait for the objects of all files."""
+    return _run(journey, [(each, world) for each in files], lambda file, there: _check(journey, file, there, waits=True))
 
-    def check_kept(asked: tuple[GivenFile, Cluster]) -> Checked:
-        file, world = asked
-        return journey.kept(file, world, lambda each: _check(journey, each, world)) if journey.kept else _check(journey, file, world)
 
-    asked, earlier = list(zip(files, worlds, strict=True)), journey.earlier
+def _foresee_in(journey: Journey, files: Sequence[Checked], worlds: Worlds) -> list[Checked]:
+    """Foresee the outcomes that wait for the objects of all files.
+
+    If these objects decide on the documents of a file, the file is checked once more.
+    """
+    changed = {at for at, each in enumerate(files) if worlds.change(at)}
+    again = [at for at, each in enumerate(files) if each.awaits_outcome or at in changed]
+    before = {id(journey.files[at]): files[at] for at in again if at not in changed}
+
+    def foreseen(file: GivenFile, world: Cluster) -> Checked:
+        waiting = before.get(id(file))
+        return _foresee(journey, file, waiting, world) if waiting else _check(journey, file, world)
+
+    return _replaced(files, again, _run(journey, [(journey.files[at], worlds.of(at)) for at in again], foreseen))
+
+
+def _replaced(files: Sequence[Checked], numbers: Sequence[int], new: Sequence[Checked]) -> list[Checked]:
+    """Return the files with *new* results of those with some numbers."""
+    replaced = dict(zip(numbers, new, strict=True))
+    return [replaced.get(at, each) for at, each in enumerate(files)]
+
+
+def _run(journey: Journey, asked: Sequence[tuple[GivenFile, Cluster]], work: Callable[[Any, Cluster], Checked]) -> list[Checked]:
+    """Do the work for each file in its world, or take its earlier result."""
+
+    def work_kept(each: tuple[GivenFile, Cluster]) -> Checked:
+        file, world = each
+        return journey.kept(file, world, lambda one: work(one, world)) if journey.kept else work(file, world)
+
+    earlier = journey.earlier
     if earlier is None:
-        return journey.run(asked, check_kept)
+        return journey.run(asked, work_kept)
     known = [earlier.known(*each) for each in asked]
     left = [each for each, found in zip(asked, known, strict=True) if found is None]
-    new = iter(journey.run(left, check_kept))
+    new = iter(journey.run(left, work_kept))
     return [found or earlier.learned(*each, next(new)) for each, found in zip(asked, known, strict=True)]
 
 
-def _check(journey: Journey, file: GivenFile, world: Cluster) -> Checked:
-    """Read a file, apply overlays, judge its documents, and foresee what becomes of its jobs."""
+def _check(journey: Journey, file: GivenFile, world: Cluster, *, waits: bool = False) -> Checked:
+    """Read a file, apply overlays, judge its documents, and foresee what becomes of its jobs.
+
+    If the file *waits* for the objects of other files, foresee only what has no outcome, or what depends on stand-ins.
+    """
 
     def judge(manifests: Manifests) -> Checked:
-        checked = check(manifests, world)
-        if not journey.outcome:
-            return checked
-        from jobspec.journey.outcomes import foresee
-
-        return foresee(checked, world)
+        return _with_outcomes(journey, check(manifests, world), world)
 
     manifests = file.load(world)
     refused, met = refused_files(manifests, world), (journey.outcome, file.has_placeholders)
     if refused and (known := refused.of(manifests, *met)):
         return _at_hand(journey, file, known)
-    checked = judge(manifests)
+    checked = check(manifests, world)
+    if waits and journey.outcome and (checked.result.valid or not file.has_placeholders):
+        from jobspec.journey.outcomes import waiting
+
+        checked = waiting(checked, manifests.substitution, world)
+        if checked.awaits_outcome:
+            return _at_hand(journey, file, checked)
+    checked = _with_outcomes(journey, checked, world)
     if not checked.result.valid and file.has_placeholders:
         filled, checked = with_stand_ins(manifests, checked, world, judge)
         checked = checked.with_objects_named_in(manifests).changed(is_filled=True) if filled is not manifests else checked
-    elif not checked.result.valid and manifests.settled is None:
-        from jobspec.repository.stand_ins import with_hints
-
-        checked = checked.changed(result=with_hints(checked.result, checked.documents))
+    else:
+        checked = _with_hints(checked)
     if refused:
         refused.keep(manifests, checked, *met)
     return _at_hand(journey, file, checked)
+
+
+def _foresee(journey: Journey, file: GivenFile, waiting: Checked, world: Cluster) -> Checked:
+    """Foresee what becomes of the jobs of a checked file."""
+    checked = _with_outcomes(journey, waiting.changed(awaits_outcome=False, substitution=None), world)
+    if not checked.result.valid and file.has_placeholders:
+        _, notes = stand_ins(checked.documents, checked.result, waiting.substitution, world)
+        if notes:
+            return _check(journey, file, world)
+    return _at_hand(journey, file, _with_hints(checked))
+
+
+def _with_outcomes(journey: Journey, checked: Checked, world: Cluster) -> Checked:
+    """Return a checked file with the outcomes of its jobs, if the journey foresees them."""
+    if not journey.outcome:
+        return checked
+    from jobspec.journey.outcomes import foresee
+
+    return foresee(checked, world)
+
+
+def _with_hints(checked: Checked) -> Checked:
+    """Return a checked file whose errors at placeholders say how to give their values."""
+    if checked.result.valid or checked.settled:
+        return checked
+    from jobspec.repository.stand_ins import with_hints
+
+    return checked.changed(result=with_hints(checked.result, checked.documents))
 
 
 def _at_hand(journey: Journey, file: GivenFile, checked: Checked) -> Checked:
     """Return what later steps ask of a checked file, without what can be made again."""
     if checked.objects and file.is_left_out:
         checked = checked.changed(objects=[one for one in checked.objects if one.group_kind not in kinds.DECIDING])
-    if not journey.documents:
+    if not (journey.documents or checked.awaits_outcome):
         checked = checked.changed(documents=())
     if not journey.definitions:
         checked = _without_definitions(checked)

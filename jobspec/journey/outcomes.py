@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.index import Index, Question
     from jobspec.operators.templates import PodTemplate
     from jobspec.outcome.ordinary import Foresight
+    from jobspec.repository.substitution import Variables
     from jobspec.world.world import Cluster
 
     #: Questions about objects, with the answers.
@@ -59,6 +60,26 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     This comes before `resolve`.
     """
     return _for_any_numbers(file, lambda each: _foreseen_alone(each, cluster))
+
+
+def waiting(file: Checked, substitution: Variables | None, cluster: Cluster) -> Checked:
+    """Return a checked file that awaits the outcomes of its jobs. If it has no job that the server accepts, return it unchanged.
+
+    The check of a Pod asks which objects decide on it.
+    """
+    rows = {document_key(row): row for row in reversed(file.result.documents)}
+    places = [(each, row) for each in file.seen if (row := rows.get(document_key(each)))]
+    if not any(_may_have_outcome(each, row, cluster) for each, row in places):
+        return file
+    asked = {("deciding_on_pods", each.namespace) for each in file.documents if each.group_kind == kinds.POD}
+    return file.changed(awaits_outcome=True, substitution=substitution, asked=file.asked | asked)
+
+
+def _may_have_outcome(document: Document, row: DocumentResult, cluster: Cluster) -> bool:
+    """True if outcomes of a document are foreseen: an accepted job, or an object of which pods may be made."""
+    if is_workload(document) or _is_of_queued_kind(document):
+        return row.later_status == "valid" or not is_workload(document)
+    return _may_be_made(row) and bool(cluster.templates_in(document))
 
 
 def _for_any_numbers(file: Checked, foreseen: Callable[[Checked], Checked]) -> Checked:

@@ -141,6 +141,10 @@ class Checked(Record):
     """Whether an engine alone fills in placeholders, so that no other program does before."""
     settled: bool = False
     """Whether no webhook has seen the documents, such as bases that overlays cannot be applied to."""
+    awaits_outcome: bool = False
+    """Whether the outcomes of its jobs are still to be foreseen, among the objects of all files."""
+    substitution: Variables | None = None
+    """What fills in placeholders until the outcomes are foreseen; None where neither Flux nor the user does."""
     is_filled: bool = False
     """Whether values stand in for placeholders of the documents."""
     corrected: Mapping[int, Document] = {}
