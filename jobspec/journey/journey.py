@@ -60,6 +60,8 @@ class Journey(Record):
     """Whether the schemas of CRDs come back, too, and not their names alone."""
     reads_ahead: bool = True
     """Whether policies are looked for before files are checked, which is another read of files with policies."""
+    waits: bool = True
+    """Whether outcomes wait for the objects of all files; else files on which these turn out to decide are checked once more."""
     spread: Run | None = None
     """Does the work for many files, in several processes for example; None if files are checked one by one."""
     kept: Kept | None = None
@@ -74,10 +76,7 @@ class Journey(Record):
 
 
 def travel(journey: Journey) -> list[Checked]:
-    """Check files one by one, foresee the outcomes of jobs, and relate the files.
-
-    Outcomes are foreseen once the objects of all files are known, since these may decide on pods.
-    """
+    """Check files one by one, foresee the outcomes of jobs, and relate the files."""
     files = journey.files
     checked, for_all = _check_behind_policies(journey)
     folders = [each.folder for each in files]
@@ -145,14 +144,14 @@ def _name_in_file(document: Document) -> tuple[str, Name]:
 
 
 def _check_in(journey: Journey, files: Sequence[GivenFile], world: Cluster) -> list[Checked]:
-    """Check each of several files in a world, or take its earlier result. Outcomes wait for the objects of all files."""
-    return _run(journey, [(each, world) for each in files], lambda file, there: _check(journey, file, there, waits=True))
+    """Check each of several files in a world, or take its earlier result."""
+    return _run(journey, [(each, world) for each in files], lambda file, there: _check(journey, file, there, waits=journey.waits))
 
 
 def _foresee_in(journey: Journey, files: Sequence[Checked], worlds: Worlds) -> list[Checked]:
     """Foresee the outcomes that wait for the objects of all files.
 
-    If these objects decide on the documents of a file, the file is checked once more.
+    If these objects decide on the documents of a file whose outcomes are foreseen, the file is checked once more.
     """
     changed = {at for at, each in enumerate(files) if worlds.change(at)}
     again = [at for at, each in enumerate(files) if each.awaits_outcome or at in changed]

@@ -325,6 +325,7 @@ def check_files(
         documents=documents,
         definitions=definitions,
         reads_ahead=words.may_have_policies,
+        waits=words.may_decide,
         spread=run,
         kept=kept,
         earlier=earlier,

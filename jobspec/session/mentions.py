@@ -5,19 +5,40 @@ What is told of an unchanged file of a repository is kept, unless it may have a 
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import ADMISSION_POLICIES, CUSTOM_RESOURCE_DEFINITION
+from jobspec.apis.kinds import (
+    ADMISSION_POLICIES,
+    CUSTOM_RESOURCE_DEFINITION,
+    LIMIT_RANGE,
+    PRIORITY_CLASS,
+    QUEUE_GROUP,
+    RESOURCE_QUOTA,
+    SERVICE_ACCOUNT,
+)
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import CHAINSAW, ENGINES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from jobspec.session.disk import Disk
     from jobspec.session.kept_facts import KeptFacts
 
+
+def _once(words: Iterable[str]) -> list[bytes]:
+    """Return the words that have no other one inside, without digits: to look for a word takes a microsecond."""
+    words = list(words)
+    return [without_digits(each.encode()) for each in words if not any(other != each and other in each for other in words)]
+
+
+def without_digits(content: bytes) -> bytes:
+    """Return a text without its digits, by which texts that are alike are the same."""
+    return content.translate(None, b"0123456789")
+
+
 _DEFINITION = CUSTOM_RESOURCE_DEFINITION[1].encode()
-_POLICIES = [kind.encode() for _, kind in ADMISSION_POLICIES]
+_POLICIES = _once(kind for _, kind in ADMISSION_POLICIES)
+_DECIDING = _once((*(kind for _, kind in (LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, SERVICE_ACCOUNT)), f"apiVersion: {QUEUE_GROUP}/"))
 _ROLES = (*ENGINES, CHAINSAW)
 
 
@@ -30,22 +51,26 @@ class Mentions(Record):
     """Whether it may hold a CustomResourceDefinition, and is no template."""
     policies: bool
     """Whether it may hold an admission policy in CEL."""
+    deciding: bool
+    """Whether it may hold objects that decide on the pods of other files."""
     roles: bool
     """Whether it may say what other files are: how an engine applies them, or what a test of Chainsaw expects."""
 
 
-_PLAIN = Mentions(secrets=False, definitions=False, policies=False, roles=False)  # that of most files is one value, also in the cache
+_PLAIN = Mentions(secrets=False, definitions=False, policies=False, deciding=False, roles=False)
+"""What most files have; one value, also in the cache."""
 
 
-def mentions_in(content: bytes) -> Mentions:
-    """Return what a text may hold."""
-    definitions = _DEFINITION in content and b"{{" not in content
-    found = Mentions(_may_have_secret(content), definitions, _has_one(content, _POLICIES), _has_one(content, _ROLES))
+def mentions_in(text: bytes) -> Mentions:
+    """Return what a text may hold. *text*: without its digits."""
+    definitions = _DEFINITION in text and b"{{" not in text
+    policies = _has_one(text, _POLICIES)
+    found = Mentions(_may_have_secret(text), definitions, policies, policies or _has_one(text, _DECIDING), _has_one(text, _ROLES))
     return _PLAIN if found == _PLAIN else found
 
 
-def _has_one(content: bytes, words: Sequence[bytes]) -> bool:
-    return any(map(content.__contains__, words))
+def _has_one(text: bytes, words: Sequence[bytes]) -> bool:
+    return any(map(text.__contains__, words))
 
 
 def may_say_roles(path: str, disk: Disk, facts: KeptFacts | None) -> bool:
@@ -57,13 +82,13 @@ def may_say_roles(path: str, disk: Disk, facts: KeptFacts | None) -> bool:
     return found.roles if found else disk.mentions(path, *_ROLES)
 
 
-def _may_have_secret(content: bytes) -> bool:
+def _may_have_secret(text: bytes) -> bool:
     """Return whether a text may hold values of a Secret; most do not, by a look that needs no regular expression."""
-    if b"Secret" not in content and b"secretGenerator" not in content:
+    if b"ecret" not in text:
         return False
     from jobspec.session.secret_values import may_have_secret
 
-    return may_have_secret(content)
+    return may_have_secret(text)
 
 
 def kept_mentions(path: str, facts: KeptFacts | None) -> Mentions | None:

@@ -12,7 +12,7 @@ from jobspec.documents.decoding import MAX_FILE, decode
 from jobspec.documents.document import PAGES
 from jobspec.journey.steps import Source
 from jobspec.session.found import disk_of, skips_unknown
-from jobspec.session.mentions import keep_mentions, kept_mentions, mentions_in
+from jobspec.session.mentions import keep_mentions, kept_mentions, mentions_in, without_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jobspec.repository.substitution import Variables
     from jobspec.session.found import Found
     from jobspec.session.kept_facts import KeptFacts
+    from jobspec.session.mentions import Mentions
     from jobspec.session.source_files import DiskFiles
 
 
@@ -154,6 +155,8 @@ class LookedThrough(Record):
     """The files that may have CustomResourceDefinitions; templates are left out."""
     may_have_policies: bool
     """Whether a file names a kind of admission policies, or something is built that may."""
+    may_decide: bool
+    """Whether a file names a kind of objects that decide on the pods of others, or something is built that may."""
     likenesses: Mapping[str, int]
     """A number for the path of each file that was read, the same if texts differ by digits alone."""
 
@@ -163,27 +166,32 @@ def look_through(files: Iterable[Found], facts: KeptFacts | None = None) -> Look
 
     *facts*: what an earlier run has found out about the files; None if there is no such run.
     """
-    texts, may_have_policies = [], False
+    texts, may_have_policies, may_decide = [], False, False
     likenesses: dict[str, int] = {}
+    alike: dict[int, Mentions] = {}
     for each in files:
-        may_have_policies = may_have_policies or (each.in_build is not None and each.in_build.build is not None)
+        is_built = each.in_build is not None and each.in_build.build is not None
+        may_have_policies, may_decide = may_have_policies or is_built, may_decide or is_built
         found = kept_mentions(each.path, facts) if each.content is None else None
         if found is None:
             if not (os.path.isfile(each.path) or each.content is not None):
                 continue
-            content = _written(each)
-            likenesses[each.path] = hash(content.translate(None, b"0123456789"))
-            found = mentions_in(content)
+            text = without_digits(_written(each))
+            likenesses[each.path] = likeness = hash(text)
+            if likeness not in alike:
+                alike[likeness] = mentions_in(text)
+            found = alike[likeness]
             if each.content is None:
                 keep_mentions(each.path, found, facts)
-        may_have_policies = may_have_policies or found.policies
+        may_have_policies, may_decide = may_have_policies or found.policies, may_decide or found.deciding
         if found.definitions and not each.path.endswith(PAGES):
             texts.append((each.path, decode(_written(each), each.path)))
-    if not texts:
-        return LookedThrough((), may_have_policies, likenesses)
-    from jobspec.kubernetes.custom_kinds import UnreadFile
+    crds: list[UnreadFile] = []
+    if texts:
+        from jobspec.kubernetes.custom_kinds import UnreadFile
 
-    return LookedThrough([UnreadFile(path, text) for path, text in texts if isinstance(text, str)], may_have_policies, likenesses)
+        crds = [UnreadFile(path, crd) for path, crd in texts if isinstance(crd, str)]
+    return LookedThrough(crds, may_have_policies, may_decide, likenesses)
 
 
 def _written(found: Found) -> bytes:

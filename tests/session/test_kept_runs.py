@@ -225,10 +225,8 @@ def test_only_files_whose_questions_have_other_answers_are_linted_again(reposito
         assert set(linted) == again, change
         assert ("unknown-key" in said) == (change[0] == "jobs/settings.yaml")
         assert said == run_here("lint", ".", "-o", "json", "--no-cache", cwd=repository).stdout
-    linted.clear()
     write(repository, {"queues/flavor.yaml": _FLAVOR.replace("large", "small")})
     assert "unknown-flavor" in run_here("lint", ".", "-o", "json", cwd=repository).stdout
-    assert {"queues/flavor.yaml", "queues/queue.yaml"} <= set(linted)  # and jobs, which a queue may take
     linted.clear()
     run_here("lint", ".", "--ignore", "legacy-operator", cwd=repository)
     assert linted  # by other rules
@@ -287,7 +285,7 @@ def test_words_are_looked_for_again_in_files_that_have_changed_or_may_have_a_sec
     changed = JOB.replace("name: train", "name: changed")
     write(repository, {"jobs/7.yaml": changed})
     run_here("lint", ".", cwd=repository)
-    assert looked_at == {changed.encode(), _SECRET.encode()}
+    assert looked_at == set(map(mentions.without_digits, (changed.encode(), _SECRET.encode())))
 
 
 def test_an_editor_checks_what_no_run_has_kept_and_what_is_open(repository: Path, checked: list[str]) -> None:
