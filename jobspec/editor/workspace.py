@@ -20,7 +20,6 @@ from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import path_of_file
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
-from jobspec.diagnostics.places import Data
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
@@ -28,7 +27,7 @@ from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.steps import Checked
-from jobspec.kubernetes.index import Index, Question
+from jobspec.kubernetes.index import Question
 from jobspec.lint.ignores import ReportFilter
 from jobspec.project.capacity import PriceList
 from jobspec.project.matrix import Spelling
@@ -44,7 +43,7 @@ from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.session.judging import Depth, is_project, judge_files
-from jobspec.session.kept_files import KeptChecks, read_unrecorded
+from jobspec.session.kept_files import KeptChecks
 from jobspec.session.options import Options, judging_options, read
 from jobspec.session.pods_settings import with_pods
 from jobspec.session.preflight import ReportedRun, preflight
@@ -330,8 +329,6 @@ class _Earlier(NamedTuple):
     checked: Checked
     answers: Mapping[Question, Any]
     """The answers to the questions that the check has asked."""
-    unrecorded: Sequence[Data]
-    """The objects that it may have read without a question."""
 
 
 class _Identity:
@@ -370,7 +367,6 @@ class _Known:
         self._objects: dict[Any, Sequence[Document]] = {}
         self._variants: dict[Any, FileResult] = {}
         self._clusters: dict[int, tuple[Cluster, Sequence[Document]]] = {}
-        self._others: dict[int, tuple[Index, Sequence[Data]]] = {}
         self._of_earlier_runs = workspace.checks_of_earlier_runs(chosen)
         if self._of_earlier_runs:
             self._of_earlier_runs.met(found)
@@ -384,17 +380,12 @@ class _Known:
         world = (_Identity(self._objects_in(cluster)), _Identity(cluster.custom_kinds), cluster.around is None)
         key = (*where, *built_of, _Identity(file.in_build), *world)
         known = self._workspace._files.get(key)
-        unrecorded = self._unrecorded(cluster)
-        if (
-            known is None
-            or known.unrecorded != unrecorded
-            or any(cluster.index.answer(question) != answer for question, answer in known.answers.items())
-        ):
+        if known is None or any(cluster.index.answer(question) != answer for question, answer in known.answers.items()):
             self._stop()
             kept = self._of_earlier_runs.known(given, cluster) if self._of_earlier_runs else None
             checked = kept or check(given)
             answers = {each: cluster.index.answer(each) for each in checked.asked}
-            known = self._workspace._files[key] = _Earlier(checked, answers, unrecorded)
+            known = self._workspace._files[key] = _Earlier(checked, answers)
         self._files[key] = known
         return known.checked
 
@@ -405,14 +396,6 @@ class _Known:
             objects = self._objects[said] = self._workspace._objects.setdefault(said, cluster.objects)
             self._clusters[id(cluster)] = cluster, objects
         return self._clusters[id(cluster)][1]
-
-    def _unrecorded(self, cluster: Cluster) -> Sequence[Data]:
-        """The objects of all files that a check reads without a record of its questions."""
-        if cluster.around is None:
-            return ()
-        if id(cluster.around) not in self._others:
-            self._others[id(cluster.around)] = cluster.around, read_unrecorded(cluster)
-        return self._others[id(cluster.around)][1]
 
     def judged_variants(self, planned: Plan) -> list[FileResult]:
         """The same as `project.judged_variants`, which judges anew only what a change may concern."""

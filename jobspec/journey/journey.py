@@ -153,13 +153,19 @@ def _foresee_in(journey: Journey, files: Sequence[Checked], worlds: Worlds) -> l
 
     If these objects decide on the documents of a file whose outcomes are foreseen, the file is checked once more.
     """
+    from jobspec.journey.worlds import unrecorded
+
     changed = {at for at, each in enumerate(files) if worlds.change(at)}
     again = [at for at, each in enumerate(files) if each.awaits_outcome or at in changed]
     before = {id(journey.files[at]): files[at] for at in again if at not in changed}
 
     def foreseen(file: GivenFile, world: Cluster) -> Checked:
         waiting = before.get(id(file))
-        return _foresee(journey, file, waiting, world) if waiting else _check(journey, file, world)
+        done = _foresee(journey, file, waiting, world) if waiting else None
+        if done and not world.is_pinned:
+            return done
+        checked = done or _check(journey, file, world)
+        return checked.changed(asked=checked.asked | {unrecorded(world)})
 
     return _replaced(files, again, _run(journey, [(journey.files[at], worlds.of(at)) for at in again], foreseen))
 
@@ -217,13 +223,16 @@ def _check(journey: Journey, file: GivenFile, world: Cluster, *, waits: bool = F
     return _at_hand(journey, file, checked)
 
 
-def _foresee(journey: Journey, file: GivenFile, waiting: Checked, world: Cluster) -> Checked:
-    """Foresee what becomes of the jobs of a checked file."""
+def _foresee(journey: Journey, file: GivenFile, waiting: Checked, world: Cluster) -> Checked | None:
+    """Foresee what becomes of the jobs of a checked file.
+
+    If values have to stand in for its placeholders, return None.
+    """
     checked = _with_outcomes(journey, waiting.changed(awaits_outcome=False, substitution=None), world)
     if not checked.result.valid and file.has_placeholders:
         _, notes = stand_ins(checked.documents, checked.result, waiting.substitution, world)
         if notes:
-            return _check(journey, file, world)
+            return None
     return _at_hand(journey, file, _with_hints(checked))
 
 

@@ -6,6 +6,7 @@ import jobspec.apis.kinds as kinds
 from jobspec.diagnostics.grouping import gathered
 from jobspec.journey.steps import reaches
 from jobspec.kubernetes.index import data_of
+from jobspec.operators.workloads import JOBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,22 @@ if TYPE_CHECKING:
     from jobspec.journey.steps import Checked
     from jobspec.kubernetes.index import Question
     from jobspec.world.world import Cluster
+
+
+_ASKED_ALONE = tuple(sorted({*JOBS, *kinds.POD_TEMPLATES}))
+"""The kinds that checks meet only by recorded questions."""
+
+
+def unrecorded(world: Cluster) -> Question:
+    """Return the question about all objects that are read without a record.
+
+    Those are what a check reads, such as quotas, and in a pinned cluster queues and nodes. What outcomes read is recorded.
+    """
+    if not world.rules:
+        return "others_than", _ASKED_ALONE
+    from jobspec.kubernetes.admission.objects import parameter_kinds
+
+    return "others_than", () if not parameter_kinds(world.rules).isdisjoint(_ASKED_ALONE) else _ASKED_ALONE
 
 
 class Worlds:

@@ -204,10 +204,15 @@ class Index:
         self._record("selected", kind, test)
         return [each for (own, _), named in self._by_place.items() if own == kind for each in named.values() if test(kind, each)]
 
-    def all_except(self, left_out: Collection[GroupKind]) -> list[Data]:
-        """All objects of other kinds than some, of several that have one name the last behind the others."""
+    def others_than(self, left_out: tuple[GroupKind, ...]) -> list[tuple[Data, str]]:
+        """Return all objects of other kinds than some with their origins, of several that have one name the last behind the others.
+
+        It is the question of those who read objects without a record.
+        """
+        self._record("others_than", left_out)
         before = [each for (kind, _, _), several in self._rivals.items() if kind not in left_out for each in several]
-        return before + [each for (kind, _), named in self._by_place.items() if kind not in left_out for each in named.values()]
+        found = before + [each for (kind, _), named in self._by_place.items() if kind not in left_out for each in named.values()]
+        return [(each, getattr(each, "origin", "")) for each in found]
 
     def names(self, kind: GroupKind, namespace: str = "") -> list[str]:
         """The names of the objects of a kind."""

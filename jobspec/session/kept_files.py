@@ -17,11 +17,9 @@ from functools import cache
 from hashlib import blake2b, shake_256
 from operator import attrgetter
 
-from jobspec.apis.kinds import POD_TEMPLATES
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.journey.steps import Checked
-from jobspec.operators.workloads import JOBS
 from jobspec.repository.in_build import InBuild
 from jobspec.session.cache import digest_of
 from jobspec.session.folders import real_paths
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics.places import Data
     from jobspec.kubernetes.custom_kinds import UnreadFile
     from jobspec.kubernetes.index import Index, Question
     from jobspec.repository.builds import Build
@@ -52,11 +49,6 @@ if TYPE_CHECKING:
     _Entry = tuple[_Answers, bytes, Checked | bytes]
 
 _PARTS = 32  # entries of the cache for the checks of one command line: a change writes one of them anew
-_ASKED_ALONE = frozenset(JOBS) | frozenset(POD_TEMPLATES)
-"""The kinds that checks meet only by recorded questions.
-
-Admission reads objects of other kinds without a record.
-"""
 
 
 class _Unknown(Exception):
@@ -253,8 +245,6 @@ class KeptChecks:
         yield _canonical((world.complete.every, world.complete.pinned))
         if world.around is not None:
             yield repr(world.around.have_rivals)
-            for each in read_unrecorded(world):
-                yield self._once(each, lambda: repr((each, getattr(each, "origin", ""))))  # noqa: B023 (called at once)
         for given in (*world.objects, *(world.custom_kinds.given if world.custom_kinds else ())):
             yield self._once(given, lambda: self._said_of_object(given))  # noqa: B023 (called at once)
 
@@ -296,15 +286,6 @@ def _digest_of(place: _Place, answers: _Answers) -> bytes:
     """Return a digest of all that a check has read."""
     said = sorted(repr(([getattr(each, "__qualname__", each) for each in question], answer)) for question, answer in answers)
     return digest_of((place.key, said))
-
-
-def read_unrecorded(world: Cluster) -> Sequence[Data]:
-    """Return the objects that a check may read without a recorded question, such as quotas."""
-    from jobspec.kubernetes.admission.objects import parameter_kinds
-
-    assert world.around is not None
-    are_parameters = not _ASKED_ALONE.isdisjoint(parameter_kinds(world.rules))
-    return world.around.all_except(() if are_parameters else _ASKED_ALONE)
 
 
 def _is_built(file: FoundFile) -> bool:
