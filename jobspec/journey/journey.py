@@ -195,7 +195,7 @@ def _run(journey: Journey, asked: Sequence[tuple[GivenFile, Cluster]], work: Cal
 def _check(journey: Journey, file: GivenFile, world: Cluster, *, waits: bool = False) -> Checked:
     """Read a file, apply overlays, judge its documents, and foresee what becomes of its jobs.
 
-    If the file *waits* for the objects of other files, foresee only what has no outcome, or what depends on stand-ins.
+    *waits*: outcomes are left for later, when the objects of all files are known, unless values have to stand in for placeholders.
     """
 
     def judge(manifests: Manifests) -> Checked:
