@@ -164,11 +164,12 @@ def _starts_in_json(text: str) -> Iterator[int]:
 def cut_of_kinds(text: str, kinds: Iterable[str], words: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Yield each piece that seems to be of one of some kinds, with the lines and bytes before.
 
-    The piece has the name of the kind behind `kind`, and, if there are *words*, one of them.
+    The piece has the name of the kind behind `kind`, or an alias there, and, if there are *words*, one of them.
     """
     import re
 
-    is_of_kind = re.compile(rf"kind\W+(?:{'|'.join(kinds)})\b").search
+    names = f"(?:{'|'.join(kinds)})\\b"
+    is_of_kind = re.compile(rf"kind\W+{names}|{_BEFORE_KIND}{names}|{_KIND}\*").search
     if not is_of_kind(text):
         return
     at = 0
@@ -185,7 +186,15 @@ def kinds_in(content: bytes) -> frozenset[str]:
     """
     import re
 
-    return frozenset(each.decode() for each in set(re.findall(rb"kind(?=\W+(\w+))", content)))
+    found = {*re.findall(rb"kind(?=\W+(\w+))", content), *re.findall(rf"{_BEFORE_KIND}(\w+)".encode(), content)}
+    for alias in set(re.findall(rf"{_KIND}\*([^\s,}}\]]+)".encode(), content)):
+        found |= {*re.findall(rb"&" + re.escape(alias) + rb"\s+[\"']?(\w+)", content)}
+    return frozenset(each.decode() for each in found)
+
+
+_KIND = r"kind[\"']?\s*:\s*"
+_BEFORE_KIND = rf"{_KIND}(?:[&!]\S*\s+|#[^\n]*\n\s*)+[\"']?"
+"""What is before the value of a field `kind` that has an anchor, a tag or a comment before it."""
 
 
 def _starts(text: str) -> Iterator[int]:
