@@ -78,8 +78,8 @@ class Index:
         return _rebuilt, (objects, self.complete)
 
     def with_others(self, objects: Iterable[Data]) -> Index:
-        """The same with further objects."""
-        return Index(objects, complete=self.complete, there=self)
+        """The same with further objects, and the same record of questions."""
+        return Index(objects, complete=self.complete, there=self, asked=self.asked)
 
     def recording(self, objects: Iterable[Data] = ()) -> Index:
         """The same with further objects, and with a record of the questions that are asked of it."""

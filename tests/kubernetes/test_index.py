@@ -3,6 +3,9 @@
 import pickle
 from typing import Any
 
+import pytest
+
+from jobspec.apis.kinds import configures_queues
 from jobspec.kubernetes.index import Index
 
 _GROUP = "kueue.x-k8s.io"
@@ -46,6 +49,38 @@ def test_further_objects_replace_one_object_and_join_several() -> None:
     assert _cohorts(several.recording()) == ["a", "b"]
     assert _cohorts(several.recording([_queue("a")])) == ["b", "a"]
     assert _cohorts(several.with_others([_queue("c")])) == ["a", "b", "c"]
+
+
+_QUESTIONS: list[tuple[str, tuple[Any, ...]]] = [
+    ("find", (_KIND, "", "team")),
+    ("find_only", (_KIND, "", "team")),
+    ("in_namespace", (_KIND, "")),
+    ("named", (_KIND, "", "team")),
+    ("of_group", (_GROUP,)),
+    ("of_kind", (_KIND,)),
+    ("selected", (_KIND, configures_queues)),
+    ("names", (_KIND, "")),
+    ("rivals", ("ml",)),
+    ("deciding_on_pods", ("ml",)),
+    ("others_than", ((_KIND,),)),
+]
+_WITHOUT_RECORD = {"recording", "with_others", "alternatives", "answer", "note", "has_policies_of", "once", "prepared"}
+_BY_OTHERS = {"labels", "priority_class", "default_priority_class"}
+
+
+@pytest.mark.parametrize("question", _QUESTIONS, ids=[name for name, _ in _QUESTIONS])
+def test_each_question_is_recorded_also_by_an_index_with_others(question: tuple[str, tuple[Any, ...]]) -> None:
+    name, arguments = question
+    index = Index([_queue("a"), _namespace("a", "baseline")]).recording()
+    assert index.answer((name, *arguments)) == index.with_others([]).answer((name, *arguments))
+    for there in (index.recording(), index.recording().with_others([_queue("b")])):
+        getattr(there, name)(*arguments)
+        assert (name, *arguments) in (there.asked or ())
+
+
+def test_no_method_that_looks_at_objects_is_left_out_of_the_questions() -> None:
+    methods = {name for name, each in vars(Index).items() if callable(each) and not name.startswith("_")}
+    assert methods == {name for name, _ in _QUESTIONS} | _WITHOUT_RECORD | _BY_OTHERS
 
 
 def _config_map(script: str) -> dict[str, Any]:

@@ -232,6 +232,35 @@ def test_only_files_whose_questions_have_other_answers_are_linted_again(reposito
     assert linted  # by other rules
 
 
+_STORAGE = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: storage, namespace: nlp}
+spec: {hard: {requests.storage: 30Gi}}
+"""
+_CLAIMING = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: claims, namespace: nlp}
+spec:
+  volumeClaimPolicies:
+    - templates: [{metadata: {name: a}, spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 40Gi}}}}]
+  replicatedJobs:
+    - name: w
+      template:
+        spec:
+          template:
+            spec: {restartPolicy: Never, containers: [{name: train, image: train, volumeMounts: [{name: a, mountPath: /a}]}]}
+"""
+
+
+def test_the_file_of_a_quota_is_not_told_from_an_earlier_run(repository: Path) -> None:
+    write(repository, {"a/claims.yaml": _CLAIMING, "a/quota.yaml": _STORAGE, "b/quota.yaml": _STORAGE})
+    assert "ResourceQuota `storage` (b/quota.yaml)" in _lint(repository)[0]
+    (repository / "b" / "quota.yaml").unlink()
+    assert "ResourceQuota `storage` (a/quota.yaml)" in _lint(repository)[0]
+
+
 _POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
