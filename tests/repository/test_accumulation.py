@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jobspec.journey.journey import one_by_one
 from jobspec.repository.builds import Output
 from jobspec.session import builds
+from jobspec.session.disk import Disk
 from tests.support import quick_yaml
 from tests.support.manifests import write
 
@@ -52,7 +53,7 @@ def both(folder: Path, files: dict[str, Any]) -> list[tuple[Origins | None, Orig
         patch.setattr(builds, "output_without_annotations", without)
         patch.setattr(builds, "output_of", annotated)
         paths = [str(folder / each) for each in files]
-        builds.in_builds(paths, (), build=True, run=one_by_one, keep=False, within=str(folder))
+        builds.in_builds(paths, (), build=True, run=one_by_one, keep=False, disk=Disk(root=str(folder)))
     assert by_files.keys() == by_annotations.keys()
     return [(one and _origins(folder, one), _origins(folder, by_annotations[work])) for work, one in by_files.items()]
 
