@@ -134,8 +134,10 @@ class Index:
         ]
 
     def _is_new(self, place: Name, data: Data) -> bool:
-        """True if an object changes what the index says of its place."""
-        return self._at(place) != data or (place[0] == kinds.CONFIG_MAP and bool(self._rivals.get(place)))
+        """True if an object changes what the index says of its place, or where the object there is from."""
+        there = self._at(place)
+        is_of_other_file = getattr(there, "origin", "") != getattr(data, "origin", "")
+        return there != data or is_of_other_file or (place[0] == kinds.CONFIG_MAP and bool(self._rivals.get(place)))
 
     def _at(self, place: Name) -> Data | None:
         kind, namespace, name = place

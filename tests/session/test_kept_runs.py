@@ -261,6 +261,11 @@ def test_the_file_of_a_quota_is_not_told_from_an_earlier_run(repository: Path) -
     assert "ResourceQuota `storage` (a/quota.yaml)" in _lint(repository)[0]
 
 
+def test_the_quota_of_its_own_file_is_named_first(repository: Path) -> None:
+    write(repository, {"a/claims.yaml": f"{_STORAGE}---\n{_CLAIMING}", "b/quota.yaml": _STORAGE})
+    assert "ResourceQuota `storage` (a/claims.yaml)" in _lint(repository)[0]
+
+
 _POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
