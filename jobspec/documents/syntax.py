@@ -194,7 +194,7 @@ def kinds_in(content: bytes) -> frozenset[str]:
 
 _KIND = r"kind[\"']?\s*:\s*"
 _BEFORE_KIND = rf"{_KIND}(?:[&!]\S*\s+|#[^\n]*\n\s*)+[\"']?"
-"""What is before the value of a field `kind` that has an anchor, a tag or a comment before it."""
+"""Matches a field `kind` up to its value, if an anchor, a tag or a comment is before the value."""
 
 
 def _starts(text: str) -> Iterator[int]:

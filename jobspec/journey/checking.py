@@ -74,9 +74,9 @@ def with_stand_ins(
 def stand_ins(
     documents: Sequence[Document], result: FileResult, given: Variables | None, cluster: Cluster
 ) -> tuple[Sequence[Document], Sequence[Diagnostic]]:
-    """Return documents with values in place of the placeholders that a server refuses, and a note for each place.
+    """Return documents with values in place of the placeholders that a server refuses.
 
-    *given*: what fills in other placeholders; None if nothing does.
+    With them comes a note for each place. *given*: what fills in other placeholders; None if nothing does.
     """
     from jobspec.repository.stand_ins import stood_in
     from jobspec.repository.substitution import Variables

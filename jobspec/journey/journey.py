@@ -61,7 +61,10 @@ class Journey(Record):
     reads_ahead: bool = True
     """Whether policies are looked for before files are checked, which is another read of files with policies."""
     waits: bool = True
-    """Whether outcomes wait for the objects of all files; else files on which these turn out to decide are checked once more."""
+    """Whether outcomes wait for the objects of all files.
+
+    If they do not wait, files are checked once more if these objects decide on their pods.
+    """
     spread: Run | None = None
     """Does the work for many files, in several processes for example; None if files are checked one by one."""
     kept: Kept | None = None
@@ -193,7 +196,7 @@ def _run(journey: Journey, asked: Sequence[tuple[GivenFile, Cluster]], work: Cal
 
 
 def _check(journey: Journey, file: GivenFile, world: Cluster, *, waits: bool = False) -> Checked:
-    """Read a file, apply overlays, judge its documents, and foresee what becomes of its jobs.
+    """Read a file, apply overlays, judge its documents, and foresee their outcomes.
 
     *waits*: outcomes are left for later, when the objects of all files are known, unless values have to stand in for placeholders.
     """
@@ -268,7 +271,10 @@ def _at_hand(journey: Journey, file: GivenFile, checked: Checked) -> Checked:
 
 
 def _without_definitions(checked: Checked) -> Checked:
-    """Return a file with the names alone of its CRDs: their schemas are much of a repository's memory, and nobody looks into them."""
+    """Return a file with the names alone of its CRDs.
+
+    Their schemas take much of the memory for a repository, and no later step reads them.
+    """
     if not any(map(_is_definition, (*checked.documents, *checked.objects))):
         return checked
     made: dict[int, Any] = {}

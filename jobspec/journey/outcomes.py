@@ -63,9 +63,9 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
 
 
 def waiting(file: Checked, substitution: Variables | None, cluster: Cluster) -> Checked:
-    """Return a checked file that awaits the outcomes of its jobs. If it has no job that the server accepts, return it unchanged.
+    """Return a checked file that awaits the outcomes of its jobs.
 
-    The check of a Pod asks which objects decide on it.
+    If it has no job that the server accepts, return the file unchanged. The check of a Pod asks which objects decide on it.
     """
     rows = {document_key(row): row for row in reversed(file.result.documents)}
     places = [(each, row) for each in file.seen if (row := rows.get(document_key(each)))]
@@ -76,7 +76,7 @@ def waiting(file: Checked, substitution: Variables | None, cluster: Cluster) -> 
 
 
 def _may_have_outcome(document: Document, row: DocumentResult, cluster: Cluster) -> bool:
-    """True if outcomes of a document are foreseen: an accepted job, or an object of which pods may be made."""
+    """Return True for an accepted job, and for an object of which pods may be made."""
     if is_workload(document) or _is_of_queued_kind(document):
         return row.later_status == "valid" or not is_workload(document)
     return _may_be_made(row) and bool(cluster.templates_in(document))

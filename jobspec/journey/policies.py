@@ -54,9 +54,10 @@ def is_concerned(file: Checked, concerned: Collection[GroupKind]) -> bool:
 def expected_policies(
     files: Sequence[GivenFile], read_again: ReadAgain, cluster: Cluster, is_accepted: Callable[[Document, Cluster], bool] = can_be_looked_up
 ) -> list[Document]:
-    """Find the policies that the files seem to have, and what they need, as `policies_of_files` is likely to give them later.
+    """Find the policies that the files seem to have, and the objects that these need.
 
-    *is_accepted*: says what `can_be_looked_up` does, from the results of an earlier run for example.
+    That is what `policies_of_files` is likely to return later. *is_accepted*: returns what `can_be_looked_up` does, for example from
+    the results of an earlier run.
     """
 
     def of_kinds(file: GivenFile, wanted: Collection[GroupKind]) -> list[Wanted]:

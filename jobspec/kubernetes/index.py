@@ -134,7 +134,7 @@ class Index:
         ]
 
     def _is_new(self, place: Name, data: Data) -> bool:
-        """True if an object changes what the index says of its place, or where the object there is from."""
+        """Return True if an object differs from the one in its place, or has another origin."""
         there = self._at(place)
         is_of_other_file = getattr(there, "origin", "") != getattr(data, "origin", "")
         return there != data or is_of_other_file or (place[0] == kinds.CONFIG_MAP and bool(self._rivals.get(place)))
@@ -207,9 +207,9 @@ class Index:
         return [each for (own, _), named in self._by_place.items() if own == kind for each in named.values() if test(kind, each)]
 
     def others_than(self, left_out: tuple[GroupKind, ...]) -> list[tuple[Data, str]]:
-        """Return all objects of other kinds than some with their origins, of several that have one name the last behind the others.
+        """Return all objects of other kinds than some, with their origins.
 
-        It is the question of those who read objects without a record.
+        Of several objects of one name, the last comes after the others. Those who read objects without a record ask this question.
         """
         self._record("others_than", left_out)
         before = [each for (kind, _, _), several in self._rivals.items() if kind not in left_out for each in several]

@@ -52,18 +52,18 @@ class _Index:
 
 
 class _OfIndex(set[IndexQuestion]):
-    """The questions that are asked of an index, which are given to someone else at once."""
+    """Passes each question that is asked of an index on to a function."""
 
     def __init__(self, note: Callable[[IndexQuestion], None]) -> None:
         super().__init__()
         self._note = note
 
     def add(self, question: IndexQuestion) -> None:
-        """Give a question on."""
+        """Pass a question on."""
         self._note(question)
 
     def update(self, *several: Iterable[IndexQuestion]) -> None:
-        """Give questions on."""
+        """Pass questions on."""
         for questions in several:
             for each in questions:
                 self._note(each)

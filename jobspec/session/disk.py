@@ -24,7 +24,7 @@ class Disk(Record):
     root: str = ""
     """The real path of the folder that links may not lead out of; empty if there is none."""
     listing: Listing | None = None
-    """What folders hold, for a run to which no later change matters; None if folders are read anew each time."""
+    """What folders hold, each read once; None if folders are read anew each time."""
 
     def opened_text(self, path: str) -> bytes | None:
         """Return the text of a file that is open in an editor; None if the file is not open."""

@@ -1,4 +1,7 @@
-"""Say what each file of a repository is: what `repository.roles` says, kept while names, kustomizations and tests stay as they are."""
+"""Say what each file of a repository is, as `repository.roles` does.
+
+The roles are kept while the names of files, the kustomizations and the tests stay as they are.
+"""
 
 from __future__ import annotations
 

@@ -153,7 +153,10 @@ class KeptChecks:
         return checked
 
     def accepts(self, document: Document, world: Cluster) -> bool:
-        """Return whether the server's own checks accept a policy or a namespace, as an earlier run has found out or anew."""
+        """Return whether the server's own checks accept a policy or a namespace.
+
+        If an earlier run has found out, the object is not judged anew.
+        """
         facts, defined = self._facts, world.custom_kinds is not None and world.custom_kinds.defines(document)
         if facts is None or defined or world.later or may_have_secret(repr(document.data).encode(errors="surrogatepass")):
             return can_be_looked_up(document, world)

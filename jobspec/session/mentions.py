@@ -1,6 +1,6 @@
 """Tell by the words of a text what it may hold, before it is parsed.
 
-What is told of an unchanged file of a repository is kept, unless it may have a Secret, so that the file is not read for it again.
+The result for an unchanged file of a repository is kept, unless the file may have a Secret, so that later runs need not read the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def _once(words: Iterable[str]) -> list[bytes]:
-    """Return the words that have no other one inside, without digits: to look for a word takes a microsecond."""
+    """Return the words that contain no other one, without digits.
+
+    To look for each word takes a microsecond.
+    """
     words = list(words)
     return [without_digits(each.encode()) for each in words if not any(other != each and other in each for other in words)]
 
@@ -58,11 +61,14 @@ class Mentions(Record):
 
 
 _PLAIN = Mentions(secrets=False, definitions=False, policies=False, deciding=False, roles=False)
-"""What most files have; one value, also in the cache."""
+"""The result for most files, which is one value in memory and in the cache."""
 
 
 def mentions_in(text: bytes) -> Mentions:
-    """Return what a text may hold. *text*: without its digits."""
+    """Return what a text may hold.
+
+    *text*: the text without its digits.
+    """
     definitions = _DEFINITION in text and b"{{" not in text
     policies = _has_one(text, _POLICIES)
     found = Mentions(_may_have_secret(text), definitions, policies, policies or _has_one(text, _DECIDING), _has_one(text, _ROLES))
@@ -83,7 +89,10 @@ def may_say_roles(path: str, disk: Disk, facts: KeptFacts | None) -> bool:
 
 
 def _may_have_secret(text: bytes) -> bool:
-    """Return whether a text may hold values of a Secret; most do not, by a look that needs no regular expression."""
+    """Return whether a text may hold values of a Secret.
+
+    Most texts lack the word, so that no regular expression is needed.
+    """
     if b"ecret" not in text:
         return False
     from jobspec.session.secret_values import may_have_secret
@@ -107,6 +116,9 @@ def has_no_secret(path: str, facts: KeptFacts | None) -> bool:
 
 
 def keep_mentions(path: str, found: Mentions, facts: KeptFacts | None) -> None:
-    """Keep what a file may hold, unless it may hold a Secret: the digest of its content would confirm a guess of it."""
+    """Keep what a file may hold, unless it may hold a Secret.
+
+    The digest of its content would confirm a guess of the content.
+    """
     if facts and not found.secrets and (digest := facts.digest_of(path)):
         facts.learned("mentions", digest, found)
