@@ -93,7 +93,7 @@ def in_builds(
 
     *about*: the files that a change can reach. Only kustomizations that read an edited one are built. None for all files.
     """
-    real_folder = functools.cache(real_paths())
+    real_folder = real_paths()
     folders = {folder: real_folder(folder) for folder in {os.path.dirname(each) for each in paths}}
     real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
     shown = {path: name for name, path in real.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,19 +11,17 @@ if TYPE_CHECKING:
 
 
 def real_paths(files: Container[str] = ()) -> Callable[[str], str]:
-    """Return a function that gives the real path of a file or folder, and resolves each folder once.
+    """Return a function that gives the real path of a file or folder, and resolves each once.
 
     *files*: real paths of some files, which are known to be no links.
     """
-    real_folders: dict[str, str] = {}
 
+    @cache
     def real_path(path: str) -> str:
         folder, name = os.path.split(path)
         if name in ("", os.curdir, os.pardir):
             return os.path.realpath(path)
-        if folder not in real_folders:
-            real_folders[folder] = real_path(folder)
-        place = os.path.join(real_folders[folder], name)
+        place = os.path.join(real_path(folder), name)
         return place if place in files or not os.path.islink(place) else os.path.realpath(place)
 
     return real_path

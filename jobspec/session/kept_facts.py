@@ -5,12 +5,11 @@ They are found out before any file is checked, such as the kinds that a text nam
 
 from __future__ import annotations
 
-from jobspec.session.folders import real_paths
 from jobspec.session.pickles import PROTOCOL, read_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from typing import Any, TypeVar
 
     from jobspec.session.cache import Cache
@@ -21,14 +20,16 @@ if TYPE_CHECKING:
 class KeptFacts:
     """The facts of an earlier run with the same options, and those that this run adds."""
 
-    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes], tree: bytes) -> None:
+    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes], tree: bytes, real_path: Callable[[str], str]) -> None:
         """*scope*: a digest of the options, and of the program.
 
         *digests*: those of the content of files in the repository, by real path. *tree*: a digest of the names of all files and folders.
+
+        *real_path*: gives the real path of a file.
         """
         self._cache, self._scope = cache, scope
         self.digests, self.tree = digests, tree
-        self._real_path = real_paths(digests)
+        self._real_path = real_path
         self._before: dict[str, Mapping[Any, Any]] = {}
         """The facts of the earlier run, by the name of what they are about."""
         self._used: dict[str, dict[Any, Any]] = {}

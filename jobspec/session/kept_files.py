@@ -22,7 +22,6 @@ from jobspec.documents.document import Document
 from jobspec.journey.steps import Checked
 from jobspec.repository.in_build import InBuild
 from jobspec.session.cache import digest_of
-from jobspec.session.folders import real_paths
 from jobspec.session.mentions import has_no_secret
 from jobspec.session.pickles import PROTOCOL, SharedData, read_entries, unpickled
 from jobspec.session.reading import content_of
@@ -89,15 +88,18 @@ class _BuiltOf(Record):
 class KeptChecks:
     """The checks of an earlier run with the same options, and those that this run adds."""
 
-    def __init__(self, cache: Cache, scope: str, digests: Mapping[str, bytes], facts: KeptFacts | None = None) -> None:
+    def __init__(
+        self, cache: Cache, scope: str, digests: Mapping[str, bytes], real_path: Callable[[str], str], facts: KeptFacts | None = None
+    ) -> None:
         """*scope*: a digest of the options, and of the program.
 
-        *digests*: those of the content of each file in the repository, by real path. *facts*: what an earlier run has found out about the
-        files; None if there is no such run.
+        *digests*: those of the content of each file in the repository, by real path. *real_path*: gives the real path of a file.
+
+        *facts*: what an earlier run has found out about the files; None if there is no such run.
         """
         self._cache, self._scope, self._digests, self._facts = cache, scope, digests, facts
         self._data = SharedData(cache, scope)
-        self._real_path = real_paths(digests)
+        self._real_path = real_path
         self._parts: dict[int, dict[bytes, _Entry | None]] = {}
         """The checks of the earlier run; None for those that were taken, which are not held in memory."""
         self._used: dict[int, dict[bytes, tuple[_Answers, ReadByCheck, Checked] | None]] = {number: {} for number in range(_PARTS)}

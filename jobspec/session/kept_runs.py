@@ -37,7 +37,7 @@ from jobspec.session.secret_values import may_have_secret, may_quote_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.lint.ignores import ReportFilter
     from jobspec.session.judging import Depth, RunResults
@@ -95,6 +95,8 @@ class _State(Record):
     """The number of manifests."""
     listing: Listing
     """What the folders of the repository hold."""
+    real_path: Callable[[str], str]
+    """Gives the real path of a file or folder, and resolves each once."""
 
 
 class Recall(Record):
@@ -123,8 +125,8 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
     if report:
         return Recall(report, said, before)
     kept = _cache("checks")
-    facts = KeptFacts(kept, before.scope, before.contents, before.tree)
-    checks = KeptChecks(kept, before.scope, before.digests, facts)
+    facts = KeptFacts(kept, before.scope, before.contents, before.tree, before.real_path)
+    checks = KeptChecks(kept, before.scope, before.digests, before.real_path, facts)
     findings = FindingsCache(kept, before.scope_of_lint, checks) if depth.chosen is not None else None
     return Recall(None, said, before, EarlierRun(checks, findings, facts, before.listing))
 
@@ -140,7 +142,7 @@ def checks_of_earlier_runs(options: Options, settings: ReportFilter | None, dept
         return None
     opened = options.disk.opened or {}
     digests = {path: digest for path, digest in state.digests.items() if path not in opened}
-    return KeptChecks(_cache("checks"), state.scope, digests)
+    return KeptChecks(_cache("checks"), state.scope, digests, state.real_path)
 
 
 def keep(report: RunReport, results: RunResults, known: Recall, *, options: Options, settings: ReportFilter | None, depth: Depth) -> str:
@@ -222,8 +224,19 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     changes.update("\n".join(states).encode())
     for each in _said_by_git(root, files):
         content.update(blake2b(each).digest())
-    scopes = scope.hexdigest()[:32], scope_of_lint.hexdigest()[:32]
-    return _State(content.hexdigest(), changes.hexdigest(), *scopes, digests, of_tree, read.contents, read.settled, number, listing)
+    return _State(
+        content=content.hexdigest(),
+        changes=changes.hexdigest(),
+        scope=scope.hexdigest()[:32],
+        scope_of_lint=scope_of_lint.hexdigest()[:32],
+        digests=digests,
+        tree=of_tree,
+        contents=read.contents,
+        settled=read.settled,
+        number=number,
+        listing=listing,
+        real_path=real_paths(digests),
+    )
 
 
 def _settled(root: str) -> Mapping[str, _Settled]:
@@ -398,10 +411,9 @@ def _require_inside(results: RunResults, before: _State) -> None:
     """Raise _Unkept if a run has read anything outside of the repository, or what no file holds."""
     root = repository_root(os.getcwd())
     built = (path for each in results.found if each.in_build and each.in_build.build for path in each.in_build.build.reads)
-    real_path = real_paths(before.digests)
     inside = tuple(os.path.join(each, "") for each in (root, *_OWN))
     for path in dict.fromkeys((*(each.path for each in results.read), *built)):
-        if not real_path(path_of_file(path)).startswith(inside):
+        if not before.real_path(path_of_file(path)).startswith(inside):
             raise _Unkept(f"{path} is outside of this repository")
     if any(each.content is not None for each in results.read):
         raise _Unkept("not all files are on disk")
