@@ -108,7 +108,7 @@ class Documents:
         self._by_server = by_server
         self._filled_in_by_engine = filled_in_by_engine
         self._to_fill_in = tuple(to_fill_in)
-        self._found: dict[str, tuple[Any, Set[Question]]] = {}
+        self._found: dict[str, tuple[Any, Set[Question], int]] = {}
         self._asked: set[Question] | None = None
         """The questions so far; None if they are not recorded."""
         self.asked_by_place = 0
@@ -322,12 +322,16 @@ class Documents:
     def once(self, name: str, find: Callable[[], T]) -> T:
         """What *find* gives, called once for each name: a cache of what all documents say together."""
         if name not in self._found:
+            before = self.asked_by_place
             with self.recording() as asked:
-                self._found[name] = find(), asked
-        found: T
-        found, asked_before = self._found[name]
+                found = find()
+            self._found[name] = found, asked, self.asked_by_place - before
+            self.asked_by_place = before
+        known: T
+        known, asked_before, by_place = self._found[name]
         self.note(asked_before)
-        return found
+        self.asked_by_place += by_place
+        return known
 
     def written(self, document: Document) -> Document:
         """The document as its file has it, before policies change it."""
