@@ -79,6 +79,16 @@ def routed(found: Iterable[Diagnostic], document: Document) -> list[PlacedFindin
     return placed
 
 
+def said_by(found: Iterable[PlacedFinding]) -> list[object]:
+    """Return what findings say, by which those of documents that are alike are compared."""
+
+    def said(each: PlacedFinding) -> object:
+        place = str(each.diagnostic.mark) if each.path is None else (each.path, each.at_key)
+        return place, {**vars(each.diagnostic), "mark": None, "document": None}
+
+    return list(map(said, found))
+
+
 def names_line(words: str) -> bool:
     """True if some words name a line, such as `line 3` or `a.yaml:3:17`."""
     behind, parts = words.split("line ")[1:], words.split(":")

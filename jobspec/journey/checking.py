@@ -12,8 +12,8 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.go.values import mapping, structs
 from jobspec.journey.reading import read
 from jobspec.journey.steps import Checked, document_key
+from jobspec.world.alike_results import AlikeResults
 from jobspec.world.judging import judge, objects_for
-from jobspec.world.sound_results import SoundResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def stand_ins(
     ]
     given = given or Variables(is_open=True)
     met = ("no placeholders", *((each.field, each.stage) for each in errors), repr(given))
-    sound = cluster.once("without placeholders", SoundResults) if len(documents) == 1 else None
+    sound = cluster.once("without placeholders", AlikeResults) if len(documents) == 1 else None
     if sound and sound.of(documents[0], *met):
         return documents, ()
     filled, notes = stood_in(documents, errors, cluster.target, given)

@@ -8,11 +8,11 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
-from jobspec.documents.routes import placed_in, routed
+from jobspec.documents.routes import placed_in, routed, said_by
 from jobspec.journey.steps import document_key
 from jobspec.kubernetes.index import data_of
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
-from jobspec.world.sound_results import SameResults, SoundResults
+from jobspec.world.alike_results import AlikeResults, SameResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,15 +199,14 @@ def _foreseen(
     """Foresee what becomes of a job.
 
     Of jobs that meet the same and have the same data, do it once. If no policy looks at the name and no finding says it, that holds for
-    jobs that are alike. With findings, their names have one length. *is_as_written*: no policy has changed the job. A value that a policy
-    has set has another place than one in a file.
+    jobs that are alike. *is_as_written*: no policy has changed the job. A value that a policy has set has another place than one in a file.
     """
     if cluster.stored or not is_as_written or not index.has_policies_of(cluster.index):
         return _foresee(job, known, cluster, index, is_reviewed=is_reviewed)
-    sound, same = cluster.once("sound outcomes", SoundResults), cluster.once("outcomes", SameResults)
+    alike, same = cluster.once("outcomes of jobs that are alike", AlikeResults), cluster.once("outcomes", SameResults)
     met = (is_reviewed, *(each.digest for each in known))
-    found: _KeptOutcome | None = None if index.have_policies else sound.of(job, met) or sound.of(job, met, _length(job))
-    found = found or same.of(job, met)  # a policy may look at the name
+    found: _KeptOutcome | None = None if index.have_policies else alike.of(job, met)  # a policy may look at the name
+    found = found or same.of(job, met)
     if found and _are_same_answers(index, found[2]):
         return found[0].changed(diagnostics=placed_in(job, found[1]))
     own = index.recording()
@@ -215,13 +214,12 @@ def _foreseen(
     asked = own.asked or ()
     index.note(asked)
     if foresight and (placed := routed(foresight.diagnostics, job)) is not None:
-        outcome = foresight, placed, [(each, index.answer(each)) for each in asked]
+        answers = [(each, index.answer(each)) for each in asked]
         if index.have_policies or any(job.name in f"{each.message}\n{each.hint}" for each in foresight.diagnostics):
-            same.keep(job, outcome, met)
-        elif placed:
-            sound.keep(job, outcome, met, _length(job))
+            same.keep(job, (foresight, placed, answers), met)
         else:
-            sound.keep(job, outcome, met)
+            said = (foresight.runs, said_by(placed), answers) if placed else None
+            alike.keep(job, (foresight, placed, answers), met, said=said)
     return foresight
 
 
@@ -234,11 +232,6 @@ def _foresee(job: Document, known: Sequence[Document], cluster: Cluster, index: 
     from jobspec.outcome.ordinary import foresee
 
     return foresee(job, known, cluster, index, is_reviewed=is_reviewed)
-
-
-def _length(job: Document) -> int | None:
-    """The length of a job's name; None of a job that is like no other."""
-    return job.likeness.length if job.likeness else None
 
 
 def _are_same_answers(index: Index, answers: _Answers) -> bool:

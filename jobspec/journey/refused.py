@@ -10,7 +10,7 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.routes import PlacedFinding, placed_in, routed
 from jobspec.journey.steps import Checked
 from jobspec.operators.workloads import is_workload
-from jobspec.world.sound_results import SoundResults
+from jobspec.world.alike_results import AlikeResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class RefusedFiles:
     """The results of files with refused jobs in a cluster."""
 
     def __init__(self) -> None:
-        self._found = SoundResults()
+        self._found = AlikeResults()
 
     def of(self, manifests: Manifests, *met: object) -> Checked | None:
         """Return the result of a file whose job is like another one that met the same.

@@ -1,8 +1,8 @@
 """Lint documents that are alike once.
 
-Findings in one of them are placed in the others. A rule is asked again for each document if it names a place, or the document, or asks
-where the document stands among others. Of documents other than jobs in a text of their own, such as built ones, it is also asked again if
-it has found anything.
+Findings in one of them are placed in the others. Names of other lengths are as `AlikeResults` says. A rule is asked again for each document
+if it names a place, or the document, or asks where the document stands among others. Of documents other than jobs in a text of their own,
+such as built ones, it is also asked again if it has found anything.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
-from jobspec.documents.routes import PlacedFinding, names_line, placed_at
+from jobspec.documents.routes import PlacedFinding, names_line, placed_at, said_by
 from jobspec.operators.workloads import is_workload
+from jobspec.world.alike_results import AlikeResults, SameResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from jobspec.diagnostics.rules import Rule
-    from jobspec.lint.documents import Documents
+    from jobspec.lint.documents import Documents, Question
 
 
 class RuleResult(Record):
@@ -46,19 +47,44 @@ def placed(diagnostic: Diagnostic, job: Document, source: Document, path: Path) 
     return placed_at(diagnostic, job, path)
 
 
-class Alike(Record):
-    """The key of documents in which rules find the same."""
+class LintResult(Record):
+    """What rules found in a document."""
 
-    key: tuple[object, ...]
-    has_routes: bool
-    """True if findings in the other documents can be placed in this one."""
+    by_rule: Sequence[RuleResult]
+    """Those of the rules that found anything."""
+    asked: Set[Question]
+    """What they asked."""
 
 
-def alike(document: Document, documents: Documents) -> Alike:
-    """Return the key that a document shares with others in which rules find the same."""
-    likeness = document.likeness if is_workload(document) else None
-    if likeness:
-        return Alike((likeness.text, likeness.length, *(id(each) for each in documents.referred(document))), True)
+class LintResults:
+    """What rules found in documents, kept for documents that are alike."""
+
+    def __init__(self) -> None:
+        self._alike = AlikeResults()
+        self._same = SameResults()
+
+    def of(self, document: Document, documents: Documents) -> LintResult | None:
+        """Return what rules found in a document that is alike. If there is none, return None."""
+        found: LintResult | None = (self._alike if have_routes(document) else self._same).of(document, *_met(document, documents))
+        return found
+
+    def keep(self, document: Document, documents: Documents, result: LintResult) -> None:
+        """Keep what rules found in a document."""
+        met = _met(document, documents)
+        if have_routes(document):
+            said = [(each.rule.name, each.of_pods, each.findings and said_by(each.findings)) for each in result.by_rule]
+            self._alike.keep(document, result, *met, said=said or None)
+        else:
+            self._same.keep(document, result, *met)
+
+
+def have_routes(document: Document) -> bool:
+    """Return True if findings in a document can be placed in others that are alike."""
+    return is_workload(document) and document.likeness is not None
+
+
+def _met(document: Document, documents: Documents) -> tuple[object, ...]:
+    """Return what rules look at besides a document's data, and what the data are a part of."""
     referred = documents.referred(document) if is_workload(document) else ()
     forms = (document.is_item, bool(document.inside), document.is_held, document.is_shown, document.has_merges, document.has_aliases)
-    return Alike((document.digest, *forms, *map(id, referred)), False)
+    return (id(documents), *forms, *map(id, referred))

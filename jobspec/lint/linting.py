@@ -16,7 +16,7 @@ from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.steps import Checked, document_key
-from jobspec.lint.alike import RuleResult, alike, placed
+from jobspec.lint.alike import LintResult, LintResults, RuleResult, have_routes, placed
 from jobspec.lint.documents import EVERYTHING, Documents
 from jobspec.lint.linted import LintedDocument, LintedJob, linted_job, linted_templates
 from jobspec.lint.open_names import names_to_fill_in
@@ -24,13 +24,12 @@ from jobspec.lint.topics import is_default, rules_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence, Set
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from jobspec.apis.kinds import GroupKind
     from jobspec.diagnostics.places import Span
     from jobspec.diagnostics.problems import Change
     from jobspec.diagnostics.rules import Edit, Finding, Place, Rule, Sees
-    from jobspec.lint.documents import Question
     from jobspec.lint.kept_findings import EarlierFindings, Run
     from jobspec.lint.topics import Chosen
     from jobspec.world.world import Cluster
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
     #: The rules that look at a document, by what it is to them, and its kind.
     Looking = Callable[[tuple[Sees, ...], GroupKind], Sequence[Rule]]
-    #: By what documents have in common that are alike: what rules found in the first of them, and what they asked.
-    Kept = dict[tuple[object, ...], tuple[Sequence[RuleResult], Set[Question]]]
 
 
 def lint(
@@ -90,7 +87,7 @@ def lint(
 
     looking = cache(lambda seen_as, kind: [each for each in rules_for(seen_as) if (not each.of or kind in each.of) and chosen(each)])
 
-    kept: Kept = {}
+    kept = LintResults()
 
     def of_documents(file: Checked, documents: Documents) -> list[Diagnostic]:
         paths: Paths = {}
@@ -202,16 +199,14 @@ def _with_pods(document: Document, documents: Documents) -> LintedJob | None:
     return (linted_job(document, documents) if is_known else None) or linted_templates(document, documents)
 
 
-def _of_document(document: Document, documents: Documents, looking: Looking, paths: Paths, kept: Kept) -> list[Diagnostic]:
+def _of_document(document: Document, documents: Documents, looking: Looking, paths: Paths, kept: LintResults) -> list[Diagnostic]:
     """Find problems in a document by all rules. Documents that are alike are looked at once."""
-    common = alike(document, documents)
-    key = (id(documents), *common.key)
-    if (known := kept.get(key)) is not None:
-        documents.note(known[1])
-        return _of_alike(document, documents, known[0], paths)
+    if (known := kept.of(document, documents)) is not None:
+        documents.note(known.asked)
+        return _of_alike(document, documents, known.by_rule, paths)
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
-    before, has_place = documents.asked_by_place, False
+    before, has_place, with_routes = documents.asked_by_place, False, have_routes(document)
     with documents.recording() as asked:
         for linted in linted_in(document, documents):
             has_place = has_place or documents.asked_by_place != before  # its pods depend on where the document stands among others
@@ -220,10 +215,10 @@ def _of_document(document: Document, documents: Documents, looking: Looking, pat
                     diagnostics, findings = _found_by(rule, linted, paths)
                     found += diagnostics
                     if findings != []:
-                        results.append(RuleResult(rule, isinstance(linted, LintedJob), findings if common.has_routes else None))
+                        results.append(RuleResult(rule, isinstance(linted, LintedJob), findings if with_routes else None))
             before = documents.asked_by_place
     if not has_place:
-        kept[key] = results, asked
+        kept.keep(document, documents, LintResult(results, asked))
     return found
 
 

@@ -19,7 +19,7 @@ from jobspec.session.found_file import FoundFile
 from jobspec.session.inputs import RunContext, require_workload
 from jobspec.session.options import Options
 from jobspec.session.processes import alike_together, spread_if_many, with_progress
-from jobspec.session.reading import look_through, parts_of, reader
+from jobspec.session.reading import UNREAD, look_through, parts_of, reader
 from jobspec.session.reported import reported
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from jobspec.session.listing import Listing
     from jobspec.session.processes import R, Run, T
     from jobspec.session.project import Plan
-    from jobspec.session.reading import LookedThrough
+    from jobspec.session.reading import LookedThrough, TextLikeness
     from jobspec.world.world import Cluster
 
     #: A function of a project's plan that gives a result for each of its variants.
@@ -171,7 +171,7 @@ def with_advice(
     about: Collection[str] | None = None,
     run: Run | None = None,
     earlier: EarlierFindings | None = None,
-    likenesses: Mapping[str, int] | None = None,
+    likenesses: Mapping[str, TextLikeness] | None = None,
 ) -> list[FileResult]:
     """Return the results of files with the findings of the *chosen* rules, or without any if that is None.
 
@@ -183,7 +183,7 @@ def with_advice(
     from jobspec.lint.linting import lint
 
     def shown(items: Sequence[Any], work: Callable[[Any], R]) -> list[R]:
-        return alike_together(items, work, lambda file: (likenesses or {}).get(file.result.path.partition(PART)[0]), linting)
+        return alike_together(items, work, lambda file: (likenesses or {}).get(file.result.path.partition(PART)[0], UNREAD), linting)
 
     def linting(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         return with_progress(items, work, done_to_each=("linted", "file"))
@@ -315,7 +315,7 @@ def check_files(
     def run(items: Sequence[Any], work: Callable[[Any], Checked]) -> list[Checked]:
         if kept is not None or (documents and not outcome):
             return with_progress(items, work, run=one_by_one)
-        return alike_together(items, work, lambda item: likenesses.get(item[0].found.path), with_progress)
+        return alike_together(items, work, lambda item: likenesses.get(item[0].found.path, UNREAD), with_progress)
 
     files = [FoundFile(part, run_context, skip_unknown) for each in found for part in parts_of(each)]
     journey = Journey(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+from jobspec.diagnostics.grouping import grouped
 from jobspec.journey.journey import one_by_one
 from jobspec.session.terminal import is_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
+
+    from jobspec.session.reading import TextLikeness
 
     T = TypeVar("T")
     R = TypeVar("R")
@@ -31,13 +34,17 @@ def how_to_run(items: Sequence[object]) -> Run:
     return spread
 
 
-def alike_together(items: Sequence[T], work: Callable[[T], R], likeness: Callable[[T], Hashable], run: Run) -> list[R]:
-    """`run(items, work)`, where items of one *likeness* are neighbours.
+def alike_together(items: Sequence[T], work: Callable[[T], R], likeness: Callable[[T], TextLikeness], run: Run) -> list[R]:
+    """`run(items, work)`, where items of texts that are alike are neighbours: the longest one, then the others from the shortest on.
 
-    A process does once what alike items have in common, and it takes neighbours.
+    A process does once what alike items have in common, and it takes neighbours. What the longest and the shortest one have in common, the
+    others have, too.
     """
-    first: dict[Hashable, int] = {}
-    order = sorted(range(len(items)), key=lambda at: first.setdefault(likeness(items[at]), at))
+    likenesses = list(map(likeness, items))
+    order: list[int] = []
+    for alike in grouped(range(len(items)), lambda at: likenesses[at][0]).values():
+        *others, longest = sorted(alike, key=lambda at: likenesses[at][1])
+        order += [longest, *others]
     done = dict(zip(order, run([items[at] for at in order], work), strict=True))
     return [done[at] for at in range(len(items))]
 

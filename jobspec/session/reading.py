@@ -148,6 +148,12 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
     ]
 
 
+#: A number that texts have in common which differ by digits alone, and the length of one of them.
+TextLikeness = tuple[int, int]
+UNREAD: TextLikeness = 0, 0
+"""The likeness of a file that was not read."""
+
+
 class LookedThrough(Record):
     """What the words in files say of their objects, before the files are parsed."""
 
@@ -157,8 +163,8 @@ class LookedThrough(Record):
     """Whether a file names a kind of admission policies, or something is built that may."""
     may_decide: bool
     """Whether a file names a kind of objects that decide on the pods of others, or something is built that may."""
-    likenesses: Mapping[str, int]
-    """A number for the path of each file that was read, the same if texts differ by digits alone."""
+    likenesses: Mapping[str, TextLikeness]
+    """For the path of each file that was read."""
 
 
 def look_through(files: Iterable[Found], facts: KeptFacts | None = None) -> LookedThrough:
@@ -167,7 +173,7 @@ def look_through(files: Iterable[Found], facts: KeptFacts | None = None) -> Look
     *facts*: what an earlier run has found out about the files; None if there is no such run.
     """
     texts, may_have_policies, may_decide = [], False, False
-    likenesses: dict[str, int] = {}
+    likenesses: dict[str, TextLikeness] = {}
     alike: dict[int, Mentions] = {}
     for each in files:
         is_built = each.in_build is not None and each.in_build.build is not None
@@ -176,8 +182,10 @@ def look_through(files: Iterable[Found], facts: KeptFacts | None = None) -> Look
         if found is None:
             if not (os.path.isfile(each.path) or each.content is not None):
                 continue
-            text = without_digits(_written(each))
-            likenesses[each.path] = likeness = hash(text)
+            content = _written(each)
+            text = without_digits(content)
+            likeness = hash(text)
+            likenesses[each.path] = likeness, len(content)
             if likeness not in alike:
                 alike[likeness] = mentions_in(text)
             found = alike[likeness]

@@ -7,6 +7,6 @@ DOORS: tuple[str, ...] = (
     "names",
     "policies",
     "reapplying",
-    "sound_results",
+    "alike_results",
     "world",
 )

@@ -9,8 +9,8 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import is_workload
+from jobspec.world.alike_results import AlikeResults, SameResults
 from jobspec.world.judged import Judged
-from jobspec.world.sound_results import SameResults, SoundResults
 from jobspec.world.webhooks import by_webhooks, review
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ def _verdict(document: Document, cluster: Cluster, old: Document | None, *, skip
     If it holds for others of the same data, or for jobs that are alike, it is kept for them.
     """
     if not old and is_workload(document) and not (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
-        sound = cluster.once("sound jobs", SoundResults)
+        sound = cluster.once("sound jobs", AlikeResults)
         found: Verdict | None = sound.of(document)
         if found is None:
             found = verdict(document, cluster.target)

@@ -10,7 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import AdmissionAnswer, verdict
 from jobspec.operators.webhooks import Objects, diagnostics, undecodable
 from jobspec.operators.workloads import Workload, is_workload
-from jobspec.world.sound_results import SoundResults
+from jobspec.world.alike_results import AlikeResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     if judged.by_server.status != "valid":
         return judged.reviewed((), seen=seen, old=old)
     meets_none = old is None and is_workload(seen) and QUEUES not in cluster.target and not _looks_up(seen, objects)
-    sound = cluster.once("sound for webhooks", SoundResults)
+    sound = cluster.once("sound for webhooks", AlikeResults)
     if meets_none and (wanted := sound.of(seen)) is not None:
         return judged.reviewed((), wanted, seen=seen)
     answer = review(seen, cluster.target, objects, old=old, given=(judged.document, judged.old))

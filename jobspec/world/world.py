@@ -192,7 +192,7 @@ class Cluster:
             return ()
         from jobspec.kubernetes.structures import structure_of
         from jobspec.operators.templates import pod_templates
-        from jobspec.world.sound_results import SameResults
+        from jobspec.world.alike_results import SameResults
 
         shape = structure_of(document, self.target, self.custom_kinds)
         known = self.once("templates", SameResults)

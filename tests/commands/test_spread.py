@@ -42,7 +42,7 @@ def test_neighbours_are_worked_on_in_one_process() -> None:
 
 def test_what_is_alike_is_worked_on_in_one_process() -> None:
     """Of 40 kinds that take turns, each is in one row, but for those at the ends of rows."""
-    found = alike_together(range(400), _patiently, lambda number: number % 40, spread)
+    found = alike_together(range(400), _patiently, lambda number: (number % 40, number), spread)
     assert [number for number, _ in found] == list(range(400))
     processes = [{pid for number, pid in found if number % 40 == kind} for kind in range(40)]
     assert sum(len(each) > 1 for each in processes) <= 16

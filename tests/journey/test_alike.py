@@ -1,7 +1,7 @@
 """Jobs that are alike are judged once: it does not matter which of them comes first and is looked at."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from jobspec.journey.journey import Journey, travel
 from jobspec.journey.steps import Source
 from jobspec.lint.linting import lint
 from jobspec.operators.workloads import is_workload
+from jobspec.world.alike_results import AlikeResults
 from jobspec.world.world import Cluster
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder
@@ -94,6 +95,53 @@ def test_equal_documents_are_judged_the_same_in_any_order(name: str) -> None:
     count, wrong = _differences(sorted((CASES / name).glob("*.yaml")), lambda text: f"# the same, a line below\n{text}")
     assert wrong == []
     assert count
+
+
+def _with_longer_names(text: str) -> list[str]:
+    """Return a text with names of four lengths, two of which are equal, and the last of which are too long for some objects."""
+    return [text.replace("-7", f"-{number}") for number in ("7", "8", "777", "7" * 24, "7" * 50)]
+
+
+def _orders_of_lengths(text: str) -> Iterator[dict[str, str]]:
+    """Yield texts with longer names from the shortest on, and in orders in which those between are known by the others."""
+    files = {f"{number}.yaml": each for number, each in enumerate(_with_longer_names(text))}
+    for order in ((0, 1, 2, 3, 4), (3, 0, 2, 1, 4)):
+        yield {name: files[name] for name in (f"{number}.yaml" for number in order)}
+
+
+def _reused_wrongly(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[str]]:
+    """Return how many results were reused for jobs with names of other lengths, and which files are then judged otherwise."""
+    reused, wrong, of = 0, [], AlikeResults.of
+
+    def counted(results: AlikeResults, document: Document, *met: object) -> object:
+        nonlocal reused
+        found = of(results, document, *met)
+        reused += found is not None
+        return found
+
+    for path in files:
+        text = _with_numbers(path.read_text())
+        for texts in _orders_of_lengths(text) if _jobs(text) else ():
+            said = []
+            for asked in (counted, lambda *_: None):
+                monkeypatch.setattr(AlikeResults, "of", asked)
+                said.append([_said(each) for each in _judged(texts, target_of(text))])
+            wrong += [str(path)] * (said[0] != said[1])
+    return reused, wrong
+
+
+@pytest.mark.parametrize("name", ["guides", "ordinary", *_SLOW])
+def test_jobs_with_names_of_other_lengths_are_judged_as_by_themselves(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reused, wrong = _reused_wrongly(sorted((CASES / name).glob("*.yaml")), monkeypatch)
+    assert wrong == []
+    assert reused
+
+
+@pytest.mark.slow
+def test_public_jobs_with_names_of_other_lengths_are_judged_as_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    reused, wrong = _reused_wrongly(sorted(folder("corpus", "manifests").rglob("*.yaml")), monkeypatch)
+    assert wrong == []
+    assert reused
 
 
 @pytest.mark.slow
