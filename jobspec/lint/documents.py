@@ -108,7 +108,7 @@ class Documents:
         self._by_server = by_server
         self._filled_in_by_engine = filled_in_by_engine
         self._to_fill_in = tuple(to_fill_in)
-        self._found: dict[str, tuple[Any, Set[Question], int]] = {}
+        self._found: dict[str, tuple[Any, Set[Question]]] = {}
         self._asked: set[Question] | None = None
         """The questions so far; None if they are not recorded."""
         self.asked_by_place = 0
@@ -319,19 +319,19 @@ class Documents:
 
         return document.file in self._by_server or "ServerSideApply=true" in sync_options(document)
 
-    def once(self, name: str, find: Callable[[], T]) -> T:
-        """What *find* gives, called once for each name: a cache of what all documents say together."""
-        if name not in self._found:
-            before = self.asked_by_place
-            with self.recording() as asked:
-                found = find()
-            self._found[name] = found, asked, self.asked_by_place - before
-            self.asked_by_place = before
-        known: T
-        known, asked_before, by_place = self._found[name]
-        self.note(asked_before)
+    def once(self, name: str, find: Callable[[], T], *, by_place: bool = False) -> T:
+        """What *find* gives, called once for each name: a cache of what all documents say together.
+
+        *by_place*: what a rule takes of that depends on the file or the name of the document that it looks at.
+        """
         self.asked_by_place += by_place
-        return known
+        if name not in self._found:
+            with self.recording() as asked:
+                self._found[name] = find(), asked
+        found: T
+        found, asked_before = self._found[name]
+        self.note(asked_before)
+        return found
 
     def written(self, document: Document) -> Document:
         """The document as its file has it, before policies change it."""

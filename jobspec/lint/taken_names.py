@@ -147,7 +147,8 @@ def shared_subdomain(job: LintedJob) -> Iterator[Finding]:
     """
     given, documents = job.given, job.documents
     for service in _service_names(job):
-        users = documents.once("users of subdomains", lambda: _users_of_subdomains(documents)).get((given.namespace, service), [])
+        every = documents.once("users of subdomains", lambda: _users_of_subdomains(documents), by_place=True)
+        users = every.get((given.namespace, service), [])
         before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
         for other in before:
             if _are_two(other, given) and documents.are_together(other, given):
@@ -181,7 +182,7 @@ def shared_job_name(job: LintedJob) -> Iterator[Finding]:
     given, documents = job.given, job.documents
     if given.group_kind not in (JOBSET, TRAINJOB) or _manager(job) not in _MANAGERS:
         return
-    users = documents.once("users of names of Jobs", lambda: _users_of_job_names(documents))
+    users = documents.once("users of names of Jobs", lambda: _users_of_job_names(documents), by_place=True)
     for (namespace, name), several in users.items():
         if namespace != given.namespace or not any(each is given for each in several):
             continue
@@ -205,7 +206,8 @@ def shared_pod_name(job: LintedJob) -> Iterator[Finding]:
     given, documents = job.given, job.documents
     if job.framework is None or _manager(job) not in _MANAGERS:
         return
-    users = documents.once("users of names of pods", lambda: _users_of_pod_names(documents)).get((given.namespace, given.name), [])
+    every = documents.once("users of names of pods", lambda: _users_of_pod_names(documents), by_place=True)
+    users = every.get((given.namespace, given.name), [])
     before = users[: next((at for at, each in enumerate(users) if each is given), 0)]
     for other in (each for each in before if each.kind != given.kind and documents.are_together(each, given)):
         shared = sorted(_roles(given) & _roles(other))
