@@ -80,7 +80,7 @@ def routed(found: Iterable[Diagnostic], document: Document) -> list[PlacedFindin
 
 
 def said_by(found: Iterable[PlacedFinding]) -> list[object]:
-    """Return what findings say, by which those of documents that are alike are compared."""
+    """Return what findings say, to compare them with those of documents that are alike."""
 
     def said(each: PlacedFinding) -> object:
         place = str(each.diagnostic.mark) if each.path is None else (each.path, each.at_key)

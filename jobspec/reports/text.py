@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from functools import cache
+from functools import lru_cache
 
 from jobspec.diagnostics.wording import shortened
 
@@ -25,6 +25,7 @@ _LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
 BOLD, DIM = "1", "2"
 _FIXABLE = " [*]"  # as ruff marks what `--fix` fixes
 _SHOWN = 8  # further places of a finding
+_FILES = 16  # whose lines are kept: the findings of one file come together
 COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
@@ -33,7 +34,7 @@ def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bo
 
     *fixable*: mark findings that `--fix` can fix by `[*]`.
     """
-    lines_in = cache(lambda file: _source_lines(read(file)))
+    lines_in = lru_cache(maxsize=_FILES)(lambda file: _source_lines(read(file)))
     lines: list[str] = []
     for each in (each for file in files for each in file.diagnostics):
         heading = _heading(each, fixable=fixable, colour=colour, links=links)

@@ -14,6 +14,37 @@ if TYPE_CHECKING:
     from jobspec.session.listing import Listing, OnError
 
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
+_MOST = 1 << 22  # bytes of all contents that are kept
+
+
+class Contents:
+    """The contents of files, each read once, as long as all of them together are small."""
+
+    def __init__(self) -> None:
+        self._all = bytearray()
+        """The contents, one behind the other."""
+        self._read: dict[str, tuple[int, int]] = {}
+        """Where each content begins and ends, by the path of the file."""
+
+    def __reduce__(self) -> tuple[type[Contents], tuple[()]]:
+        """Pickle none of them, which belong to this process."""
+        return Contents, ()
+
+    def of(self, path: str) -> bytes | None:
+        """Return the content of a file; None if it was not read, or is not kept."""
+        place = self._read.get(path)
+        return bytes(self._all[place[0] : place[1]]) if place else None
+
+    def has(self, path: str) -> bool:
+        """True if the content of a file is kept."""
+        return path in self._read
+
+    def keep(self, path: str, content: bytes) -> None:
+        """Keep the content of a file if there is place for it."""
+        start, end = len(self._all), len(self._all) + len(content)
+        if end <= _MOST:
+            self._all.extend(content)
+            self._read[path] = start, end
 
 
 class Disk(Record):
@@ -25,6 +56,8 @@ class Disk(Record):
     """The real path of the folder that links may not lead out of; empty if there is none."""
     listing: Listing | None = None
     """What folders hold, each read once; None if folders are read anew each time."""
+    contents: Contents | None = None
+    """The contents of files, each read once; None if files are read anew each time."""
 
     def opened_text(self, path: str) -> bytes | None:
         """Return the text of a file that is open in an editor; None if the file is not open."""
@@ -35,24 +68,26 @@ class Disk(Record):
         return self.opened.get(os.path.realpath(path)) if has_name or os.path.islink(path) else None
 
     def read(self, path: str) -> bytes:
-        """Read the first bytes of a file, by fewer calls of the system than a file object needs; or its open text."""
+        """Return the open text of a file, or else its first bytes."""
         if (text := self.opened_text(path)) is not None:
             return text
-        file = os.open(path, os.O_RDONLY)
-        try:
-            parts = []
-            left = MAX_FILE + 1
-            while left and (part := os.read(file, min(left, _PART))):
-                parts.append(part)
-                left -= len(part)
-            return b"".join(parts)
-        finally:
-            os.close(file)
+        if self.contents is None:
+            return _read(path)
+        content = self.contents.of(path)
+        if content is None:
+            content = _read(path)
+            if os.path.isfile(path):
+                self.contents.keep(path, content)
+        return content
+
+    def is_file(self, path: str) -> bool:
+        """True if a path names a file that can be read more than once, which a pipe is not."""
+        return (self.contents is not None and self.contents.has(path)) or os.path.isfile(path)
 
     def mentions(self, path: str, *words: bytes) -> bool:
         """True if a file has one of these words. A pipe cannot be read twice, and has none."""
         try:
-            content = self.read(path) if os.path.isfile(path) else b""
+            content = self.read(path) if self.is_file(path) else b""
             return any(each in content for each in words)
         except OSError:
             return False
@@ -68,6 +103,20 @@ class Disk(Record):
     def may_read(self, path: str) -> bool:
         """True if no link leads out of the root."""
         return not self.root or os.path.commonpath((os.path.realpath(path), self.root)) == self.root
+
+
+def _read(path: str) -> bytes:
+    """Read the first bytes of a file, by fewer calls of the system than a file object needs."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        parts = []
+        left = MAX_FILE + 1
+        while left and (part := os.read(file, min(left, _PART))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
 
 
 DISK = Disk()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,14 +14,19 @@ def real_paths(files: Container[str] = ()) -> Callable[[str], str]:
 
     *files*: real paths of some files, which are known to be no links.
     """
+    known: dict[str, str] = {}
 
-    @cache
-    def real_path(path: str) -> str:
+    def resolved(path: str) -> str:
         folder, name = os.path.split(path)
         if name in ("", os.curdir, os.pardir):
             return os.path.realpath(path)
         place = os.path.join(real_path(folder), name)
         return place if place in files or not os.path.islink(place) else os.path.realpath(place)
+
+    def real_path(path: str) -> str:
+        if path not in known:
+            known[path] = resolved(path)
+        return known[path]
 
     return real_path
 

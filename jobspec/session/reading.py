@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _PART_SIZE = 1 << 20  # characters
+_TEXTS = 64  # decoded texts that are kept: what is said of one file comes together
 
 
 def read_stdin() -> bytes:
@@ -180,7 +181,7 @@ def look_through(files: Iterable[Found], facts: KeptFacts | None = None) -> Look
         may_have_policies, may_decide = may_have_policies or is_built, may_decide or is_built
         found = kept_mentions(each.path, facts) if each.content is None else None
         if found is None:
-            if not (os.path.isfile(each.path) or each.content is not None):
+            if each.content is None and not each.disk.is_file(each.path):
                 continue
             content = _written(each)
             text = without_digits(content)
@@ -230,7 +231,7 @@ def _yaml_of_page(found: Found) -> bytes:
 def reader(files: Iterable[Found]) -> Callable[[str], str]:
     """Return a function that reads the text of a file by its name once more.
 
-    It keeps the text for the next call. If the file cannot be read again, as one that came through a pipe, the text is empty.
+    It keeps some texts for the next calls. If the file cannot be read again, as one that came through a pipe, the text is empty.
     """
     files = list(files)
     kept = {each.path: each.content for each in files if each.content is not None}
@@ -239,7 +240,7 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
 
     def written(name: str) -> str:
         path = path_of_file(name)
-        if name not in kept and not os.path.isfile(path):
+        if name not in kept and not disk.is_file(path):
             return ""
         try:
             decoded = decode(kept[name] if name in kept else disk.read(path), name)
@@ -249,6 +250,8 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
 
     def text(name: str) -> str:
         if name not in texts:
+            if len(texts) >= _TEXTS:
+                texts.clear()
             texts[name] = written(name)
         return texts[name]
 

@@ -10,6 +10,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.journey.parts import PART
+from jobspec.session.disk import Contents
 from jobspec.session.finding import in_working_folder
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context
@@ -170,7 +171,8 @@ def results_of(options: Options, context: RunContext, settings: ReportFilter | N
     """
     seen = options if options.within is None else options.changed(paths=[options.within])
     earlier = depth.earlier
-    seen = seen.changed(disk=seen.disk.changed(listing=earlier.listing)) if earlier else seen
+    disk = seen.disk.changed(contents=Contents()) if seen.disk.opened is None else seen.disk
+    seen = seen.changed(disk=disk.changed(listing=earlier.listing) if earlier else disk)
     found = files_for(seen, context, settings, encrypted=encrypted, facts=earlier.facts if earlier else None)
     return judge_files(found, seen, context, depth)
 

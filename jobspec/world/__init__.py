@@ -2,11 +2,11 @@
 
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
+    "alike_results",
     "judged",
     "judging",
     "names",
     "policies",
     "reapplying",
-    "alike_results",
     "world",
 )
