@@ -85,8 +85,8 @@ def in_builds(
 ) -> dict[str, InBuild]:
     """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
 
-    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, as in `pipeline.check_files`. *keep*: what is
-    built is kept in the user's cache, and taken from there.
+    *charts*: the folders of Helm charts around the files. *run*: how files are gone through, in several processes for example. *keep*: what
+    is built is kept in the user's cache, and taken from there.
 
     *disk*: the files on disk that they are some of. *facts*: what an earlier run has found out about the files; None if there is no such
     run.
@@ -109,12 +109,13 @@ def in_builds(
         each = roles.of[path]
         role = "kustomization" if path in kustomizations and build else each.role
         found[name] = InBuild(role, each.completed, each.patched_in, is_left_out=each.is_left_out, kinds=read[path].kinds)
-    layers = _layers(read) if build and about is None else {}
+    layers = _layers(read) if build else {}
+    noted = layers if about is None else {}
     if build:
-        built, unbuilt = _built(shown, read, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep, facts=facts)
+        built, unbuilt = _built(shown, read, layers, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep, facts=facts)
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
-        for name, notes in kustomization_notes(layers, shown, facts):
+        for name, notes in kustomization_notes(noted, shown, facts):
             found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
     patched = patched_by_flux(of_engines)
     if patched:
@@ -138,9 +139,9 @@ def in_builds(
 
     found = {name: in_folder(each, homes[name]) for name, each in found.items()}
     undecrypted = {
-        folder: how.undecrypted for folder in layers if not decrypted(folder) and (how := applied.get(around(folder))) and how.undecrypted
+        folder: how.undecrypted for folder in noted if not decrypted(folder) and (how := applied.get(around(folder))) and how.undecrypted
     }
-    for name, notes in _of_encrypted_inputs(undecrypted, layers, shown).items():
+    for name, notes in _of_encrypted_inputs(undecrypted, noted, shown).items():
         found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
     by_builds = _applied_with_builds(found.values())
     return {name: replace(each, by_engine=by_builds[real[name]]) if each.is_built else each for name, each in found.items()}
@@ -284,6 +285,7 @@ def _innermost(folders: Collection[str]) -> Callable[[str], str]:
 def _built(
     shown: dict[str, str],
     read: Mapping[str, _Read],
+    layers: Mapping[str, Layer],
     top: str,
     about: Reach | None,
     *,
@@ -293,8 +295,8 @@ def _built(
 ) -> tuple[dict[str, InBuild], dict[str, str]]:
     """The kustomizations that files are built by, the manifests that are judged by that, and why those of other builds are not.
 
-    *about*, *keep*, *facts*: as in `in_builds`. *anywhere*: a kustomization may read all files of the repository, not only those in its
-    folder.
+    *layers*: all kustomizations by their folders. *about*, *keep*, *facts*: as in `in_builds`. *anywhere*: a kustomization may read all
+    files of the repository, not only those in its folder.
     """
     references = {os.path.dirname(path): each.references for path, each in read.items() if each.references}
     given = frozenset(shown)
@@ -308,7 +310,7 @@ def _built(
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
         command += ["--load-restrictor", UNRESTRICTED]
     to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
-    made = _outputs(to_build, command or [], _layers(read), keep=keep, facts=facts)
+    made = _outputs(to_build, command or [], layers, keep=keep, facts=facts)
     outputs = dict(zip((each.path for each in to_build), made, strict=True))
     found: dict[str, InBuild] = {}
     unbuilt: dict[str, str] = {}
@@ -324,7 +326,7 @@ def _built(
         if output:
             broken = _file_of(output.failure.folder, references) or root.path
             found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: its build fails"))
-            note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, read)
+            note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, layers)
             is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, root.manifests & given))
             found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
         elif root.missing or root.unknown_field:
@@ -339,6 +341,7 @@ def _built(
 
 
 UNBUILT_KUSTOMIZATION = f"{UNBUILT}kustomization"
+"""The beginning of the role of a kustomization that is not built."""
 
 
 def why_unbuilt(within: InBuild | None) -> str:
@@ -346,9 +349,6 @@ def why_unbuilt(within: InBuild | None) -> str:
     if not within or within.build or not within.role.startswith(UNBUILT_KUSTOMIZATION):
         return ""
     return next((each.message for each in within.notes), within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
-
-
-"""The beginning of the role of a kustomization that is not built."""
 
 
 def _layers(read: Mapping[str, _Read]) -> dict[str, Layer]:
@@ -391,9 +391,8 @@ def _has_wrong_yaml(path: str) -> bool:
     return any(each.severity == "error" for each in read(text, file=path)[1])
 
 
-def _with_replicas(note: Diagnostic, real: str, read: Mapping[str, _Read]) -> Diagnostic:
+def _with_replicas(note: Diagnostic, real: str, layers: Mapping[str, Layer]) -> Diagnostic:
     """What is reported of a broken kustomization, with the configuration that it lacks if it sets replicas of a kind without any."""
-    layers = _layers(read)
     layer = layers.get(os.path.dirname(real))
     needed = replicas_configuration(note.message, layer, layers) if layer else None
     if not needed:
