@@ -44,13 +44,15 @@ from jobspec.reports.blame import field_lines
 from jobspec.reports.diff import text_report as changes_report
 from jobspec.reports.expansion import table
 from jobspec.reports.queue import Asked, TextOptions, text_report, verdict_text, why_bypassed
-from jobspec.schemas import explain, shapes
-from jobspec.schemas.structure import Structure
+from jobspec.schemas import shapes
 from jobspec.session.comparing import compared
-from jobspec.session.field_pages import place_of
 from jobspec.session.overlay_pages import described
 from jobspec.session.queues import asked_of, jobs_of, world_for
 from jobspec.world.world import Cluster
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.schemas.structure import Structure
 
 _LOCAL_QUEUE = (kinds.QUEUE_GROUP, "LocalQueue")
 #: The end of a path whose value is the name of an object, and the kinds of that.
@@ -183,7 +185,15 @@ def hover(view: ClientView, params: lsp.HoverParams) -> lsp.Hover | None:
     return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said), view.range(mark)) if said else None
 
 
+def load_field_pages() -> None:
+    """Load the models of all kinds before somebody asks for a field."""
+    import jobspec.session.field_pages  # noqa: F401 (the first hover finds it loaded)
+
+
 def _field_text(view: ClientView, document: Document, path: Path) -> str:
+    from jobspec.schemas import explain
+    from jobspec.session.field_pages import place_of
+
     try:
         root, _, _ = place_of(document.kind, [], document.api_version)
         release = release_of(root.component, view.snapshot.cluster.target)
@@ -305,6 +315,8 @@ Offer = tuple[str, str, str]
 
 def _completed_fields(view: ClientView, name: str, outline: Outline, line: int, path: Path, siblings: Sequence[str]) -> Iterator[Offer]:
     """The fields of the mapping at a path, the required ones first, without those that are there."""
+    from jobspec.schemas.explain import type_of
+
     if "overlays" in path and outline.top(line, "kind") == "Project" and len(path) - path.index("overlays") == 3:
         overlay = overlay_named(view, name, str(path[-1]))
         for parameter, about in described(overlay)["parameters"].items() if overlay else ():
@@ -316,7 +328,7 @@ def _completed_fields(view: ClientView, name: str, outline: Outline, line: int, 
     required = structure.get("required", ())
     for field, inner in sorted(structure.get("fields", {}).items(), key=lambda each: each[0] not in required):
         if field not in siblings:
-            said = f"{explain.type_of(inner)}{', required' if field in required else ''}: {inner.get('description', '')}"
+            said = f"{type_of(inner)}{', required' if field in required else ''}: {inner.get('description', '')}"
             yield field, said, f"{field}:{_opening(inner)}"
     if not path and not structure:
         yield from ((each, "", f"{each}: ") for each in ("apiVersion", "kind", "metadata", "spec") if each not in siblings)
@@ -334,6 +346,8 @@ def _opening(structure: Structure) -> str:
 
 def _structure(view: ClientView, outline: Outline, line: int, path: Path) -> Structure:
     """What the schema of the kind that a line is in says of a path; nothing where it has none."""
+    from jobspec.session.field_pages import place_of
+
     api_version = outline.top(line, "apiVersion")
     try:
         root, _, _ = place_of(outline.top(line, "kind"), [], api_version)

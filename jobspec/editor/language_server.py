@@ -165,6 +165,7 @@ class EditorServer(LanguageServer):
         begin_collecting()
         if change == self._changes:
             self._tell(found)
+        asyncio.get_running_loop().run_in_executor(None, features.load_field_pages)
         return found
 
     def _tell(self, found: dict[str, list[Diagnostic]]) -> None:

@@ -400,6 +400,14 @@ def test_lint_loads_nothing_heavy(job: str) -> None:
     assert not {"typing", "dataclasses", "pydantic", "jsonschema", "kubernetes", "textwrap", "re"} & loaded
 
 
+def test_the_language_server_starts_without_models() -> None:
+    """It loads the models once it has looked at the workspace, or at the first hover."""
+    pytest.importorskip("pygls", reason="pygls is not installed")
+    loaded = _python("import sys\nfrom jobspec.editor.language_server import server\nserver()\nprint(*sys.modules, file=sys.stderr)")
+    assert "jobspec.editor.features" in loaded
+    assert [each for each in loaded if each == "pydantic" or each.startswith("jobspec.models")] == []
+
+
 def test_public_names_are_there_when_asked_for() -> None:
     import jobspec
 
