@@ -83,3 +83,19 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(journey, "_check", recorded)
     return found
+
+
+@pytest.fixture
+def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are linted in this process, by name."""
+    from jobspec.lint import linting
+
+    found: list[str] = []
+    of_document = linting._of_document
+
+    def recorded(document: Any, *rest: Any) -> Any:
+        found.append(document.file)
+        return of_document(document, *rest)
+
+    monkeypatch.setattr(linting, "_of_document", recorded)
+    return found

@@ -13,8 +13,9 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
 from jobspec.apis.shipped import path_of_file
@@ -55,6 +56,7 @@ from jobspec.world.world import Cluster
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.lint.kept_findings import Answers
     from jobspec.lint.topics import Chosen
     from jobspec.repository.builds import Build
 
@@ -106,6 +108,8 @@ class Workspace:
         self._found: Sequence[Found] = ()
         self._fingerprint: Any = None
         self._files: dict[Any, _Earlier] = {}
+        self._numbers = count()
+        """Numbers for checks."""
         self._objects: dict[Any, Sequence[Document]] = {}
         """The objects of clusters that checked files meet, by what a check reads of them."""
         self._variants: dict[Any, FileResult] = {}
@@ -162,6 +166,7 @@ class Workspace:
                 kept=known.checked,
                 about=None if asked is None else lambda files: self._about(files, asked),
                 lint_run=known.one_by_one,
+                findings=known.findings,
                 judge_variants=known.judged_variants if advice else None,
             )
             judged = judge_files(found, self.options, context, depth)
@@ -323,12 +328,46 @@ class Workspace:
         return real.endswith(MANIFEST_ENDINGS) and os.path.isfile(real) and not any(part.startswith(".") for part in name.split(os.sep))
 
 
-class _Earlier(NamedTuple):
-    """The earlier check of a file, and what it depends on."""
+@dataclass(slots=True)
+class _Earlier:
+    """The earlier check of a file, what it depends on, and what rules found in the file."""
 
     checked: Checked
     answers: Mapping[Question, Any]
     """The answers to the questions that the check has asked."""
+    place: bytes
+    """What no other check has, in place of a digest of all that the check has read: an open text has none."""
+    findings: tuple[Answers, list[Diagnostic]] | None = None
+    """What rules have asked, and their findings; None if the file is not linted yet."""
+
+
+class _EarlierFindings:
+    """The findings in files that are not checked again, kept with the checks."""
+
+    def __init__(self) -> None:
+        self.checks: dict[str, _Earlier] = {}
+        """The last check of each file, by the path of its result."""
+
+    def place(self, path: str) -> bytes | None:
+        """Return what the check of a file has alone.
+
+        If the file was not checked, return None.
+        """
+        check = self.checks.get(path)
+        return check.place if check else None
+
+    def known(self, path: str) -> tuple[Answers, list[Diagnostic]] | None:
+        """Return what the rules have asked about a file, and its findings.
+
+        If the file was not linted since its check, return None.
+        """
+        check = self.checks.get(path)
+        return check.findings if check else None
+
+    def learned(self, path: str, answers: Answers, found: list[Diagnostic]) -> None:
+        """Keep the findings in a file."""
+        if check := self.checks.get(path):
+            check.findings = answers, found
 
 
 class _Identity:
@@ -367,6 +406,7 @@ class _Known:
         self._objects: dict[Any, Sequence[Document]] = {}
         self._variants: dict[Any, FileResult] = {}
         self._clusters: dict[int, tuple[Cluster, Sequence[Document]]] = {}
+        self.findings = _EarlierFindings()
         self._of_earlier_runs = workspace.checks_of_earlier_runs(chosen)
         if self._of_earlier_runs:
             self._of_earlier_runs.met(found)
@@ -385,8 +425,8 @@ class _Known:
             kept = self._of_earlier_runs.known(given, cluster) if self._of_earlier_runs else None
             checked = kept or check(given)
             answers = {each: cluster.index.answer(each) for each in checked.asked}
-            known = self._workspace._files[key] = _Earlier(checked, answers)
-        self._files[key] = known
+            known = self._workspace._files[key] = _Earlier(checked, answers, b"%d" % next(self._workspace._numbers))
+        self._files[key] = self.findings.checks[known.checked.result.path] = known
         return known.checked
 
     def _objects_in(self, cluster: Cluster) -> Sequence[Document]:

@@ -63,6 +63,8 @@ class Depth(Record):
     """Gives the paths of the files whose results are wanted; None if all are."""
     lint_run: Run | None = None
     """How files are linted one after the other; None for the usual way."""
+    findings: EarlierFindings | None = None
+    """Gives the findings of an earlier look at the same files; None if there is no such look."""
     earlier: EarlierRun | None = None
     """What an earlier run has kept; None if there is no such run."""
     judge_variants: JudgeVariants | None = None
@@ -147,7 +149,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     left_out = set(map(id, unjudged))
     judged = [each for each in checked if id(each) not in left_out]
     about = depth.about(judged) if depth.about else None
-    findings = earlier.findings if earlier else None
+    findings = earlier.findings if earlier else depth.findings
     linted = with_advice(
         judged, context.cluster, depth.chosen, about=about, run=depth.lint_run, earlier=findings, likenesses=words.likenesses
     )

@@ -210,11 +210,11 @@ def test_only_what_depends_on_a_text_is_judged_again(tmp_path: Path, monkeypatch
     files = workspace.Workspace(".")
     files.write("a.yaml", JOB)
     files.results(["a.yaml"])
-    before = {key[0]: checked for key, (checked, *_) in files._files.items()}
+    before = {key[0]: each.checked for key, each in files._files.items()}
     assert judged == ["a", "b"]
     files.write("a.yaml", JOB + "# more\n")
     files.results(["a.yaml"])
-    after = {key[0]: checked for key, (checked, *_) in files._files.items()}
+    after = {key[0]: each.checked for key, each in files._files.items()}
     assert judged == ["a", "b", "a"]
     for text in (f"{project}# more\n", project.replace("b.yaml, overlays: [cpu]", "b.yaml, overlays: [gpu-nccl]"), f"\n{project}"):
         files.write("jobspec.yaml", text)

@@ -15,6 +15,7 @@ import pytest
 from jobspec.editor import workspace
 from jobspec.editor.workspace import Cancelled, Workspace
 from jobspec.lint import linting
+from jobspec.reports.formats import json_report
 from jobspec.session.disk import Disk
 from tests.support.editor import editor, lsp
 from tests.support.manifests import JOB, PROJECT_HEAD, write
@@ -158,6 +159,58 @@ def test_a_save_checks_only_what_it_has_changed(tmp_path: Path, monkeypatch: pyt
         files.look_again()
         assert lines() == {name: line + (name in written) for name, line in before.items()}
         assert set(checked) == changed
+
+
+def _claim(name: str, access: str) -> str:
+    spec = f"{{accessModes: [{access}], resources: {{requests: {{storage: 1Gi}}}}}}"
+    return f"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+
+
+_MOUNTING = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec:
+      containers: [{name: c, image: 'registry/i:1', volumeMounts: [{name: data, mountPath: /data}]}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: my-data}}]
+"""
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed")
+def test_an_edit_lints_only_the_files_that_it_concerns_though_others_refer_to_open_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linted: list[str]
+) -> None:
+    """A kustomization that is checked again concerns the files that ask for an object of its build: the object may have another place."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    built, kustomization = "built/kustomization.yaml", "resources: [claim.yaml]\nnamePrefix: my-\n"
+    claim = _claim("my-data", "ReadWriteOnce")
+    write(tmp_path, {built: kustomization, "built/claim.yaml": _claim("data", "ReadWriteMany"), "claim.yaml": claim, "job.yaml": JOB})
+    write(tmp_path, {"web.yaml": _MOUNTING, "other.yaml": _MOUNTING.replace("web", "other")})
+    files = Workspace(".")
+    for name in (built, "claim.yaml", "job.yaml"):
+        files.write(name, Path(name).read_text())
+
+    def linted_after(name: str, text: str) -> set[str]:
+        files.write(name, text)
+        linted.clear()
+        shown, again = json_report(files.results(files.open_names), {}), set(linted)
+        fresh = Workspace(".")
+        for each, opened in files.texts.items():
+            fresh.write(each, opened)
+        assert shown == json_report(fresh.results(fresh.open_names), {})
+        return again
+
+    referring = {"web.yaml", "other.yaml"}
+    assert linted_after("job.yaml", JOB) == {built, "claim.yaml", "job.yaml", *referring}
+    assert linted_after("job.yaml", f"# typed\n{JOB}") == {"job.yaml"}
+    assert linted_after("claim.yaml", _claim("my-data", "ReadWriteMany")) == {"claim.yaml", *referring}
+    assert linted_after(built, f"{kustomization}# typed\n") == {built, *referring}
+    assert linted_after("job.yaml", JOB) == {"job.yaml"}
 
 
 def test_settings_that_are_written_when_a_check_begins_count_in_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
