@@ -279,7 +279,8 @@ class Workspace:
         """The results that matter for some files: their own, those that may refer to them, and projects."""
         results = [each.result for each in files]
         own = [each for each in results if os.path.normpath(each.path.partition(PART)[0]) in asked]
-        refers = referring(own, lambda name: reader(self._found)(name.partition(PART)[0]))
+        read_text = reader(self._found)
+        refers = referring(own, lambda name: read_text(name.partition(PART)[0]))
         return {each.path for each in own} | {each.path for each in results if any(map(is_project, each.documents)) or refers(each)}
 
     def _run_context(self) -> RunContext:
