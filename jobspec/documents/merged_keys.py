@@ -52,10 +52,13 @@ def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, l
             merged.add(name)
 
 
-def duplicate(name: str, key: Any, first_line: int) -> Problem:
-    """Return the problem of a second key *name*."""
+def duplicate(name: str, key: Any, first_line: int, *, takes_last: bool = False) -> Problem:
+    """Return the problem of a second key *name*. *takes_last*: the second one counts, as for kustomize."""
     written = getattr(key, "value", name)  # an alias has none
     what = f"`{name}`" if written == name else f"`{written}` (read as `{name}`)"
+    if takes_last:
+        message = f"kustomize takes this {what}, and drops the one in line {first_line}"
+        return "duplicate-key", message, key.start_mark, f"write `{name}` once"
     return "duplicate-key", f"duplicate key {what}, first set in line {first_line}", key.start_mark, ""
 
 

@@ -10,7 +10,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.documents.decoded_texts import keep, known
 from jobspec.documents.decoding import AROUND, MAX_BYTES, SURELY_SMALL
-from jobspec.documents.document import Document, ParsedMarks
+from jobspec.documents.document import KUSTOMIZATIONS, Document, ParsedMarks
 from jobspec.documents.libyaml import (
     AliasEvent,
     CParser,
@@ -248,11 +248,14 @@ class _Decoder:
         self.has_merges = False
         """Whether the latest document has a merge key."""
         self.problems: list[Problem] = []
+        self.takes_last = piece.file.rpartition("/")[2] in KUSTOMIZATIONS
+        """Whether the last of several equal keys counts, as it does for kustomize. Then they are a warning."""
 
     def take_problems(self, index: int) -> list[Diagnostic]:
         """Return the problems found since the last call, of the document at *index*."""
         taken, self.problems = self.problems, []
-        return [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
+        found = [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
+        return [each.changed(severity="warning") if self.takes_last and each.rule == "duplicate-key" else each for each in found]
 
     def documents(self) -> Iterator[tuple[Any, Any]]:
         while type(event := self.next()) is not StreamEndEvent:
@@ -322,16 +325,13 @@ class _Decoder:
         return data, Node(start, nodes)
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
-        """True if a second *key* replaces the first one. Else report a problem.
-
-        A key that a merge added is replaced.
-        """
+        """True if a second *key* replaces the first one. Report a problem, unless a merge added the first one."""
         from jobspec.documents.merged_keys import MergedKey, duplicate, is_same
 
         if type(first) is MergedKey and is_same(key, event, first):
             return True
-        self.problems.append(duplicate(key, event, self.line(first)))
-        return False
+        self.problems.append(duplicate(key, event, self.line(first), takes_last=self.takes_last))
+        return self.takes_last
 
     def line(self, event: Any) -> int:
         """Return the line in the file where an event begins."""

@@ -149,7 +149,7 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
         diagnostics += wrong
         rows.setdefault(document.index, []).append(row)
         if row.status == "skipped":
-            of_text = [known for known in of_text if known.document != document.index]
+            of_text = [known for known in of_text if known.document != document.index or known.severity == "warning"]
         else:
             diagnostics += each.diagnostics
         further = again.get(at) if row.status == "invalid" else None

@@ -47,7 +47,8 @@ def read(source: Source, target: Target) -> Manifests:
     comments = build.comments if build and build.build else may_ignore(raw)
     if is_no_manifest and problems:  # such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
-        return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
+        rows = [DocumentResult(index, "skipped") for index in sorted(indices)]
+        return Manifests(source.key, documents, [each for each in problems if each.severity == "warning"], settled=rows, comments=comments)
     if source.skip_unknown and problems and not (build and build.build):
         from jobspec.repository.placeholders import template_in
 

@@ -18,6 +18,10 @@ from jobspec.documents.document import is_of_chart
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics.diagnostic import Diagnostic
+
 #: Roles of files that are not manifests, as the reason why they are skipped.
 Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file", "template", "expected state"]
 
@@ -46,13 +50,16 @@ class Kustomization(NamedTuple):
     """The patches and resources that somebody has commented out."""
     comments: bool
     """Whether it may have comments that ignore findings."""
+    warnings: Sequence[Diagnostic]
+    """What kustomize passes over in its text: all but the last of equal keys."""
 
 
-def kustomization_in(text: str, *, comments: bool) -> Kustomization:
+def kustomization_in(text: str, path: str, *, comments: bool) -> Kustomization:
     """The kustomization in the text of a file."""
-    documents = read(text, file="")[0]
+    documents, problems = read(text, file=path)
     data = documents[0].data if documents and isinstance(documents[0].data, dict) else {}
-    return Kustomization(data, list(_commented(text, _PATCHES)), list(_commented(text, ("resources",))), comments)
+    warnings = [each for each in problems if each.severity == "warning"]
+    return Kustomization(data, list(_commented(text, _PATCHES)), list(_commented(text, ("resources",))), comments, warnings)
 
 
 class Builds:

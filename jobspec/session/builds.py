@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b, sha256
+from itertools import chain
 from typing import Any, NamedTuple
 
 from jobspec.apis.kinds import CONFIG_MAP, SECRET, GroupKind
@@ -99,7 +100,7 @@ def in_builds(
     shown = {path: name for name, path in real.items()}
     top = _top_of(paths, disk.root)
     among = kustomizations_below(top, disk.walk) if about is None else about.kustomizations
-    read = _read(top, among, shown.keys(), run, real_folder, build=build, facts=facts)
+    read = _read(top, among, shown, run, real_folder, build=build, facts=facts)
     kustomizations = {path: each.kustomization for path, each in read.items() if each.kustomization}
     of_engines = _with_given_values(read, shown.keys())
     tests = {path: each.tests for path, each in read.items() if each.tests}
@@ -115,7 +116,8 @@ def in_builds(
         built, unbuilt = _built(shown, read, layers, top, about, anywhere=any(map(builds_anywhere, of_engines)), keep=keep, facts=facts)
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
-        for name, notes in kustomization_notes(noted, shown, facts):
+        written = ((shown[path], each.warnings) for path, each in kustomizations.items() if each.warnings and path in shown)
+        for name, notes in chain(written, kustomization_notes(noted, shown, facts)):
             found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
     patched = patched_by_flux(of_engines)
     if patched:
@@ -199,30 +201,33 @@ class _Read(NamedTuple):
 def _read(
     top: str,
     among: Iterable[str],
-    paths: Collection[str],
+    shown: Mapping[str, str],
     run: Callable[..., list[Any]],
     real_folder: Callable[[str], str],
     *,
     build: bool,
     facts: KeptFacts | None,
 ) -> dict[str, _Read]:
-    """What kustomizations below a folder say, and of the files at *paths* those that say how folders are applied."""
+    """What kustomizations below a folder say, and of the files that are *shown* those that say how folders are applied.
+
+    *shown*: the path that users know of a real one.
+    """
     kustomizations = set(among)
     folders = set(map(os.path.dirname, kustomizations))
 
     def read_file(path: str) -> _Read:
         content = _content(path)
-        applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), APPLYING_KINDS) if path in paths else []
+        applying = _with_words(path, content, (*ENGINES, b"argocd-cm"), APPLYING_KINDS) if path in shown else []
         kinds = kinds_in(content)
         if path not in kustomizations:
             tests = _with_words(path, content, (CHAINSAW,), TESTS)
             return _Read(None, None, applying, kinds, tests, may_have_secret=bool(applying or tests) and may_have_secret(content))
         text = decode(content, path)
-        found = kustomization_in(text if isinstance(text, str) else "", comments=may_ignore(content))
+        found = kustomization_in(text if isinstance(text, str) else "", shown.get(path, path), comments=may_ignore(content))
         return _Read(found, None, applying, kinds, may_have_secret=may_have_secret(content))
 
     def follows_from(path: str) -> Hashable:
-        return path, path in paths, path in kustomizations, facts and facts.digests.get(path)
+        return path, path in shown, path in kustomizations, facts and facts.digests.get(path)
 
     def referring(path: str, found: _Read) -> _Read:
         if not (build and found.kustomization):
@@ -237,7 +242,7 @@ def _read(
                 facts.learned("references", key, references)
         return found._replace(references=references)
 
-    every = sorted({*kustomizations, *paths})
+    every = sorted({*kustomizations, *shown})
     kept = {path: facts.known("texts", follows_from(path), _Read) for path in every if path in facts.digests} if facts else {}
     left = [path for path in every if kept.get(path) is None]
     new: dict[str, _Read] = dict(zip(left, run(left, read_file), strict=True))

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -27,7 +28,7 @@ from jobspec.repository.unfilled_values import without_placeholders
 from jobspec.session.source_files import DiskFiles
 from jobspec.world.world import Cluster
 from tests.support.cases import every_place, expectations
-from tests.support.manifests import JOB, PROJECT_HEAD, write
+from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 from tests.support.repositories import committed
@@ -57,6 +58,37 @@ def test_what_kustomizations_name_as_patches_and_inputs_is_skipped() -> None:
     inputs = ["base/more.yaml", "base/names.yaml", "base/settings.yaml", "components/shared.yaml"]
     assert sorted(path for path, (why, _) in found.items() if why == "kustomize patch") == sorted([*of_base, *others])
     assert [path for path, (why, _) in found.items() if why == "kustomize input"] == sorted(inputs)
+
+
+_SET_TWICE = """\
+resources: [old.yaml]
+resources: [new.yaml]
+namePrefix: my-
+configMapGenerator:
+- name: settings
+  literals: [a=1]
+  literals: [b=2]
+"""
+
+
+@pytest.mark.skipif(not shutil.which("kustomize"), reason="kustomize is not installed")
+def test_what_a_kustomization_sets_twice_is_taken_from_the_last_one(tmp_path: Path) -> None:
+    """kustomize says nothing of it: see its issue 5547, where resources were deleted, and 1878."""
+    write(tmp_path, {f"{name}.yaml": CONFIG.replace("settings", name) for name in ("old", "new")})
+    write(tmp_path, {"kustomization.yaml": _SET_TWICE})
+    built = subprocess.run(["kustomize", "build", tmp_path], capture_output=True, text=True, check=True).stdout
+    found = [(each["metadata"]["name"], each.get("data")) for each in yaml.safe_load_all(built)]
+    assert found == [("my-new", None), ("my-settings-fmbk44khfc", {"b": "2"})]
+    expected = [
+        ("duplicate-key", "warning", 2, "kustomize takes this `resources`, and drops the one in line 1"),
+        ("duplicate-key", "warning", 7, "kustomize takes this `literals`, and drops the one in line 6"),
+    ]
+    for words in ([".", "--no-cache"], ["."], ["."], [".", "--no-build"], ["kustomization.yaml"]):
+        for command in ("lint", "validate"):
+            done = run_here(command, *words, "-o", "json", cwd=tmp_path)
+            said = [one for each in json.loads(done.stdout)["files"] for one in each["diagnostics"]]
+            assert [(one["rule"], one["severity"], one["line"], one["message"]) for one in said] == expected
+            assert {one["file"] for one in said} == {"kustomization.yaml"}
 
 
 def test_what_builds_fill_in_is_not_missing() -> None:
