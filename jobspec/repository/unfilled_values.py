@@ -23,7 +23,6 @@ from jobspec.repository.source_files import SourceFiles
 from jobspec.repository.substitution import Variables
 
 _FILLED_IN = re.compile(r"\{\{.*?\}\}")
-#: Names of files that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
 _FLAG = re.compile(r"--?[\w-]+=")
@@ -34,6 +33,11 @@ _SHOWN = 3  # names in a hint
 _ABOUT_PLACEHOLDERS = ("unfilled-placeholder", "unexpanded-variable", "variable-before-definition")
 """The rules whose findings are about placeholders."""
 _ENCRYPTED = "ENC[AES256_GCM"
+
+
+def is_template_path(path: str) -> bool:
+    """Return True if a file, by its path, is one that a program or a person completes."""
+    return _TEMPLATE.search(path) is not None
 
 
 def without_placeholders(
@@ -65,7 +69,7 @@ def without_placeholders(
     def object_of(found: Diagnostic) -> tuple[str, str]:
         return objects.get(found.document or 0, ("", ""))
 
-    is_template = _TEMPLATE.search(result.path) is not None
+    is_template = is_template_path(result.path)
     nameless = {each.document for each in result.diagnostics if each.rule == "missing-name" and object_of(each)[0] == "Pod"}
     unset = [
         each

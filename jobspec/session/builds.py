@@ -415,15 +415,27 @@ def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:
     line, column = _line_and_column_of(name, _FILES.text(path))
     mark = Mark(shown[path], line, column, line, column + len(name))
     if root.missing:
-        place = os.path.join(os.path.dirname(path), name)
-        if os.path.isdir(place) and os.listdir(place):  # a submodule that is not there is empty
-            message = f"kustomize cannot build this: folder `{name}` has no kustomization.yaml"
-            hint = "list its files, or write a kustomization.yaml that does"
-            return Diagnostic("broken-kustomization", message, mark, severity="error", hint=hint)
-        what = "is empty" if os.path.isdir(place) else "does not exist"
-        return Diagnostic("broken-kustomization", f"`{name}` {what}", mark, severity="info")
+        return _missing(name, os.path.join(os.path.dirname(path), name), mark)
     hint = closest(name, KNOWN_FIELDS)
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: unknown field `{name}`", mark, severity="warning", hint=hint)
+
+
+def _missing(name: str, place: str, mark: Mark) -> Diagnostic:
+    """What is reported of a file or folder that a kustomization names, and that is not there."""
+    if os.path.isdir(place) and os.listdir(place):  # a submodule that is not there is empty
+        message = f"kustomize cannot build this: folder `{name}` has no kustomization.yaml"
+        hint = "list its files, or write a kustomization.yaml that does"
+        return Diagnostic("broken-kustomization", message, mark, severity="error", hint=hint)
+    if os.path.isdir(place):
+        return Diagnostic("broken-kustomization", f"`{name}` is empty", mark, severity="info")
+    from jobspec.repository.unfilled_values import is_template_path
+    from jobspec.session.exclusions import is_ignored
+
+    if is_template_path(mark.file) or is_ignored(place, os.path.dirname(mark.file)):  # a person or a program makes it
+        return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+    folder, own = os.path.split(os.path.normpath(place))
+    hint = closest(own, os.listdir(folder)) if os.path.isdir(folder) else ""
+    return Diagnostic("broken-kustomization", f"kustomize cannot build this: `{name}` does not exist", mark, severity="warning", hint=hint)
 
 
 def _line_and_column_of(name: str, text: str) -> tuple[int, int]:

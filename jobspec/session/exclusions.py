@@ -48,6 +48,12 @@ def _said_by_git(*words: str, given: Sequence[str] = ()) -> list[str]:
     return [os.fsdecode(each) for each in done.stdout.split(b"\0") if each]
 
 
+def is_ignored(path: str, folder: str) -> bool:
+    """Return True if Git ignores a file that need not exist, by the patterns of the repository that a folder is in."""
+    own = "-C", folder or os.curdir, "-c", "core.excludesFile="
+    return bool(_said_by_git(*own, "check-ignore", "-z", "--stdin", given=[os.path.abspath(path)]))
+
+
 class Patterns(Record):
     """Patterns of files, as a `.gitignore` has them, and the folder that they begin at."""
 

@@ -495,8 +495,7 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
         "unbuilt kustomization: needs Helm": 1,
         "unbuilt kustomization: reads outside of the repository": 1,
         "unbuilt kustomization: has a plugin": 1,
-        "unbuilt kustomization: a file is missing": 1,
-        "unbuilt kustomization: its build fails": 1,
+        "unbuilt kustomization: its build fails": 2,
         "unbuilt kustomization: lists no manifests": 1,
         "PyTorchJob invalid": 1,
         "ServiceAccount invalid": 1,
@@ -630,11 +629,33 @@ def test_a_patch_that_is_given_as_a_path_is_no_missing_file(tmp_path: Path) -> N
     assert "kustomize cannot build this" in found[0]
 
 
-def test_a_missing_file_is_told_where_a_kustomization_only_lists_files(tmp_path: Path) -> None:
-    write(tmp_path, {"kustomization.yaml": "resources:\n- job.yaml\n- queue.yaml\n", "job.yaml": JOB})
-    lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=tmp_path).stdout.splitlines()
-    assert lines[0] == "kustomization.yaml:3:3: info: `queue.yaml` does not exist [broken-kustomization]"
-    assert lines[1].startswith("2 documents: 1 valid, 1 skipped (1 unbuilt kustomization: a file is missing), 1 info")
+_NOT_THERE = "warning: kustomize cannot build this: `queue.yaml` does not exist"
+_MADE_LATER = "info: `queue.yaml` does not exist"
+
+
+@pytest.mark.parametrize(
+    ("folder", "beside", "said", "hint"),
+    [
+        ("app", {}, _NOT_THERE, ""),
+        ("app", {"app/queues.yaml": ""}, _NOT_THERE, "did you mean `queues.yaml`?"),
+        ("app", {".gitignore": "*.md\n"}, _NOT_THERE, ""),
+        ("app", {".gitignore": "queue.yaml\n"}, _MADE_LATER, ""),
+        ("templates", {}, _MADE_LATER, ""),
+    ],
+)
+def test_a_missing_file_breaks_a_build_unless_a_program_makes_it(
+    folder: str, beside: dict[str, str], said: str, hint: str, tmp_path: Path
+) -> None:
+    """A program makes what Git ignores, and what a template lists."""
+    write(tmp_path, {f"{folder}/kustomization.yaml": "resources:\n- job.yaml\n- queue.yaml\n", f"{folder}/job.yaml": JOB, **beside})
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    concise, whole = (
+        run_here("lint", ".", "-o", each, "--select", "broken-kustomization", cwd=tmp_path).stdout for each in ("concise", "text")
+    )
+    assert concise.splitlines()[0] == f"{folder}/kustomization.yaml:3:3: {said} [broken-kustomization]"
+    assert f"(1 unbuilt kustomization: {'a file is missing' if said == _MADE_LATER else 'its build fails'})" in concise.splitlines()[-1]
+    assert ("hint: " in whole) == bool(hint)
+    assert hint in whole
 
 
 def test_a_folder_without_a_kustomization_is_told_from_one_that_is_missing(tmp_path: Path) -> None:
