@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from jobspec.session.listing import Listing, OnError
 
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
+_SMALL = 1 << 10  # bytes of a content that is kept: to read a file again takes as long for each
 _MOST = 1 << 22  # bytes of all contents that are kept
 
 
 class Contents:
-    """The contents of files, each read once, as long as all of them together are small."""
+    """The contents of small files, each read once, as long as all of them together are small, too."""
 
     def __init__(self) -> None:
         self._all = bytearray()
@@ -40,9 +41,9 @@ class Contents:
         return path in self._read
 
     def keep(self, path: str, content: bytes) -> None:
-        """Keep the content of a file if there is place for it."""
+        """Keep the content of a file if it is small and there is place for it. A pipe can be read once alone."""
         start, end = len(self._all), len(self._all) + len(content)
-        if end <= _MOST:
+        if len(content) <= _SMALL and end <= _MOST and os.path.isfile(path):
             self._all.extend(content)
             self._read[path] = start, end
 
@@ -57,7 +58,7 @@ class Disk(Record):
     listing: Listing | None = None
     """What folders hold, each read once; None if folders are read anew each time."""
     contents: Contents | None = None
-    """The contents of files, each read once; None if files are read anew each time."""
+    """The contents of small files, each read once; None if all files are read anew each time."""
 
     def opened_text(self, path: str) -> bytes | None:
         """Return the text of a file that is open in an editor; None if the file is not open."""
@@ -76,8 +77,7 @@ class Disk(Record):
         content = self.contents.of(path)
         if content is None:
             content = _read(path)
-            if os.path.isfile(path):
-                self.contents.keep(path, content)
+            self.contents.keep(path, content)
         return content
 
     def is_file(self, path: str) -> bool:

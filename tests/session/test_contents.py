@@ -24,8 +24,11 @@ spec:
 """
 
 
-def test_what_was_read_stays_and_what_is_large_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "_MOST", 10)
+@pytest.mark.parametrize(("limit", "size"), [("_SMALL", 6), ("_MOST", 10)])
+def test_what_was_read_stays_and_what_is_large_is_read_again(
+    limit: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, limit, size)
     write(tmp_path, {"a.yaml": "a: 1\n", "b.yaml": "b: 123\n"})
     files = Disk(contents=Contents())
     first, second = (str(tmp_path / name) for name in ("a.yaml", "b.yaml"))
