@@ -10,7 +10,7 @@ from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.routes import placed_in, routed, said_by
 from jobspec.journey.steps import document_key
-from jobspec.kubernetes.index import data_of
+from jobspec.kubernetes.index import data_of, says
 from jobspec.operators.workloads import is_known_controller, is_workload, may_have_templates
 from jobspec.world.alike_results import AlikeResults, SameResults
 
@@ -215,7 +215,8 @@ def _foreseen(
     index.note(asked)
     if foresight and (placed := routed(foresight.diagnostics, job)) is not None:
         answers = [(each, index.answer(each)) for each in asked]
-        if index.have_policies or any(job.name in f"{each.message}\n{each.hint}" for each in foresight.diagnostics):
+        is_said = any(job.name in f"{each.message}\n{each.hint}" for each in foresight.diagnostics)
+        if index.have_policies or is_said or any(says(each, job.name) for each in asked):
             same.keep(job, (foresight, placed, answers), met)
         else:
             said = (foresight.runs, said_by(placed), answers) if placed else None

@@ -28,6 +28,11 @@ else:
     _Data = dict
 
 
+def says(question: Question, name: str) -> bool:
+    """Return True if a question says a name, so that one about an object of another name would be another question."""
+    return bool(name) and any(says(each, name) if isinstance(each, tuple) else isinstance(each, str) and name in each for each in question)
+
+
 class GivenObject(_Data):
     """The data of an object that messages name, with its origin: a file's name, or `pinned in FILE`."""
 

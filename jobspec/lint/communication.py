@@ -329,11 +329,11 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
     """
     if job.training_pods < 2:
         return
-    policies = job.documents.selectors(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"))
     for role in job.training:
         own = labels_of(role.pod_tree)
         peers = [labels_of(each.pod_tree) for each in job.training if each is not role or role.count > 1]
-        found = blocking(policies.of(own), own, peers)
+        policies = job.documents.selecting(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"), own)
+        found = blocking(policies, own, peers)
         if found:
             policy, what, hint = found
             yield Finding(job.replica_spec(role) or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)

@@ -13,7 +13,7 @@ from jobspec.diagnostics.grouping import grouped
 from jobspec.diagnostics.places import Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import marked
-from jobspec.kubernetes.index import Index, data_of
+from jobspec.kubernetes.index import Index, data_of, says
 from jobspec.kubernetes.index import Question as IndexQuestion
 from jobspec.lint.selectors import Selectors
 from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
@@ -111,6 +111,8 @@ class Documents:
         self._found: dict[str, tuple[Any, Set[Question]]] = {}
         self._asked: set[Question] | None = None
         """The questions so far; None if they are not recorded."""
+        self._name = ""
+        """The name of the document that rules look at; empty if that is not recorded."""
         self.asked_by_place = 0
         """How many answers depended on the file or the name of a document, so that they may be others for a job that is alike."""
         for document in documents:
@@ -118,14 +120,18 @@ class Documents:
         self._written = {self._key(each): each for each in written}
 
     @contextmanager
-    def recording(self) -> Iterator[set[Question]]:
-        """Record the questions that are asked meanwhile, for an outer record, too."""
+    def recording(self, name: str = "") -> Iterator[set[Question]]:
+        """Record the questions that are asked meanwhile, for an outer record, too.
+
+        *name*: that of the document that rules look at. The answer to a question that says it depends on the name.
+        """
         asked: set[Question] = set()
-        before, self._asked = self._asked, asked
+        before = self._asked, self._name
+        self._asked, self._name = asked, name
         try:
             yield asked
         finally:
-            self._asked = before
+            self._asked, self._name = before
             self.note(asked)
 
     def note(self, asked: Iterable[Question]) -> None:
@@ -136,6 +142,7 @@ class Documents:
     def _record(self, *question: object) -> None:
         if self._asked is not None:
             self._asked.add(question)
+            self.asked_by_place += says(question, self._name)
 
     def answer(self, question: Question) -> Any:
         """Return the answer to a recorded question: a plain value, a document, or several."""
@@ -221,6 +228,11 @@ class Documents:
         """The names of a kind in the namespace of a document, sorted."""
         self._record("in_namespace", kind, document.namespace)
         return self._names(kind, document.namespace)
+
+    def selecting(self, document: Document, kind: GroupKind, path: Path, labels: Mapping[str, str]) -> list[Document]:
+        """The documents of a kind that may select pods with some labels in the namespace of a document, by the labels at a path."""
+        self.asked_by_place += any(document.name and document.name in each for each in labels.values())
+        return self.selectors(document, kind, path).of(labels)
 
     def selectors(self, document: Document, kind: GroupKind, path: Path) -> Selectors:
         """What of a kind selects pods in the namespace of a document, by the labels at a path."""

@@ -207,7 +207,7 @@ def _of_document(document: Document, documents: Documents, looking: Looking, pat
     results: list[RuleResult] = []
     found: list[Diagnostic] = []
     before, has_place, with_routes = documents.asked_by_place, False, have_routes(document)
-    with documents.recording() as asked:
+    with documents.recording(document.name) as asked:
         for linted in linted_in(document, documents):
             has_place = has_place or documents.asked_by_place != before  # its pods depend on where the document stands among others
             for rule in looking(linted.seen_as, document.group_kind):

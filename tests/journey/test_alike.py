@@ -171,6 +171,34 @@ def test_jobs_that_are_alike_may_differ_in_what_comes_before_them() -> None:
     assert [each.path for each in found if any(one.rule == "shared-subdomain" for one in each.diagnostics)] == ["run-2.yaml", "run-3.yaml"]
 
 
+_SET = _SHARING.replace("  network: {subdomain: SERVICE}\n", "")
+_SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: run-2}\nspec: {selector: {app: x}, ports: [{port: 80}]}\n"
+_JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: NAME}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: pytorch, image: "a:1", command: [python, t.py]}]}}
+"""
+_POLICY = """\
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: closed}
+spec: {podSelector: {matchLabels: {training.kubeflow.org/job-name: run-2}}, policyTypes: [Ingress]}
+"""
+
+
+@pytest.mark.parametrize(("job", "beside", "rule"), [(_SET, _SERVICE, "taken-service-name"), (_JOB, _POLICY, "blocked-by-policy")])
+def test_jobs_that_are_alike_may_differ_in_the_objects_of_their_names(job: str, beside: str, rule: str) -> None:
+    """An operator names objects, and labels pods, by the name of a job: what has such a name or label concerns this job alone."""
+    texts = {f"{number}.yaml": job.replace("NAME", f"run-{number}") for number in range(4)}
+    found = _judged({**texts, "other.yaml": beside}, target_of(""))
+    assert [each.path for each in found if any(one.rule == rule for one in each.diagnostics)] == ["2.yaml"]
+
+
 REFUSED = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobspec.apis.kinds import configures_queues
-from jobspec.kubernetes.index import Index
+from jobspec.kubernetes.index import Index, says
 
 _GROUP = "kueue.x-k8s.io"
 _KIND = (_GROUP, "ClusterQueue")
@@ -95,3 +95,17 @@ def test_the_only_config_map_of_a_name_is_found_and_that_of_a_file_replaces_all_
     for script in ("a", "b", "c"):
         assert several.with_others([_config_map(script)]).find_only(*place) == _config_map(script)
         assert several.recording([_config_map(script)]).find_only(*place) == _config_map(script)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_said"),
+    [
+        (("find", ("", "Service"), "default", "train-1-master-0"), True),
+        (("given", ("find", ("", "Service"), "default", "train-1")), True),
+        (("find", ("", "Service"), "default", "train-2"), False),
+        (("selected", ("", "Pod"), len), False),
+    ],
+)
+def test_a_question_says_the_names_in_its_words(question: tuple[object, ...], *, is_said: bool) -> None:
+    assert says(question, "train-1") == is_said
+    assert not says(question, "")
