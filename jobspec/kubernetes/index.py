@@ -29,7 +29,7 @@ else:
 
 
 def says(question: Question, name: str) -> bool:
-    """Return True if a question says a name, so that one about an object of another name would be another question."""
+    """Return True if a question says a name."""
     return bool(name) and any(says(each, name) if isinstance(each, tuple) else isinstance(each, str) and name in each for each in question)
 
 
