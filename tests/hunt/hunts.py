@@ -9,6 +9,7 @@ from random import Random
 from tests.agreement.live import Live
 from tests.hunt import (
     admission_policies,
+    alike,
     bad_input,
     builtin_kinds,
     cache,
@@ -148,6 +149,7 @@ def _mpijobs_of_v1(ground: Ground, random: Random) -> Iterator[Find]:
 HUNTS = (
     Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
     Hunt("folders", lambda ground, random: folders.finds(random, ground.folder), lambda _: folder("corpus")),
+    Hunt("alike", lambda ground, random: alike.finds(random, ground.tally)),
     Hunt("cache", lambda ground, random: cache.finds(random, ground.folder)),
     Hunt("odd-updates", lambda ground, random: odd_updates.finds(random, ground.folder)),
     Hunt("laws", lambda _, random: laws.finds(random)),
@@ -305,6 +307,7 @@ HUNTS = (
 
 #: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server, or keep what it said.
 DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
+    "alike": lambda text, _: alike.difference(text),
     "bad-input": bad_input.difference,
     "cache": cache.difference,
     "folders": folders.difference,

@@ -1,8 +1,10 @@
 """Jobs that are alike are judged once: it does not matter which of them comes first and is looked at."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -16,6 +18,7 @@ from jobspec.lint.linting import lint
 from jobspec.operators.workloads import is_workload
 from jobspec.world.alike_results import AlikeResults
 from jobspec.world.world import Cluster
+from tests.hunt import alike
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder
 
@@ -197,6 +200,12 @@ def test_jobs_that_are_alike_may_differ_in_the_objects_of_their_names(job: str, 
     texts = {f"{number}.yaml": job.replace("NAME", f"run-{number}") for number in range(4)}
     found = _judged({**texts, "other.yaml": beside}, target_of(""))
     assert [each.path for each in found if any(one.rule == rule for one in each.diagnostics)] == ["2.yaml"]
+
+
+def test_jobs_that_are_alike_are_judged_as_by_themselves_among_objects_of_their_names() -> None:
+    tally = Counter[str]()
+    assert [*alike.finds(Random(1), tally, count=60)] == []
+    assert tally["results that were reused"] > 500
 
 
 REFUSED = """\
