@@ -210,7 +210,7 @@ _ASSIGNING = {
     "jobspec.kubernetes.admission.mutating": "an object goes through the policies one after the other",
     "jobspec.kubernetes.cel.library": "the syntax tree belongs to protobuf",
     "jobspec.kubernetes.cel.checking": "bindings of type parameters are undone where a branch fails",
-    "jobspec.kubernetes.cel.syntax": "the descriptor belongs to protobuf",
+    "jobspec.kubernetes.cel.parsing": "the descriptor belongs to protobuf",
     "jobspec.operators.kueue.admission": "a cycle of the scheduler gives flavors to one pod set after the other",
     "jobspec.operators.kueue.topology": "domains are filled in the course of a search",
     "jobspec.editor.mcp": "the SDK makes the schema of an answer from the signature of its tool",
@@ -398,6 +398,13 @@ def test_lint_loads_nothing_heavy(job: str) -> None:
     loaded = _loaded("lint", str(ROOT / "tests" / "cases" / "guides" / f"{job}.yaml"))
     assert [each for each in loaded if each.startswith(("jobspec.project", "jobspec.lint.catalogue", "jobspec.models"))] == []
     assert not {"typing", "dataclasses", "pydantic", "jsonschema", "kubernetes", "textwrap", "re"} & loaded
+
+
+def test_policies_are_matched_without_the_cel_library() -> None:
+    """Most objects match none, and to load the library takes as long as to check twenty of them."""
+    loaded = _python("import sys, jobspec.kubernetes.admission.policies\nprint(*sys.modules, file=sys.stderr)")
+    assert "jobspec.kubernetes.cel.cost" in loaded
+    assert [each for each in loaded if each.startswith(("cel_expr_python", "google.protobuf"))] == []
 
 
 def test_the_language_server_starts_without_models() -> None:

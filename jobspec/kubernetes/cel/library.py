@@ -17,8 +17,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields, is_patch_type
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
+from jobspec.kubernetes.cel.parsing import EXTENSIONS, Constant, Expr, ParsedExpr, parse
 from jobspec.kubernetes.cel.signatures import DYN, PATCH_TYPE, VARIABLES, CelType
-from jobspec.kubernetes.cel.syntax import EXTENSIONS, Constant, Expr, Name, ParsedExpr, Select, SyntaxTree, names_of, parse, walk
+from jobspec.kubernetes.cel.syntax import Name, Select, SyntaxTree, names_of, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
 _TYPES = {

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from jobspec.apis.releases import is_at_least
 from jobspec.go import formats, regex, text_formats
 from jobspec.go.values import FALSE_WORDS, TRUE_WORDS
-from jobspec.kubernetes.cel import syntax
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
+from jobspec.kubernetes.cel.parsing import is_too_deep, parse
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings, without_literals
 from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, CONVERTIBLE, DYN, STRING, CelType, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, children, walk
@@ -51,10 +51,10 @@ def compile_text(
     too deep for the CEL library.
     """
     try:
-        tree = syntax.parse(text)
+        tree = parse(text)
     except RuntimeError as error:
         first = str(error).splitlines()[0]
-        raise RecursionError if syntax.is_too_deep(error) else ValueError(first.rpartition("<input>:")[2] or first) from None
+        raise RecursionError if is_too_deep(error) else ValueError(first.rpartition("<input>:")[2] or first) from None
     if release and not is_at_least(release, BACKTICKS_SINCE) and "`" in without_literals(text):
         raise ValueError(f"a name in backticks is for rules from Kubernetes {BACKTICKS_SINCE} on, and the target is {release}")
     try:
