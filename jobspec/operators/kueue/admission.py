@@ -677,7 +677,7 @@ class _Assignment:
         levels = self._world.levels(flavor.topology)
         if levels is None:
             return f"there is no Topology `{flavor.topology}`" if self._world.lacks("Topology") else ""
-        if has_level(pods, levels):
+        if not levels or has_level(pods, levels):  # what Kueue does without levels is not known
             return ""
         return f"topology `{flavor.topology}` has the levels {', '.join(levels)} and not those that the pods ask for"
 
@@ -715,7 +715,7 @@ class _Assignment:
             each.reasons.append("flavors of several topologies" if found else "none of its flavors has a topology")
         elif self._queue.checks_of("multikueue") or found[0].name in provisioned:
             return
-        elif self._world.nodes is None or self._world.levels(found[0].topology) is None:
+        elif self._world.nodes is None or not self._world.levels(found[0].topology):
             each.is_unknown = True
         else:
             self._placed.append((found[0].name, each))
