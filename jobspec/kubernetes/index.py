@@ -130,9 +130,13 @@ class Index:
 
     def rivals(self, namespace: str) -> list[tuple[Name, Data]]:
         """The objects before the last that concern a namespace: quotas, LimitRanges and Namespaces of one name that differ."""
-        self._record("rivals", namespace)
+        return [(place, each) for place, each, _ in self.rivals_with_origins(namespace)]
+
+    def rivals_with_origins(self, namespace: str) -> list[tuple[Name, Data, str]]:
+        """The same with their origins, which messages name."""
+        self._record("rivals_with_origins", namespace)
         return [
-            (place, each)
+            (place, each, getattr(each, "origin", ""))
             for place, several in self._rivals.items()
             if (place[0] in _OF_NAMESPACES and place[1] == namespace) or (place[0] == kinds.NAMESPACE and place[2] == namespace)
             for each in several

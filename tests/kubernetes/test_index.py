@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobspec.apis.kinds import configures_queues
-from jobspec.kubernetes.index import Index, says
+from jobspec.kubernetes.index import GivenObject, Index, says
 
 _GROUP = "kueue.x-k8s.io"
 _KIND = (_GROUP, "ClusterQueue")
@@ -39,7 +39,22 @@ def test_an_object_of_a_name_is_an_alternative_if_it_changes_an_answer() -> None
     assert [other.labels("ml")["team"] for _, other in index.alternatives("ml", asked)] == ["a", "b"]
     assert list(index.alternatives("ml", asked[2:])) == []
     assert list(index.alternatives("other", asked)) == []
-    assert ("rivals", "ml") in (index.asked or ())
+    assert ("rivals_with_origins", "ml") in (index.asked or ())
+
+
+def test_rivals_from_other_files_are_another_answer() -> None:
+    """Messages name the file of a rival, also if the rival is equal to one of another file."""
+
+    def answer(origin: str) -> str:
+        first, last = ({**_namespace(each, "baseline"), "kind": "ResourceQuota"} for each in "ab")
+        first["metadata"] = last["metadata"] = {"name": "gpus", "namespace": "ml"}
+        first["spec"] = {"hard": {"pods": "1"}}
+        index = Index([GivenObject(first, origin), GivenObject(last, "last.yaml")]).recording()
+        assert [each["spec"] for _, each in index.rivals("ml")] == [{"hard": {"pods": "1"}}]
+        ((question,),) = [index.asked or ()]
+        return repr(index.answer(question))
+
+    assert answer("a.yaml") == answer("a.yaml") != answer("b.yaml")
 
 
 def test_further_objects_replace_one_object_and_join_several() -> None:
@@ -60,12 +75,12 @@ _QUESTIONS: list[tuple[str, tuple[Any, ...]]] = [
     ("of_kind", (_KIND,)),
     ("selected", (_KIND, configures_queues)),
     ("names", (_KIND, "")),
-    ("rivals", ("ml",)),
+    ("rivals_with_origins", ("ml",)),
     ("deciding_on_pods", ("ml",)),
     ("others_than", ((_KIND,),)),
 ]
 _WITHOUT_RECORD = {"recording", "with_others", "alternatives", "answer", "note", "has_policies_of", "once", "prepared"}
-_BY_OTHERS = {"labels", "priority_class", "default_priority_class"}
+_BY_OTHERS = {"rivals", "labels", "priority_class", "default_priority_class"}
 
 
 @pytest.mark.parametrize("question", _QUESTIONS, ids=[name for name, _ in _QUESTIONS])
