@@ -51,7 +51,7 @@ def test_rivals_from_other_files_are_another_answer() -> None:
         first["spec"] = {"hard": {"pods": "1"}}
         index = Index([GivenObject(first, origin), GivenObject(last, "last.yaml")]).recording()
         assert [each["spec"] for _, each in index.rivals("ml")] == [{"hard": {"pods": "1"}}]
-        ((question,),) = [index.asked or ()]
+        (question,) = index.asked or {()}
         return repr(index.answer(question))
 
     assert answer("a.yaml") == answer("a.yaml") != answer("b.yaml")
