@@ -223,7 +223,8 @@ def _read(
             tests = _with_words(path, content, (CHAINSAW,), TESTS)
             return _Read(None, None, applying, kinds, tests, may_have_secret=bool(applying or tests) and may_have_secret(content))
         text = decode(content, path)
-        found = kustomization_in(text if isinstance(text, str) else "", shown.get(path, path), comments=may_ignore(content))
+        name = shown.get(path) or os.path.relpath(path)
+        found = kustomization_in(text if isinstance(text, str) else "", name, comments=may_ignore(content))
         return _Read(found, None, applying, kinds, may_have_secret=may_have_secret(content))
 
     def follows_from(path: str) -> Hashable:
@@ -353,7 +354,8 @@ def why_unbuilt(within: InBuild | None) -> str:
     """Say why a kustomization is not built; empty of one that is built, and of other files."""
     if not within or within.build or not within.role.startswith(UNBUILT_KUSTOMIZATION):
         return ""
-    return next((each.message for each in within.notes), within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
+    whys = (each.message for each in within.notes if each.rule == "broken-kustomization")
+    return next(whys, within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
 
 
 def _layers(read: Mapping[str, _Read]) -> dict[str, Layer]:

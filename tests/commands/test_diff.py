@@ -500,6 +500,12 @@ def test_a_chart_is_rendered_on_both_sides_with_values_of_the_command_line(tmp_p
     assert [(each["before"], each["after"]) for each in found["fields"]] == [("example.com/train:v1", "example.com/train:v2")]
 
 
+def test_a_kustomization_with_another_warning_is_not_compared_for_its_own_reason(tmp_path: Path) -> None:
+    committed(tmp_path, {"a/kustomization.yaml": "helmCharts: [{name: a}]\nnamePrefix: a-\nnamePrefix: b-\n"})
+    write(tmp_path, {"a/kustomization.yaml": "helmCharts: [{name: a}]\nnamePrefix: a-\nnamePrefix: c-\n"})
+    assert _report(tmp_path)["notes"] == ["a is not compared, since it cannot be built: needs Helm"]
+
+
 @pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
 def test_a_chart_that_is_not_given_is_told_of(tmp_path: Path) -> None:
     chart = {

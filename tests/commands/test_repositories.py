@@ -91,6 +91,30 @@ def test_what_a_kustomization_sets_twice_is_taken_from_the_last_one(tmp_path: Pa
             assert {one["file"] for one in said} == {"kustomization.yaml"}
 
 
+@pytest.mark.skipif(not shutil.which("kustomize"), reason="kustomize is not installed")
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("app/Kustomization", "."),
+        ("app/Kustomization", "app/Kustomization"),
+        ("overlay/kustomization.yaml", "app/kustomization.yaml"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["b", "2"])
+def test_a_key_that_is_set_twice_is_reported_once_where_its_kustomization_is_not_asked_for(
+    path: str, asked: str, suffix: str, tmp_path: Path
+) -> None:
+    """No folder is searched for files without an ending. kustomize refuses a number as a suffix."""
+    listed = "settings.yaml" if path.startswith("app/") else "../app"
+    files = {} if path.startswith("app/") else {"app/kustomization.yaml": "resources: [settings.yaml]\n"}
+    twice = f"resources: [{listed}]\nnameSuffix: a\nnameSuffix: {suffix}\n"
+    write(tmp_path, {"app/settings.yaml": CONFIG, **files, path: twice})
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    lines = run_here("lint", asked, "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    found = [each for each in lines if each.endswith("[duplicate-key]")]
+    assert found == [f"{path}:3:1: warning: kustomize takes this `nameSuffix`, and drops the one in line 2 [duplicate-key]"]
+
+
 def test_what_builds_fill_in_is_not_missing() -> None:
     found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     assert {path: errors for path, (_, errors) in found.items() if errors} == {"alone/binding.yaml": ["missing-field"]}
