@@ -2,7 +2,7 @@
 
 The name of a job begins the names of its objects. A name counts by its form: each run of letters is `a`, each run of digits is `0`. Rules
 limit the length of names from above, so nothing is wrong with a shorter name of the same form. If the rest of the data contains the name,
-the name counts as it is.
+the name counts as it is. So does a long name of a LeaderWorkerSet: a label of its pods has a hash, which has 8 to 10 characters.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 63  # of names whose parts are never too long for a label
+_LONGEST_BEFORE_HASH = 41  # of names that leave place in a label for a number of 10 digits and a hash of 10 characters
 
 
 class Likeness(Record):
@@ -36,7 +37,8 @@ def likeness_of(data: Any, differs: str = "") -> Likeness | None:
     if not isinstance(name, str) or len(name) > _LONGEST:
         return None
     rest = f"{differs}{ {**data, 'metadata': {**metadata, 'name': _form(name)}}!r}"
-    return Likeness(f"{name} {rest}" if name in rest else rest, len(name))
+    is_as_written = name in rest or (len(name) > _LONGEST_BEFORE_HASH and data.get("kind") == "LeaderWorkerSet")
+    return Likeness(f"{name} {rest}" if is_as_written else rest, len(name))
 
 
 def _form(name: str) -> str:
