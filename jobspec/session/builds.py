@@ -433,10 +433,14 @@ def _missing(name: str, place: str, mark: Mark) -> Diagnostic:
     from jobspec.repository.unfilled_values import is_template_path
     from jobspec.session.exclusions import is_ignored
 
-    if is_template_path(mark.file) or is_ignored(place, os.path.dirname(mark.file)):  # a person or a program makes it
-        return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
     folder, own = os.path.split(os.path.normpath(place))
-    hint = closest(own, os.listdir(folder)) if os.path.isdir(folder) else ""
+    around = folder
+    while not os.path.isdir(around):
+        around = os.path.dirname(around)
+    is_of_submodule = not os.listdir(around)  # that is not there
+    if is_of_submodule or is_template_path(mark.file) or is_ignored(place, os.path.dirname(mark.file)):  # a person or a program makes it
+        return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+    hint = closest(own, sorted(set(os.listdir(folder)).difference(KUSTOMIZATIONS))) if around == folder else ""
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: `{name}` does not exist", mark, severity="warning", hint=hint)
 
 

@@ -664,6 +664,7 @@ _MADE_LATER = "info: `queue.yaml` does not exist"
         ("app", {"app/queues.yaml": ""}, _NOT_THERE, "did you mean `queues.yaml`?"),
         ("app", {".gitignore": "*.md\n"}, _NOT_THERE, ""),
         ("app", {".gitignore": "queue.yaml\n"}, _MADE_LATER, ""),
+        ("app", {".gitignore": "queue.yaml/\n"}, _MADE_LATER, ""),
         ("templates", {}, _MADE_LATER, ""),
     ],
 )
@@ -680,6 +681,19 @@ def test_a_missing_file_breaks_a_build_unless_a_program_makes_it(
     assert f"(1 unbuilt kustomization: {'a file is missing' if said == _MADE_LATER else 'its build fails'})" in concise.splitlines()[-1]
     assert ("hint: " in whole) == bool(hint)
     assert hint in whole
+
+
+def test_a_kustomization_is_not_offered_as_the_file_that_it_lists(tmp_path: Path) -> None:
+    write(tmp_path, {"kustomization.yaml": "resources: [istio-authorization.yaml]\n"})
+    assert "hint: " not in run_here("lint", ".", "-o", "text", "--select", "broken-kustomization", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("listed", ["sub/deploy", "sub/deploy/base", "sub/deploy.yaml"])
+def test_what_is_in_a_submodule_that_is_not_there_is_not_missing(listed: str, tmp_path: Path) -> None:
+    write(tmp_path, {"kustomization.yaml": f"resources: [{listed}]\n"})
+    (tmp_path / "sub").mkdir()
+    lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=tmp_path).stdout.splitlines()
+    assert lines[0] == f"kustomization.yaml:1:13: info: `{listed}` does not exist [broken-kustomization]"
 
 
 def test_a_folder_without_a_kustomization_is_told_from_one_that_is_missing(tmp_path: Path) -> None:
