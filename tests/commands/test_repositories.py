@@ -696,6 +696,14 @@ def test_what_is_in_a_submodule_that_is_not_there_is_not_missing(listed: str, tm
     assert lines[0] == f"kustomization.yaml:1:13: info: `{listed}` does not exist [broken-kustomization]"
 
 
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_a_file_with_the_name_of_a_kustomization_may_hold_a_job(kind: str, tmp_path: Path) -> None:
+    write(tmp_path, {"kustomization.yaml": JOB.replace("kind: Job", f"kind: {kind}")})
+    done = run_here("lint", ".", "-o", "concise", cwd=tmp_path)
+    assert "kustomize cannot build this: unknown field `spec` [broken-kustomization]" in done.stdout
+    assert done.returncode == 0
+
+
 def test_a_folder_without_a_kustomization_is_told_from_one_that_is_missing(tmp_path: Path) -> None:
     """An empty one may be a submodule, and kustomize builds hidden ones."""
     listing = "resources: [sub.yaml, sub, empty, .hidden]\n"
