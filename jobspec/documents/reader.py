@@ -6,6 +6,7 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 
 from __future__ import annotations
 
+from jobspec.apis.kinds import KUSTOMIZATION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.documents.decoded_texts import keep, known
@@ -229,6 +230,13 @@ class _MarksLater(ParsedMarks):
         return _MarksLater, (self._piece, self._number)
 
 
+def _is_kustomization(piece: Piece) -> bool:
+    """Return True for the text that kustomize reads of a file: the first document, if that is of no other kind."""
+    if piece.first_line or piece.file.rpartition("/")[2] not in KUSTOMIZATIONS:
+        return False
+    return "apiVersion:" not in piece.text or f"{KUSTOMIZATION[0]}/" in piece.text
+
+
 class _Failure(Exception):
     """The document cannot be decoded."""
 
@@ -248,14 +256,15 @@ class _Decoder:
         self.has_merges = False
         """Whether the latest document has a merge key."""
         self.problems: list[Problem] = []
-        self.takes_last = piece.file.rpartition("/")[2] in KUSTOMIZATIONS
+        self.takes_last = _is_kustomization(piece)
         """Whether the last of several equal keys counts, as it does for kustomize. Then they are a warning."""
 
     def take_problems(self, index: int) -> list[Diagnostic]:
         """Return the problems found since the last call, of the document at *index*."""
         taken, self.problems = self.problems, []
         found = [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
-        return [each.changed(severity="warning") if self.takes_last and each.rule == "duplicate-key" else each for each in found]
+        is_lenient = self.takes_last
+        return [each.changed(severity="warning", stage="render") if is_lenient and each.rule == "duplicate-key" else each for each in found]
 
     def documents(self) -> Iterator[tuple[Any, Any]]:
         while type(event := self.next()) is not StreamEndEvent:

@@ -115,6 +115,23 @@ def test_a_key_that_is_set_twice_is_reported_once_where_its_kustomization_is_not
     assert found == [f"{path}:3:1: warning: kustomize takes this `nameSuffix`, and drops the one in line 2 [duplicate-key]"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("namePrefix: a-\nnamePrefix: b-\nresources: []\n", ["kustomization.yaml:2:1: warning"]),
+        ("# jobspec: ignore[duplicate-key]\nnamePrefix: a-\nnamePrefix: b-\nresources: []\n", []),
+        ("apiVersion: kustomize.config.k8s.io/v1beta1\nnamePrefix: a-\nnamePrefix: b-\n", ["kustomization.yaml:3:1: warning"]),
+        ("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, name: b}\n", ["kustomization.yaml:3:21: error"]),
+    ],
+)
+def test_equal_keys_are_a_warning_in_a_kustomization_alone(text: str, said: list[str], tmp_path: Path) -> None:
+    """The API server refuses them in any object, whatever the file's name is; a warning can be ignored."""
+    write(tmp_path, {"kustomization.yaml": text})
+    for words in ([], ["--no-build"]):
+        lines = run_here("lint", ".", "-o", "concise", *words, cwd=tmp_path).stdout.splitlines()
+        assert [": ".join(each.split(": ")[:2]) for each in lines if "[duplicate-key]" in each] == said
+
+
 def test_what_builds_fill_in_is_not_missing() -> None:
     found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     assert {path: errors for path, (_, errors) in found.items() if errors} == {"alone/binding.yaml": ["missing-field"]}
