@@ -208,9 +208,20 @@ def test_jobs_that_are_alike_are_judged_as_by_themselves_among_objects_of_their_
     assert tally["results that were reused"] > 500
 
 
+_LEADER_WORKER_SET = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: NAME}
+spec:
+  leaderWorkerTemplate:
+    size: 4
+    workerTemplate: {spec: {containers: [{name: a, image: "a:1"}]}}
+"""
+
+
 def test_long_names_of_leader_worker_sets_leave_place_for_a_hash_or_not() -> None:
     """The label `controller-revision-hash` ends with a hash of at most 10 characters: a name of 51 fits one of 9."""
-    texts = {f"{number}.yaml": _SET.replace("NAME", f"{'a' * 47}-{number}") for number in range(100, 130)}
+    texts = {f"{number}.yaml": _LEADER_WORKER_SET.replace("NAME", f"{'a' * 47}-{number}") for number in range(100, 130)}
     alone = [_said(each) for name, text in texts.items() for each in _judged({name: text}, target_of(""))]
     assert len({"pods-refused" in str(each) for each in alone}) == 2
     assert [_said(each) for each in _judged(texts, target_of(""))] == alone
