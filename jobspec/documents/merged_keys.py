@@ -53,7 +53,10 @@ def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, l
 
 
 def duplicate(name: str, key: Any, first_line: int, *, takes_last: bool = False) -> Problem:
-    """Return the problem of a second key *name*. *takes_last*: the second one counts, as for kustomize."""
+    """Return the problem of a second key *name*.
+
+    *takes_last*: the second one counts, as for kustomize.
+    """
     written = getattr(key, "value", name)  # an alias has none
     what = f"`{name}`" if written == name else f"`{written}` (read as `{name}`)"
     if takes_last:

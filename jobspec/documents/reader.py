@@ -231,7 +231,10 @@ class _MarksLater(ParsedMarks):
 
 
 def _is_kustomization(piece: Piece) -> bool:
-    """Return True for the text that kustomize reads of a file: the first document, if that is of no other kind."""
+    """Return True if kustomize reads a text as a kustomization.
+
+    That is the first document of a file, unless it is of another kind.
+    """
     if piece.first_line or piece.file.rpartition("/")[2] not in KUSTOMIZATIONS:
         return False
     return "apiVersion:" not in piece.text or f"{KUSTOMIZATION[0]}/" in piece.text
@@ -257,14 +260,15 @@ class _Decoder:
         """Whether the latest document has a merge key."""
         self.problems: list[Problem] = []
         self.takes_last = _is_kustomization(piece)
-        """Whether the last of several equal keys counts, as it does for kustomize. Then they are a warning."""
+        """Whether the last of equal keys counts, as for kustomize; the others are a warning then."""
 
     def take_problems(self, index: int) -> list[Diagnostic]:
         """Return the problems found since the last call, of the document at *index*."""
         taken, self.problems = self.problems, []
         found = [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
-        is_lenient = self.takes_last
-        return [each.changed(severity="warning", stage="render") if is_lenient and each.rule == "duplicate-key" else each for each in found]
+        if not self.takes_last:
+            return found
+        return [each.changed(severity="warning", stage="render") if each.rule == "duplicate-key" else each for each in found]
 
     def documents(self) -> Iterator[tuple[Any, Any]]:
         while type(event := self.next()) is not StreamEndEvent:
@@ -334,7 +338,10 @@ class _Decoder:
         return data, Node(start, nodes)
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
-        """True if a second *key* replaces the first one. Report a problem, unless a merge added the first one."""
+        """Return True if a second *key* replaces the first one.
+
+        If no merge added the first one, report a problem.
+        """
         from jobspec.documents.merged_keys import MergedKey, duplicate, is_same
 
         if type(first) is MergedKey and is_same(key, event, first):

@@ -186,7 +186,7 @@ def hover(view: ClientView, params: lsp.HoverParams) -> lsp.Hover | None:
 
 
 def load_field_pages() -> None:
-    """Load the models of all kinds before somebody asks for a field."""
+    """Load the models of all kinds, which the hover text of a field needs."""
     import jobspec.session.field_pages  # noqa: F401 (the first hover finds it loaded)
 
 

@@ -337,7 +337,7 @@ class _Earlier:
     answers: Mapping[Question, Any]
     """The answers to the questions that the check has asked."""
     place: bytes
-    """What no other check has, in place of a digest of all that the check has read: an open text has none."""
+    """What no other check has; it stands for all that the check has read."""
     findings: tuple[Answers, list[Diagnostic]] | None = None
     """What rules have asked, and their findings; None if the file is not linted yet."""
 

@@ -230,7 +230,10 @@ class Documents:
         return self._names(kind, document.namespace)
 
     def selecting(self, document: Document, kind: GroupKind, path: Path, labels: Mapping[str, str]) -> list[Document]:
-        """The documents of a kind that may select pods with some labels in the namespace of a document, by the labels at a path."""
+        """Return the documents of a kind that may select pods with some labels.
+
+        They are in the namespace of a document. *path*: where the labels that they look for stand.
+        """
         self.asked_by_place += any(document.name and document.name in each for each in labels.values())
         return self.selectors(document, kind, path).of(labels)
 

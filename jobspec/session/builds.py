@@ -423,7 +423,10 @@ def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:
 
 
 def _missing(name: str, place: str, mark: Mark) -> Diagnostic:
-    """What is reported of a file or folder that a kustomization names, and that is not there."""
+    """Return what is reported of a file or folder that is not there.
+
+    *name*: what the kustomization calls it.
+    """
     if os.path.isdir(place) and os.listdir(place):  # a submodule that is not there is empty
         message = f"kustomize cannot build this: folder `{name}` has no kustomization.yaml"
         hint = "list its files, or write a kustomization.yaml that does"

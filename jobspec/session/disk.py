@@ -19,7 +19,7 @@ _MOST = 1 << 22  # bytes of all contents that are kept
 
 
 class Contents:
-    """The contents of small files, each read once, as long as all of them together are small, too."""
+    """The contents of small files, each read once, up to a number of bytes."""
 
     def __init__(self) -> None:
         self._all = bytearray()
@@ -41,7 +41,10 @@ class Contents:
         return path in self._read
 
     def keep(self, path: str, content: bytes) -> None:
-        """Keep the content of a file if it is small and there is place for it. A pipe can be read once alone."""
+        """Keep the content of a file if it is small.
+
+        The content of a pipe is not kept.
+        """
         start, end = len(self._all), len(self._all) + len(content)
         if len(content) <= _SMALL and end <= _MOST and os.path.isfile(path):
             self._all.extend(content)

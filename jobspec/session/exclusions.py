@@ -49,7 +49,10 @@ def _said_by_git(*words: str, given: Sequence[str] = ()) -> list[str]:
 
 
 def is_ignored(path: str, folder: str) -> bool:
-    """Return True if Git ignores a file or folder that need not exist, by the patterns of the repository that a folder is in."""
+    """Return True if Git ignores a file or folder, which need not exist.
+
+    *folder*: a folder in the repository whose patterns count.
+    """
     own = "-C", folder or os.curdir, "-c", "core.excludesFile="
     place = os.path.abspath(path)
     return bool(_said_by_git(*own, "check-ignore", "-z", "--stdin", given=[place, os.path.join(place, "")]))
