@@ -322,19 +322,18 @@ def _by_place(objects: Iterable[Data]) -> _Placed:
     """Return the last object of each kind, namespace and name, and the different ones before it."""
     found: _ByPlace = {}
     rivals: dict[Name, list[Data]] = {}
+    of_kinds: dict[tuple[str, str], tuple[GroupKind, bool]] = {}
     for each in objects:
-        place = kind, namespace, name = _place_of(each)
+        said = str(each.get("apiVersion")), str(each.get("kind"))
+        if said not in of_kinds:
+            of_kinds[said] = kinds.group_kind(*said), _has_no_namespace(kinds.group_kind(*said))
+        (kind, has_no_namespace), metadata = of_kinds[said], mapping(each, "metadata")
+        place = kind, namespace, name = kind, "" if has_no_namespace else text(metadata, "namespace"), text(metadata, "name")
         named = found.setdefault((kind, namespace), {})
         if name in named and named[name] != each:
             rivals.setdefault(place, []).append(named[name])
         named[name] = each
     return found, rivals
-
-
-def _place_of(data: Data) -> Name:
-    kind = kinds.group_kind(str(data.get("apiVersion")), str(data.get("kind")))
-    metadata = mapping(data, "metadata")
-    return kind, "" if _has_no_namespace(kind) else text(metadata, "namespace"), text(metadata, "name")
 
 
 def _has_no_namespace(kind: GroupKind) -> bool:
