@@ -50,6 +50,17 @@ class KeptFacts:
         self._used[name][key] = found
         return found
 
+    def once(self, name: str, key: Hashable, find: Callable[[], bool]) -> bool:
+        """Return whether something holds.
+
+        If no earlier run has found that out, find it out and keep it. *key*: all that the fact follows from.
+        """
+        found = self.known(name, key, bool)
+        if found is None:
+            found = find()
+            self.learned(name, key, found)
+        return found
+
     def learned(self, name: str, key: Hashable, fact: Any) -> None:
         """Keep a fact."""
         self._of(name)

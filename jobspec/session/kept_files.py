@@ -162,11 +162,7 @@ class KeptChecks:
         facts, defined = self._facts, world.custom_kinds is not None and world.custom_kinds.defines(document)
         if facts is None or defined or world.later or may_have_secret(repr(document.data).encode(errors="surrogatepass")):
             return can_be_looked_up(document, world)
-        found = facts.known("accepted", document.digest, bool)
-        if found is None:
-            found = can_be_looked_up(document, world)
-            facts.learned("accepted", document.digest, found)
-        return found
+        return facts.once("accepted", document.digest, lambda: can_be_looked_up(document, world))
 
     def write(self) -> None:
         """Write the checks that this run used or added, where they are others than before."""

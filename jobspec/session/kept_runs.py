@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from stat import S_ISREG
@@ -158,20 +159,35 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
         if (after.content, after.changes, after.scope) != (before.content, before.changes, before.scope):
             raise _Unkept("a file has changed meanwhile")
         _keep_settled(repository_root(os.getcwd()), after.settled)
+        quoting = _quoting(report, results, known.earlier)
         if known.earlier:
             known.earlier.write()
             _cache("checks").trim()
         _require_all_built(results)
-        facts = known.earlier.facts if known.earlier else None
-        for each in report.files:
-            if may_quote_secret(each, results.text, may_have_one=not has_no_secret(each.path, facts)):
-                raise _Unkept(f"{each.path} has a Secret, and findings that may quote it")
+        if quoting:
+            raise _Unkept(f"{quoting} has a Secret, and findings that may quote it")
         if not cache.write(before.content, _dumped(report)):
             raise _Unkept(f"{cache.folder} cannot be written")
     except (_Unkept, OSError, RecursionError) as why:
         return f"cache: not kept, {why}"
     cache.trim()
     return f"cache: kept in {cache.folder}"
+
+
+def _quoting(report: RunReport, results: RunResults, earlier: EarlierRun | None) -> str:
+    """Return the first file with findings that may quote its Secret; empty if there is none."""
+    facts = earlier.facts if earlier else None
+
+    def once(path: str, words: str, find: Callable[[], bool]) -> bool:
+        """Look at the words of findings once for all that the check of their file has read."""
+        read = earlier.checks.read_by(path) if earlier else None
+        return earlier.facts.once("quotes", digest_of((read.digest, words)), find) if earlier and read else find()
+
+    for each in report.files:
+        may_have_one = not has_no_secret(each.path, facts)
+        if may_quote_secret(each, results.text, may_have_one=may_have_one, once=partial(once, each.path)):
+            return each.path
+    return ""
 
 
 def _cache(name: str = "runs") -> Cache:

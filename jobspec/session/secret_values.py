@@ -27,21 +27,29 @@ def may_have_secret(content: bytes) -> bool:
     return _GENERATOR.encode() in content or (b"Secret" in content and bool(_KIND.search(content)))
 
 
-def may_quote_secret(result: FileResult, read_text: Callable[[str], str], *, may_have_one: bool = True) -> bool:
+def may_quote_secret(
+    result: FileResult, read_text: Callable[[str], str], *, may_have_one: bool = True, once: Callable[[str, Callable[[], bool]], bool]
+) -> bool:
     """True if a finding quotes a Secret of its file, or may do so since the file cannot be read.
 
-    *read_text*: gives the text of a file. *may_have_one*: what `may_have_secret` says of the file, if that is known.
+    *read_text*: gives the text of a file. *may_have_one*: what `may_have_secret` says of the file, if that is known. *once*: gives the
+    answer for the words of the findings, and looks for it only if it is not known. That is asked of files that name no others.
     """
     has_one = any(row.kind == "Secret" for row in result.documents)
     if not (result.diagnostics and (has_one or may_have_one)):
         return False
     content = read_text(result.path)
-    if not (has_one or _GENERATOR in content or _SECRET.search(content)):
+    has_generator = _GENERATOR in content
+    if not (has_one or has_generator or _SECRET.search(content)):
         return False
-    values = values_of_secrets(content, lambda name: read_text(os.path.join(os.path.dirname(result.path), name)))
     diagnostics = [each for one in result.diagnostics for each in (one, *one.related)]
     words = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in diagnostics)
-    return values is None or any(each in words for each in values)
+
+    def quotes() -> bool:
+        values = values_of_secrets(content, lambda name: read_text(os.path.join(os.path.dirname(result.path), name)))
+        return values is None or any(each in words for each in values)
+
+    return quotes() if has_generator else once(words, quotes)
 
 
 def values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: "") -> set[str] | None:

@@ -137,6 +137,20 @@ def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
     assert values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") == set()
 
 
+def test_a_finding_that_begins_to_quote_an_unchanged_secret_is_not_kept(repository: Path) -> None:
+    """Whether findings quote a Secret is looked for again as soon as their words are others."""
+    named = _SECRET.replace("stringData: {password: hunter2}", "stringData: {password: hunter2}\ntype: 5")
+    (repository / "jobs" / "secret.yaml").write_text(named)
+    assert _said(repository).startswith("jobspec: cache: kept in ")
+    (repository / "jobs" / "config.yaml").write_text(CONFIG)
+    assert _said(repository).startswith("jobspec: cache: kept in ")
+    (repository / "jobs" / "config.yaml").unlink()
+    (repository / "jobs" / "secret.yaml").write_text(named.replace("type: 5", "hunter2: 5"))
+    for number in range(2):
+        (repository / "jobs" / "config.yaml").write_text(f"# {number}\n{CONFIG}")
+        assert _said(repository).endswith("secret.yaml has a Secret, and findings that may quote it\n")
+
+
 def test_values_of_generated_secrets_are_known() -> None:
     text = "secretGenerator:\n- name: a\n  literals: [key=hunter2, 'b=\"c\"']\n  envs: [.env]\n  files: [a=pass.txt]\n"
     files = {".env": "USER=me\n", "pass.txt": "word\n"}
