@@ -12,7 +12,7 @@ from jobspec.kubernetes.index import index_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 
     from jobspec.diagnostics.diagnostic import Diagnostic
     from jobspec.documents.document import Document
@@ -48,17 +48,19 @@ def within_counts(
         reaching = [each for place, each in quotas if reaches(each, place, folder)]
         if not reaching:
             continue
-        accepted = [(at, each) for at in numbers if at not in outside for each in _accepted(read(at), files[at])]
+        counting = {each.namespace for each in reaching}
+        accepted = [(at, each) for at in numbers if at not in outside for each in _accepted(read(at), files[at], counting)]
         policies = index_of(reaching)
         for at, problems in gathered(_refused(accepted, policies, cluster)).items():
             changed[at] = _with_problems(files[at], problems)
     return changed
 
 
-def _accepted(documents: Iterable[Document], file: Checked) -> Iterator[Document]:
-    """The documents of a file that are accepted objects in a namespace."""
-    accepted = {document_key(row) for row in file.result.documents if row.status in _COUNTED}
-    for each in documents:
+def _accepted(documents: Iterable[Document], file: Checked, namespaces: Container[str]) -> Iterator[Document]:
+    """The documents of a file that are accepted objects in one of some namespaces."""
+    inside = [each for each in documents if each.namespace in namespaces]
+    accepted = {document_key(row) for row in file.result.documents if row.status in _COUNTED} if inside else ()
+    for each in inside:
         is_object = not each.is_held and not each.is_shown and each.group_kind[0] not in (kinds.OVERLAY[0], kinds.KUSTOMIZATION[0])
         if is_object and document_key(each) in accepted and not kinds.is_cluster_scoped(each.api_version, each.kind):
             yield each
