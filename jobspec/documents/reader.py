@@ -155,7 +155,7 @@ def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
     text = piece.text
     differs = any(each in text for each in _READ_DIFFERENTLY)
-    has_tag_before_comma = "!" in text and any("," in word.partition("!")[2] for word in text.split())
+    has_tag_before_comma = any("," in tag.split(maxsplit=1)[0] for tag in text.split("!")[1:] if tag[:1].strip())
     if differs or has_tag_before_comma or any(each in text for each in _DIFFERENT_INSIDE):
         from jobspec.documents.syntax import Events, may_have_flow
 

@@ -38,6 +38,10 @@ REFUSED = {
     "{a?: b}": (1, 2),
     "[a:{]": (1, 3),
     "{k: !own, l: m}": (1, 5),
+    "a:\t[b?]": (1, 5),
+    "a: &b  [c?]": (1, 9),
+    "? !!seq [a?]\n": (1, 10),
+    "- # [\n  [a?]": (2, 4),
     r"""a: "b\/c" """: (1, 4),
     r"""a: "b\q" """: (1, 6),
     "a: |\n  b\n\ufeff": (3, 1),
@@ -55,6 +59,20 @@ def test_a_text_is_refused(text: str) -> None:
     documents, (problem,) = read(text, file="x.yaml")
     assert documents == []
     assert (problem.rule, problem.mark.line, problem.mark.column) == ("yaml-syntax", *REFUSED[text])
+
+
+@pytest.mark.parametrize("text", ["a: b [c?]", "a: 'b: [c?]'", "a: b[c?]", "a: |\n  ? [] {} b"])
+def test_brackets_inside_of_a_text_begin_no_value(text: str) -> None:
+    (document,), problems = read(text, file="x.yaml")
+    assert (list(document.data), problems) == (["a"], [])
+
+
+@pytest.mark.parametrize(
+    "text", ["a: '" + "[? " * 100_000, "a? " + " [" * 100_000, "a?" + " " * 100_000 + "[ " * 10_000, "a? " + "![b" * 100_000]
+)
+def test_very_many_brackets_take_no_time(text: str) -> None:
+    documents, problems = read(f"{text}'", file="x.yaml")
+    assert (len(documents), problems) == (1, [])
 
 
 def test_what_stands_around_keeps_its_place() -> None:
