@@ -269,6 +269,7 @@ class Events:
         unused = islice((character for character in map(chr, range(0xE000, 0xF900)) if character not in text), 3)
         self._hidden = dict(zip((_BYTE_ORDER_MARK, ":", "\\"), unused, strict=False))
         self._text = self._without_marks(text, is_later=is_later)
+        self._has_marks = self._text != text
         self._parser = CParser(self._text)
         self._count = 0
         self._changes = 0
@@ -314,8 +315,9 @@ class Events:
     def _checked(self, event: Any) -> Any:
         kind = type(event)
         if kind is events.ScalarEvent:
-            self._check(event)
-            for character, other in self._hidden.items():
+            if self._depth or event.style == '"':
+                self._check(event)
+            for character, other in self._hidden.items() if self._changes or self._has_marks else ():
                 event.value = event.value.replace(other, "" if character == "\\" else character)
         elif kind in (events.SequenceStartEvent, events.MappingStartEvent):
             self._depth += bool(self._depth or event.flow_style)

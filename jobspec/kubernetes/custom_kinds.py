@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from referencing.exceptions import Unresolvable
 
     from jobspec.apis.releases import Target
+    from jobspec.documents.node_marks import Piece
 
     Judge = Callable[[Document], Sequence[Diagnostic]]
     FindJSONSchema = Callable[[Document], "JSONSchema | None"]
@@ -113,6 +114,8 @@ class CustomKinds:
         self._find_json_schema = json_schema
         self._among_files = among_files
         self._beside: dict[tuple[str, str], Sequence[Document]] = {}
+        self._in_pieces: dict[tuple[str, int], list[Document]] = {}
+        """The CRDs in the pieces of files that were parsed, by path and line: many pieces name several kinds."""
 
     def with_files(self, files: Sequence[UnreadFile]) -> CustomKinds:
         """Return the same kinds, with those that the CRDs in further files define."""
@@ -208,7 +211,7 @@ class CustomKinds:
             return
         known = kinds.of_name(name)
         files = [each for each in self._among_files if all(name) and not (known and known.is_builtin) and each.may_define(*name)]
-        self._beside[name] = [crd for each in files for crd in _accepted_in(each, name, judge)]
+        self._beside[name] = [crd for each in files for crd in self._accepted_in(each, name, judge)]
         wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
         self._unread = [each for each in self._unread if each not in wanted]
         for each in wanted:
@@ -216,6 +219,27 @@ class CustomKinds:
             self._wrong.setdefault(name, []).extend(errors)
             for crd in crds if not errors else ():
                 self._add(crd)
+
+    def _accepted_in(self, file: UnreadFile, name: tuple[str, str], judge: Judge) -> list[Document]:
+        """Return the CRDs in a file that define a kind and that a server accepts.
+
+        Those that the server refuses are reported for themselves.
+        """
+        parts = [each for each in pieces(file.text.removeprefix("\ufeff"), file=file.path) if all(word in each.text for word in name)]
+        crds = [crd for each in parts for crd in self._crds_in(each) if defined_by(crd) == name]
+        return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
+
+    def _crds_in(self, piece: Piece) -> list[Document]:
+        """Return the CRDs in a piece of a file, which is parsed once."""
+        place = piece.file, piece.first_line
+        if place not in self._in_pieces:
+            documents: list[Document] = []
+            read_piece(piece, 0, documents, [])
+            for each in documents:
+                each.forget_marks()
+            objects = [item for each in documents for item in items_of(each)]
+            self._in_pieces[place] = [each for each in objects if (each.api_version, each.kind) == CRD]
+        return self._in_pieces[place]
 
     def _json_schema(self, document: Document) -> JSONSchema | None:
         if not self._find_json_schema or not document.api_version or not document.kind:
@@ -227,20 +251,6 @@ class CustomKinds:
 def _served(crd: Document) -> dict[str, Data]:
     """The versions that a CRD serves, by name."""
     return {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
-
-
-def _accepted_in(file: UnreadFile, name: tuple[str, str], judge: Judge) -> list[Document]:
-    """Return the CRDs in a file that define a kind and that a server accepts.
-
-    Those that the server refuses are reported for themselves.
-    """
-    parts = [each for each in pieces(file.text.removeprefix("\ufeff"), file=file.path) if all(word in each.text for word in name)]
-    documents: list[Document] = []
-    for each in parts:
-        read_piece(each, 0, documents, [])
-    objects = [item for each in documents for item in items_of(each)]
-    crds = [each for each in objects if (each.api_version, each.kind) == CRD and defined_by(each) == name]
-    return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
 
 
 def _nearest(crds: Sequence[Document], file: str) -> list[Document]:
