@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from jobspec.apis import kinds
@@ -101,7 +101,7 @@ class QueuedPodSet:
         return {name: max(0, amount(name, each)) for name, each in pod_requests(self.spec).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QueuedWorkload:
     """The Workload that Kueue makes of a job."""
 
@@ -124,7 +124,7 @@ class QueuedWorkload:
         name, kind = priority_class(self.job, self.kind, self.pod_sets)
         return kind, name
 
-    @property
+    @cached_property
     def refusal(self) -> str:
         """Why the server or Kueue's webhook refuses the Workload, as of pods with labels that are none; empty where they do not."""
         data = self.as_object() | {"metadata": {"name": "any", "namespace": self.namespace}}
