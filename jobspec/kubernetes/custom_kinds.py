@@ -148,7 +148,7 @@ class CustomKinds:
         """
         version = document.api_version.rpartition("/")[2]
         around = [] if document.group_kind in self._crds else self._around(document)
-        return [(each.file, self._version_of(each, version, target)) for each in around[1:] if each.data != around[0].data]
+        return [(each.file, self._version_of(each, version, target)) for each in around[1:] if each.digest != around[0].digest]
 
     def crds_for(self, document: Document, judge: Judge) -> list[Document]:
         """Return the CRDs that define a document's kind.
