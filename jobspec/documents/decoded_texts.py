@@ -10,8 +10,10 @@ from jobspec.documents.scalars import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    K = TypeVar("K", bound=str | tuple[str, str])
 
     #: Of each document of a text: the number, the data, and whether there are merge keys and aliases.
     Decoded = tuple[int, Any, bool, bool]
@@ -22,7 +24,10 @@ _kept: dict[str | tuple[str, str], Sequence[Decoded]] = {}
 
 The key is the text. If the text has one document, the key is its parts before and behind the name of the object.
 """
-_MOST_KEPT, _LONGEST_KEPT = 2048, 1 << 14
+_MOST_KEPT, _SHORT = 2048, 1 << 14
+_long: dict[str, Sequence[Decoded]] = {}
+"""The same for longer texts, such as CRDs that several folders have."""
+_MOST_LONG = 1 << 22  # characters of all longer texts
 
 
 def known(text: str) -> Sequence[Decoded] | None:
@@ -30,11 +35,13 @@ def known(text: str) -> Sequence[Decoded] | None:
 
     If neither the text nor one that differs by the name alone was met, return None.
     """
-    found = _met(text)
+    if len(text) > _SHORT:
+        return _met(_long, text)
+    found = _met(_kept, text)
     if found is not None or not (parts := _around_name(text)):
         return found
     before, name, behind = parts
-    found = _met((before, behind))
+    found = _met(_kept, (before, behind))
     if found is None:
         return None
     ((number, data, has_merges, has_aliases),) = found
@@ -48,13 +55,12 @@ def keep(text: str, found: Sequence[Decoded], node: Any) -> None:
 
     It takes the place of the text that was met longest ago. *node*: that of the last document.
     """
-    if len(text) > _LONGEST_KEPT:
+    if len(text) > _SHORT:
+        if len(text) <= _MOST_LONG:
+            _make_room(_long, lambda: sum(map(len, _long)) + len(text) > _MOST_LONG)
+            _long[text] = found
         return
-    if len(_kept) >= _MOST_KEPT:
-        try:  # noqa: SIM105 (loads `contextlib`)
-            del _kept[next(iter(_kept))]
-        except (KeyError, RuntimeError):  # another thread has just made place
-            pass
+    _make_room(_kept, lambda: len(_kept) >= _MOST_KEPT)
     parts = _around_name(text)
     if parts and len(found) == 1 and not any(found[0][2:]) and _is_name(node, parts):
         _kept[parts[0], parts[2]] = found
@@ -62,11 +68,20 @@ def keep(text: str, found: Sequence[Decoded], node: Any) -> None:
         _kept[text] = found
 
 
-def _met(key: str | tuple[str, str]) -> Sequence[Decoded] | None:
-    found = _kept.pop(key, None)
+def _met(kept: dict[K, Sequence[Decoded]], key: K) -> Sequence[Decoded] | None:
+    found = kept.pop(key, None)
     if found is not None:
-        _kept[key] = found  # behind the others, as the one that was met last
+        kept[key] = found  # behind the others, as the one that was met last
     return found
+
+
+def _make_room(kept: dict[K, Sequence[Decoded]], is_full: Callable[[], bool]) -> None:
+    """Drop what was met longest ago."""
+    while kept and is_full():
+        try:  # noqa: SIM105 (loads `contextlib`)
+            del kept[next(iter(kept))]
+        except (KeyError, RuntimeError):  # another thread has just made place
+            pass
 
 
 def _around_name(text: str) -> tuple[str, str, str] | None:

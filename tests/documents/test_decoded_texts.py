@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from jobspec.documents import decoded_texts
+from jobspec.documents.reader import _Decoder as decoder
 from jobspec.documents.reader import read
 from tests.support.reference import ROOT
 
@@ -69,3 +70,17 @@ def test_our_cases_with_other_names(folder: str) -> None:
         expected = _parsed(second)
         _parsed(first)
         assert _data(second) == expected, path
+
+
+def test_long_texts_are_parsed_again_when_too_many_others_came_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    decode = decoder.__init__
+    monkeypatch.setattr(decoder, "__init__", lambda self, piece: (parsed.append(piece.text[:4]), decode(self, piece))[1])
+    monkeypatch.setattr(decoded_texts, "_MOST_LONG", 100_000)
+    decoded_texts._long.clear()
+    texts = [f"{number}: {'x' * 40_000}\n" for number in range(100, 104)]
+    for at in (0, 1, 0, 2, 0, 1, 3, 3):
+        (document,) = read(texts[at], file="a.yaml")[0]
+        assert list(document.data) == [texts[at][:3]]
+    assert parsed == ["100:", "101:", "102:", "101:", "103:"]
+    assert read(f"a: {'x' * 200_000}", file="a.yaml")[0] and len(decoded_texts._long) == 2
