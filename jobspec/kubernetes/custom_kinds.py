@@ -114,6 +114,8 @@ class CustomKinds:
         self._find_json_schema = json_schema
         self._among_files = among_files
         self._beside: dict[tuple[str, str], Sequence[Document]] = {}
+        self._with_group: dict[str, Sequence[UnreadFile]] = {}
+        """The files among those of the objects that name a group."""
         self._in_pieces: dict[tuple[str, int], list[Document]] = {}
         """The CRDs in the pieces of files that were parsed, by path and line: many pieces name several kinds."""
 
@@ -209,8 +211,11 @@ class CustomKinds:
         """Read the files that may define a kind, and keep their CRDs, or the errors of given files."""
         if name in self._beside:
             return
-        known = kinds.of_name(name)
-        files = [each for each in self._among_files if all(name) and not (known and known.is_builtin) and each.may_define(*name)]
+        known, (group, kind) = kinds.of_name(name), name
+        may_be_there = all(name) and not (known and known.is_builtin)
+        if may_be_there and group not in self._with_group:
+            self._with_group[group] = [each for each in self._among_files if group in each.text]
+        files = [each for each in self._with_group[group] if kind in each.text] if may_be_there else ()
         self._beside[name] = [crd for each in files for crd in self._accepted_in(each, name, judge)]
         wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
         self._unread = [each for each in self._unread if each not in wanted]
@@ -226,8 +231,12 @@ class CustomKinds:
         Those that the server refuses are reported for themselves.
         """
         parts = [each for each in pieces(file.text.removeprefix("\ufeff"), file=file.path) if all(word in each.text for word in name)]
-        crds = [crd for each in parts for crd in self._crds_in(each) if defined_by(crd) == name]
-        return [each for each in crds if not any(problem.severity == "error" for problem in judge(each))]
+        crds = [crd for each in parts for crd in self._crds_in(each)]
+        named = [each for each in crds if defined_by(each) == name]
+        accepted = [each for each in named if not any(problem.severity == "error" for problem in judge(each))]
+        for each in crds:
+            each.forget_marks()
+        return accepted
 
     def _crds_in(self, piece: Piece) -> list[Document]:
         """Return the CRDs in a piece of a file, which is parsed once."""
@@ -235,8 +244,6 @@ class CustomKinds:
         if place not in self._in_pieces:
             documents: list[Document] = []
             read_piece(piece, 0, documents, [])
-            for each in documents:
-                each.forget_marks()
             objects = [item for each in documents for item in items_of(each)]
             self._in_pieces[place] = [each for each in objects if (each.api_version, each.kind) == CRD]
         return self._in_pieces[place]
