@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _OWN = (package_path(), shipped_path("schemas"), shipped_path("overlays"))
 """The places of jobspec's own files."""
 _WORTH_KEEPING = 48  # manifests; to judge fewer takes about as long as to look at the cache
-_OTHERS = 4  # files for each manifest; to read more of them takes longer than is gained
+_OTHERS = 16  # files for each manifest; to read more of them takes longer than is gained
 _TICK = 2_000_000_000  # nanoseconds; file systems keep the time of a change at least as exactly as this
 _LARGE = 1 << 20  # bytes of a file that is no manifest, from which on it is known by when it was changed
 _ENDINGS = (*MANIFEST_ENDINGS, *PAGES)

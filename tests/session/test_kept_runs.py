@@ -105,7 +105,7 @@ def test_what_a_run_can_read_makes_it_another_run(repository: Path, monkeypatch:
         (lambda folder: (folder / "link").symlink_to("/etc"), "link links to a place outside of the repository"),
         (lambda folder: (folder / ".git").rename(folder / "git"), "outside of a repository"),
         (lambda folder: [each.unlink() for each in folder.glob("jobs/1*.yaml")], "there are few files"),
-        (lambda folder: [(folder / f"{number}.py").touch() for number in range(200)], "the repository has many other files"),
+        (lambda folder: [(folder / f"{number}.py").touch() for number in range(1000)], "the repository has many other files"),
     ],
 )
 def test_what_is_not_known_by_its_files_is_not_kept(repository: Path, change: object, why: str) -> None:
