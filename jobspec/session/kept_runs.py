@@ -47,6 +47,7 @@ _OWN = (package_path(), shipped_path("schemas"), shipped_path("overlays"))
 """The places of jobspec's own files."""
 _WORTH_KEEPING = 48  # manifests; to judge fewer takes about as long as to look at the cache
 _OTHERS = 16  # files for each manifest; to read more of them takes longer than is gained
+_BYTES_OF_OTHERS = 1 << 28  # of those that are not large
 _TICK = 2_000_000_000  # nanoseconds; file systems keep the time of a change at least as exactly as this
 _LARGE = 1 << 20  # bytes of a file that is no manifest, from which on it is known by when it was changed
 _ENDINGS = (*MANIFEST_ENDINGS, *PAGES)
@@ -223,6 +224,7 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
     content.update(repr((given, lints, choice)).encode("utf-8", "replace"))
     files: list[str] = []
     digests: dict[str, bytes] = {}
+    of_others = 0
     tree, held, states = list[bytes](), list[bytes](), list[str]()
     kept = os.path.realpath(cache_folder())
     for path, kind, about in _below(root, listing, {".git"}, kept):
@@ -231,7 +233,11 @@ def _state(options: Options, settings: ReportFilter | None, depth: Depth, before
             raise _Unkept("the repository has many other files")
         tree += (os.fsencode(path), kind)
         if kind == b"file":
-            digests[path] = read.digest(path, about, is_known=path.lower().endswith(_ENDINGS))
+            is_manifest = path.lower().endswith(_ENDINGS)
+            of_others += about.st_size if about.st_size <= _LARGE and not is_manifest else 0
+            if of_others > _BYTES_OF_OTHERS:
+                raise _Unkept("the other files of the repository are large")
+            digests[path] = read.digest(path, about, is_known=is_manifest)
             held.append(digests[path])
         if kind != b"folder":
             states.append(" ".join(map(str, _on_disk(about))))

@@ -99,6 +99,11 @@ def test_what_a_run_can_read_makes_it_another_run(repository: Path, monkeypatch:
     assert is_another()
 
 
+def _made(path: Path) -> Path:
+    path.touch()
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -106,6 +111,10 @@ def test_what_a_run_can_read_makes_it_another_run(repository: Path, monkeypatch:
         (lambda folder: (folder / ".git").rename(folder / "git"), "outside of a repository"),
         (lambda folder: [each.unlink() for each in folder.glob("jobs/1*.yaml")], "there are few files"),
         (lambda folder: [(folder / f"{number}.py").touch() for number in range(1000)], "the repository has many other files"),
+        (
+            lambda folder: [os.truncate(_made(folder / f"{number}.bin"), 1 << 20) for number in range(300)],
+            "the other files of the repository are large",
+        ),
     ],
 )
 def test_what_is_not_known_by_its_files_is_not_kept(repository: Path, change: object, why: str) -> None:
