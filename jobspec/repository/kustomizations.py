@@ -45,7 +45,7 @@ def kustomizations_below(folder: str, walk: Callable[[str], Iterator[tuple[str, 
     """
     for here, folders, names in walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
-        yield from (path for name in KUSTOMIZATIONS if name in names and os.path.exists(path := os.path.join(here, name)))
+        yield from (path for name in KUSTOMIZATIONS if name in names and os.path.isfile(path := os.path.join(here, name)))
 
 
 #: What lets a builder read files outside of a kustomization's folder.
@@ -150,6 +150,8 @@ def references_of(
             found.missing.append((name, path))
         elif name in listed and place in folders:
             found.folders.append(place)
+        elif not os.path.isfile(place) and not os.path.isdir(place):
+            found.obstacles.append("reads a pipe or a device")
         else:
             found.files.append(place)
             found.manifests.extend([place] if name in listed else [])

@@ -100,8 +100,8 @@ class Disk(Record):
         return (self.listing.walk if self.listing else os.walk)(folder, onerror=onerror)
 
     def has(self, path: str) -> bool:
-        """True if a file exists and no link leads out of the root."""
-        return os.path.exists(path) and self.may_read(path)
+        """True if a path names a file, which a pipe is not, and no link leads out of the root."""
+        return os.path.isfile(path) and self.may_read(path)
 
     def may_read(self, path: str) -> bool:
         """True if no link leads out of the root."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from stat import S_ISREG
 
 from jobspec.diagnostics.record import Record
 from jobspec.documents.decoding import decode
@@ -33,13 +34,15 @@ class DiskFiles(Record):
         return _decoded(self.content(path), path)
 
     def documents(self, path: str) -> Sequence[Document]:
-        """Return the documents of a file; none if it cannot be read."""
+        """Return the documents of a file; none if it cannot be read, or is a pipe or a device."""
         try:
             if not self.disk.may_read(path):
                 return ()
             if (opened := self.disk.opened_text(path)) is not None:
                 return _opened_kept(path, os.getcwd(), opened)
             about = os.stat(path)
+            if not S_ISREG(about.st_mode):
+                return ()
             return (_documents_kept if about.st_size < _LARGE else _large_kept)(path, os.getcwd(), about.st_mtime_ns)
         except OSError:
             return ()

@@ -1,14 +1,17 @@
 """A listing walks as `os.walk` does, and reads each folder once."""
 
+import json
 import os
 import pickle
 from pathlib import Path
 
 import pytest
 
+from jobspec.session.builds import UNBUILT_KUSTOMIZATION
 from jobspec.session.disk import Disk
 from jobspec.session.listing import Listing
-from tests.support.manifests import write
+from tests.support.manifests import CONFIG, write
+from tests.support.processes import run
 
 
 @pytest.fixture
@@ -55,3 +58,26 @@ def test_each_folder_is_read_once_and_errors_are_told(tree: Path) -> None:
     assert list(listing.walk(str(tree / "nothing"), errors.append)) == []
     assert [each.filename for each in errors] == [str(tree / "nothing")]
     assert list(pickle.loads(pickle.dumps(listing)).walk(str(tree))) != before
+
+
+_READING_PIPES = {
+    "resources": "resources: [pipe.yaml, settings.yaml]",
+    "generators": "resources: [settings.yaml]\ngenerators: [pipe.yaml]",
+    "files": "configMapGenerator: [{name: a, files: [pipe.yaml]}]",
+}
+
+
+@pytest.mark.parametrize("field", _READING_PIPES)
+def test_a_kustomization_that_reads_a_pipe_is_not_built(tmp_path: Path, field: str) -> None:
+    write(tmp_path, {"settings.yaml": CONFIG, "kustomization.yaml": _READING_PIPES[field]})
+    os.mkfifo(tmp_path / "pipe.yaml")
+    files = json.loads(run("lint", ".", "-o", "json", cwd=tmp_path, timeout=60).stdout)["files"]
+    assert [each["path"] for each in files] == ["kustomization.yaml", "settings.yaml"]
+    assert files[0]["documents"][0]["reason"] == f"{UNBUILT_KUSTOMIZATION}: reads a pipe or a device"
+
+
+@pytest.mark.parametrize("name", ["pipe.yaml", "kustomization.yaml"])
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {"settings.yaml": CONFIG})
+    os.mkfifo(tmp_path / name)
+    assert run("validate", ".", cwd=tmp_path, timeout=60).stdout.startswith("1 document: 1 valid")
