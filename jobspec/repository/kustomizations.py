@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -77,17 +77,17 @@ class RootKustomization:
     """Whether it only lists files in its own folder."""
     obstacle: str
     """Why it is not built; empty where it can be."""
-    missing: tuple[str, str] | None
-    """A path that it names and that does not exist, or has no kustomization, and the kustomization that names it."""
-    unknown_field: tuple[str, str] | None
-    """A field that kustomize does not have, and the kustomization that has it."""
+    missing: Sequence[tuple[str, str]]
+    """The paths that it names and that do not exist, or have no kustomization, each with the kustomization that names it."""
+    unknown_fields: Sequence[tuple[str, str]]
+    """The fields that kustomize does not have, each with the kustomization that has it."""
     reads_around: bool
     """Whether it reads a file that is not in or below the folder of its kustomization, which builders refuse by default."""
 
     def is_reached_by(self, changed: Container[str]) -> bool:
         """Whether a change of some files, given by real paths, can change what is built."""
-        missing = joined(os.path.dirname(self.missing[1]), self.missing[0]) if self.missing else ""
-        return missing in changed or any(each in changed for each in self.read)
+        missing = (joined(os.path.dirname(path), name) for name, path in self.missing)
+        return any(each in changed for each in (*missing, *self.read))
 
 
 class References(NamedTuple):
@@ -209,8 +209,8 @@ def _root(found: Mapping[str, References]) -> RootKustomization:
         has_changes,
         not has_changes and not reads_around and len(found) == 1,
         next(iter(obstacles), ""),
-        next((missing for each in found.values() for missing in each.missing), None),
-        next((unknown for each in found.values() for unknown in each.unknown_fields), None),
+        [missing for each in found.values() for missing in each.missing],
+        [unknown for each in found.values() for unknown in each.unknown_fields],
         reads_around,
     )
 

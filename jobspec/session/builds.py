@@ -315,7 +315,7 @@ def _built(
     command = _builder()
     if command and (anywhere or (any(each.reads_around for each in roots) and _is_built_anywhere(top))):
         command += ["--load-restrictor", UNRESTRICTED]
-    to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_field)]
+    to_build = [each for each in roots if command and not (each.obstacle or each.missing or each.unknown_fields)]
     made = _outputs(to_build, command or [], layers, keep=keep, facts=facts)
     outputs = dict(zip((each.path for each in to_build), made, strict=True))
     found: dict[str, InBuild] = {}
@@ -335,10 +335,8 @@ def _built(
             note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, layers)
             is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, root.manifests & given))
             found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
-        elif root.missing or root.unknown_field:
-            note = _not_built(root, shown)
-            why = "unknown field" if not root.missing else "a file is missing" if note.severity == "info" else "its build fails"
-            found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {why}", notes=(note,))
+        elif root.missing or root.unknown_fields:
+            found |= _not_built(root, shown)
         else:
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {root.obstacle or 'no kustomize or kubectl'}")
         if root.has_changes:  # else the manifests say what would be built of them
@@ -354,7 +352,8 @@ def why_unbuilt(within: InBuild | None) -> str:
     """Say why a kustomization is not built; empty of one that is built, and of other files."""
     if not within or within.build or not within.role.startswith(UNBUILT_KUSTOMIZATION):
         return ""
-    whys = (each.message for each in within.notes if each.rule == "broken-kustomization")
+    notes = sorted(within.notes, key=lambda each: each.severity == "info")
+    whys = (each.message for each in notes if each.rule == "broken-kustomization")
     return next(whys, within.role.removeprefix(UNBUILT_KUSTOMIZATION).strip(": "))
 
 
@@ -411,15 +410,34 @@ def _with_replicas(note: Diagnostic, real: str, layers: Mapping[str, Layer]) -> 
     return note.changed(message=message, hint=hint, configuration=configuration)
 
 
-def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> Diagnostic:
-    """What is reported of a kustomization for which no builder is started: a file that it names is missing, or it has an unknown field."""
-    name, path = root.missing or root.unknown_field or ("", "")
-    line, column = _line_and_column_of(name, _FILES.text(path))
-    mark = Mark(shown[path], line, column, line, column + len(name))
-    if root.missing:
-        return _missing(name, os.path.join(os.path.dirname(path), name), mark)
-    hint = closest(name, KNOWN_FIELDS)
-    return Diagnostic("broken-kustomization", f"kustomize cannot build this: unknown field `{name}`", mark, severity="warning", hint=hint)
+def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> dict[str, InBuild]:
+    """Return the kustomizations of a root for which no builder is started, each with what is reported of it.
+
+    One of them names files that are missing, or has unknown fields.
+    """
+
+    def at(name: str, path: str) -> Mark:
+        line, column = _line_and_column_of(name, _FILES.text(path))
+        return Mark(shown[path], line, column, line, column + len(name))
+
+    def unknown_field(name: str, mark: Mark) -> Diagnostic:
+        hint = closest(name, KNOWN_FIELDS)
+        return Diagnostic(
+            "broken-kustomization", f"kustomize cannot build this: unknown field `{name}`", mark, severity="warning", hint=hint
+        )
+
+    missing = [_missing(name, os.path.join(os.path.dirname(path), name), at(name, path)) for name, path in dict.fromkeys(root.missing)]
+    unknown = [unknown_field(name, at(name, path)) for name, path in root.unknown_fields]
+    by_path = gathered((each.mark.file, each) for each in (*missing, *unknown))
+
+    def role(notes: Sequence[Diagnostic]) -> str:
+        is_made_later = all(each.severity == "info" for each in notes)
+        is_complete = not any(each in notes for each in missing)
+        return f"{UNBUILT_KUSTOMIZATION}: {'a file is missing' if is_made_later else 'unknown field' if is_complete else 'its build fails'}"
+
+    found = {path: InBuild(role(notes), notes=tuple(notes)) for path, notes in by_path.items()}
+    path = shown[root.path]
+    return found | {path: InBuild(role([*missing, *unknown]), notes=tuple(by_path.get(path, ())))}
 
 
 def _missing(name: str, place: str, mark: Mark) -> Diagnostic:

@@ -87,7 +87,7 @@ def test_nothing_changed(repository: Path) -> None:
         pytest.param(
             *(_appended("prod/kustomization.yaml"), {"base/job.yaml", "prod/kustomization.yaml"}), marks=builder, id="overlay",
         ),
-        (lambda folder: (folder / "base/job.yaml").unlink(), {"prod/kustomization.yaml"}),
+        (lambda folder: (folder / "base/job.yaml").unlink(), {"base/kustomization.yaml"}),
         (lambda folder: (folder / "new.yaml").write_text(_BROKEN), {"new.yaml"}),
     ],
 )  # fmt: skip

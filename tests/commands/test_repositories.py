@@ -700,6 +700,23 @@ def test_a_missing_file_breaks_a_build_unless_a_program_makes_it(
     assert hint in whole
 
 
+def test_each_missing_file_is_told_with_its_own_severity_and_once(tmp_path: Path) -> None:
+    """Two kustomizations are built on the one that lists the files."""
+    listing = "resources: [queue.yaml, lost.yaml, job.yaml]\npatches: [{path: gone.yaml}]\nfoo: 1\nbar: 1\n"
+    overlays = {f"{each}/kustomization.yaml": "resources: [../base]\n" for each in ("a", "b")}
+    write(tmp_path, {"base/kustomization.yaml": listing, "base/job.yaml": JOB, **overlays, ".gitignore": "queue.yaml\n"})
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=tmp_path).stdout.splitlines()
+    assert [each.partition(" [")[0] for each in lines[:-1]] == [
+        "base/kustomization.yaml:1:13: info: `queue.yaml` does not exist",
+        "base/kustomization.yaml:1:25: warning: kustomize cannot build this: `lost.yaml` does not exist",
+        "base/kustomization.yaml:2:18: warning: kustomize cannot build this: `gone.yaml` does not exist",
+        "base/kustomization.yaml:3:1: warning: kustomize cannot build this: unknown field `foo`",
+        "base/kustomization.yaml:4:1: warning: kustomize cannot build this: unknown field `bar`",
+    ]
+    assert "3 unbuilt kustomizations: its build fails" in lines[-1]
+
+
 def test_a_kustomization_is_not_offered_as_the_file_that_it_lists(tmp_path: Path) -> None:
     write(tmp_path, {"kustomization.yaml": "resources: [istio-authorization.yaml]\n"})
     assert "hint: " not in run_here("lint", ".", "-o", "text", "--select", "broken-kustomization", cwd=tmp_path).stdout
