@@ -36,12 +36,18 @@ _ENCRYPTED = "ENC[AES256_GCM"
 
 
 def is_template_path(path: str) -> bool:
-    """Return True if a file, by its path, is one that a program or a person completes."""
+    """Return True if a program or a person completes a file, by its path in the repository."""
     return _TEMPLATE.search(path) is not None
 
 
 def without_placeholders(
-    result: FileResult, read: Callable[[str], str], within: InBuild, given: Variables, files: SourceFiles
+    result: FileResult,
+    read: Callable[[str], str],
+    within: InBuild,
+    given: Variables,
+    files: SourceFiles,
+    *,
+    is_template: bool = False,
 ) -> FileResult:
     """Drop what is said of values filled in later, and add one note with their number.
 
@@ -49,7 +55,7 @@ def without_placeholders(
     key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value, where a server refuses what
     an operator creates, and where the message names what stands in for the value. What the builds that it is *within* have completed is not
     missing; what is *given* is no placeholder. What stands behind a flag and `=` is a value, too, if the placeholder of that name stands
-    where a server refuses it.
+    where a server refuses it. *is_template*: a program or a person completes the file, as `is_template_path` says.
     """
     unjudged = result.stand_ins
     fills_in = within.build is not None and within.build.has_actions
@@ -69,7 +75,6 @@ def without_placeholders(
     def object_of(found: Diagnostic) -> tuple[str, str]:
         return objects.get(found.document or 0, ("", ""))
 
-    is_template = is_template_path(result.path)
     nameless = {each.document for each in result.diagnostics if each.rule == "missing-name" and object_of(each)[0] == "Pod"}
     unset = [
         each

@@ -47,6 +47,7 @@ from jobspec.session.cache import HEAD, Cache, cache_folder
 from jobspec.session.disk import DISK
 from jobspec.session.file_roles import file_roles
 from jobspec.session.folders import real_paths, repository_root
+from jobspec.session.found import is_template
 from jobspec.session.kustomization_notes import kustomization_notes
 from jobspec.session.secret_values import may_have_secret
 from jobspec.session.source_files import DiskFiles
@@ -451,7 +452,6 @@ def _missing(name: str, place: str, mark: Mark) -> Diagnostic:
         return Diagnostic("broken-kustomization", message, mark, severity="error", hint=hint)
     if os.path.isdir(place):
         return Diagnostic("broken-kustomization", f"`{name}` is empty", mark, severity="info")
-    from jobspec.repository.unfilled_values import is_template_path
     from jobspec.session.exclusions import is_ignored
 
     folder, own = os.path.split(os.path.normpath(place))
@@ -459,7 +459,7 @@ def _missing(name: str, place: str, mark: Mark) -> Diagnostic:
     while not os.path.isdir(around):
         around = os.path.dirname(around)
     is_of_submodule = not os.listdir(around)  # that is not there
-    if is_of_submodule or is_template_path(mark.file) or is_ignored(place, os.path.dirname(mark.file)):  # a person or a program makes it
+    if is_of_submodule or is_template(mark.file) or is_ignored(place, os.path.dirname(mark.file)):  # a person or a program makes it
         return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
     hint = closest(own, sorted(set(os.listdir(folder)).difference(KUSTOMIZATIONS))) if around == folder else ""
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: `{name}` does not exist", mark, severity="warning", hint=hint)

@@ -49,6 +49,14 @@ def repository_root(folder: str, within: str = "") -> str:
     return here
 
 
+def path_in_repository(path: str, within: str = "") -> str:
+    """Return the path of a file from the root of its repository, however the user has written it.
+
+    Without a repository, return the path from the working folder. *within*: as in `repository_root`.
+    """
+    return os.path.relpath(path, repository_root(os.path.dirname(path), within) or os.curdir)
+
+
 def folders_around(path: str) -> Iterator[str]:
     """The folders around a file or folder, from inside outwards, up to the one that holds the repository or the working folder."""
     here = os.path.dirname(path)

@@ -52,6 +52,14 @@ def is_of_tool(path: str) -> bool:
     return name in KUSTOMIZATIONS or (is_of_chart(name) and os.path.isfile(os.path.join(folder, CHART)))
 
 
+def is_template(path: str, disk: Disk = DISK) -> bool:
+    """Whether a program or a person completes a file, by its path in the repository: the user may have written another one."""
+    from jobspec.repository.unfilled_values import is_template_path
+    from jobspec.session.folders import path_in_repository
+
+    return is_template_path(os.path.abspath(path)) and is_template_path(path_in_repository(path, disk.root))
+
+
 def skipped(path: str, why: str, disk: Disk = DISK) -> Found:
     """A file that is counted as skipped, and why."""
     from jobspec.repository.in_build import InBuild

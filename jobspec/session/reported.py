@@ -7,7 +7,7 @@ from jobspec.diagnostics.results import UNBUILT, FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.parts import whole
 from jobspec.session.finding import with_roles
-from jobspec.session.found import is_judged_in_build
+from jobspec.session.found import is_judged_in_build, is_template
 from jobspec.session.reading import files_of, substitution_for
 
 TYPE_CHECKING = False
@@ -57,7 +57,8 @@ def reported(
             return result
         file = asked[result.path]
         given = substitution_for(file, values) or anything
-        return without_placeholders(result, read, file.in_build or alone, given, files_of(file))
+        within, is_completed = file.in_build or alone, is_template(result.path, file.disk)
+        return without_placeholders(result, read, within, given, files_of(file), is_template=is_completed)
 
     return [relaxed(each) for each in results]
 

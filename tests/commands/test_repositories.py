@@ -700,6 +700,30 @@ def test_a_missing_file_breaks_a_build_unless_a_program_makes_it(
     assert hint in whole
 
 
+_LACKING = [
+    "kustomize cannot build this: `queue.yaml` does not exist",
+    "the object has neither `metadata.name` nor `metadata.generateName`",
+]
+_COMPLETED = [_MADE_LATER.removeprefix("info: "), "a template: 1 required field not set"]
+
+
+@pytest.mark.parametrize(("place", "expected"), [("app", _LACKING), ("templates", _COMPLETED)])
+def test_a_template_is_one_however_its_path_is_written(place: str, expected: list[str], tmp_path: Path) -> None:
+    """The path in the repository counts, not that of the repository."""
+    repository = tmp_path / "templates.d" / "repository"
+    folder = repository / place / "sub"
+    nameless = CONFIG.replace("  name: settings\n", "  labels: {a: b}\n")
+    write(folder, {"kustomization.yaml": "resources: [queue.yaml]\n", "settings.yaml": nameless})
+    subprocess.run(["git", "init", "-q", repository], check=True)
+
+    def said(given: str | Path, here: Path) -> list[str]:
+        rows = json.loads(run_here("lint", given, "-o", "json", cwd=here).stdout)["files"]
+        return [each["message"] for row in rows for each in row["diagnostics"]]
+
+    ways = [("sub", folder.parent), (".", repository), (".", folder), (folder, tmp_path), ("../..", folder)]
+    assert [said(*each) for each in ways] == [expected] * len(ways)
+
+
 def test_each_missing_file_is_told_with_its_own_severity_and_once(tmp_path: Path) -> None:
     """Two kustomizations are built on the one that lists the files."""
     listing = "resources: [queue.yaml, lost.yaml, job.yaml]\npatches: [{path: gone.yaml}]\nfoo: 1\nbar: 1\n"
