@@ -322,6 +322,7 @@ def _built(
     found: dict[str, InBuild] = {}
     unbuilt: dict[str, str] = {}
     commented = {path for path, each in read.items() if each.kustomization and each.kustomization.comments}
+    missing = functools.cache(lambda name, path: _missing(name, path, shown))  # Git is asked about it, and builds share what they lack
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, Output):
@@ -337,7 +338,7 @@ def _built(
             is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, root.manifests & given))
             found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
         elif root.missing or root.unknown_fields:
-            found |= _not_built(root, shown)
+            found |= _not_built(root, shown, missing)
         else:
             found[path] = InBuild(f"{UNBUILT_KUSTOMIZATION}: {root.obstacle or 'no kustomize or kubectl'}")
         if root.has_changes:  # else the manifests say what would be built of them
@@ -411,24 +412,19 @@ def _with_replicas(note: Diagnostic, real: str, layers: Mapping[str, Layer]) -> 
     return note.changed(message=message, hint=hint, configuration=configuration)
 
 
-def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> dict[str, InBuild]:
+def _not_built(root: RootKustomization, shown: Mapping[str, str], missing_file: Callable[[str, str], Diagnostic]) -> dict[str, InBuild]:
     """Return the kustomizations of a root for which no builder is started, each with what is reported of it.
 
-    One of them names files that are missing, or has unknown fields.
+    One of them names files that are missing, or has unknown fields. *missing_file*: says what is reported of a missing file, by its name
+    and the kustomization that names it.
     """
 
-    def at(name: str, path: str) -> Mark:
-        line, column = _line_and_column_of(name, _FILES.text(path))
-        return Mark(shown[path], line, column, line, column + len(name))
+    def unknown_field(name: str, path: str) -> Diagnostic:
+        message, mark = f"kustomize cannot build this: unknown field `{name}`", _mark_of(name, path, shown)
+        return Diagnostic("broken-kustomization", message, mark, severity="warning", hint=closest(name, KNOWN_FIELDS))
 
-    def unknown_field(name: str, mark: Mark) -> Diagnostic:
-        hint = closest(name, KNOWN_FIELDS)
-        return Diagnostic(
-            "broken-kustomization", f"kustomize cannot build this: unknown field `{name}`", mark, severity="warning", hint=hint
-        )
-
-    missing = [_missing(name, os.path.join(os.path.dirname(path), name), at(name, path)) for name, path in dict.fromkeys(root.missing)]
-    unknown = [unknown_field(name, at(name, path)) for name, path in root.unknown_fields]
+    missing = [missing_file(name, path) for name, path in dict.fromkeys(root.missing)]
+    unknown = [unknown_field(name, path) for name, path in root.unknown_fields]
     by_path = gathered((each.mark.file, each) for each in (*missing, *unknown))
 
     def role(notes: Sequence[Diagnostic]) -> str:
@@ -441,28 +437,38 @@ def _not_built(root: RootKustomization, shown: Mapping[str, str]) -> dict[str, I
     return found | {path: InBuild(role([*missing, *unknown]), notes=tuple(by_path.get(path, ())))}
 
 
-def _missing(name: str, place: str, mark: Mark) -> Diagnostic:
+def _missing(name: str, path: str, shown: Mapping[str, str]) -> Diagnostic:
     """Return what is reported of a file or folder that is not there.
 
-    *name*: what the kustomization calls it.
+    *name*: what the kustomization at *path* calls it.
     """
+    from jobspec.session.exclusions import is_ignored, is_left_out_of_checkout
+
+    home, mark = os.path.dirname(path), _mark_of(name, path, shown)
+    place = os.path.join(home, name)
+    if is_left_out_of_checkout([place, *(os.path.join(place, each) for each in KUSTOMIZATIONS)], home):
+        return Diagnostic("broken-kustomization", f"`{name}` is not checked out", mark, severity="info")
     if os.path.isdir(place) and os.listdir(place):  # a submodule that is not there is empty
         message = f"kustomize cannot build this: folder `{name}` has no kustomization.yaml"
         hint = "list its files, or write a kustomization.yaml that does"
         return Diagnostic("broken-kustomization", message, mark, severity="error", hint=hint)
     if os.path.isdir(place):
         return Diagnostic("broken-kustomization", f"`{name}` is empty", mark, severity="info")
-    from jobspec.session.exclusions import is_ignored
-
     folder, own = os.path.split(os.path.normpath(place))
     around = folder
     while not os.path.isdir(around):
         around = os.path.dirname(around)
     is_of_submodule = not os.listdir(around)  # that is not there
-    if is_of_submodule or is_template(mark.file) or is_ignored(place, os.path.dirname(mark.file)):  # a person or a program makes it
+    if is_of_submodule or is_template(mark.file) or is_ignored(place, home):  # a person or a program makes it
         return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
     hint = closest(own, sorted(set(os.listdir(folder)).difference(KUSTOMIZATIONS))) if around == folder else ""
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: `{name}` does not exist", mark, severity="warning", hint=hint)
+
+
+def _mark_of(name: str, path: str, shown: Mapping[str, str]) -> Mark:
+    """Return the place of a name in the text of a file."""
+    line, column = _line_and_column_of(name, _FILES.text(path))
+    return Mark(shown[path], line, column, line, column + len(name))
 
 
 def _line_and_column_of(name: str, text: str) -> tuple[int, int]:

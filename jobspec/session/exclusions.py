@@ -58,6 +58,16 @@ def is_ignored(path: str, folder: str) -> bool:
     return bool(_said_by_git(*own, "check-ignore", "-z", "--stdin", given=[place, os.path.join(place, "")]))
 
 
+def is_left_out_of_checkout(paths: Sequence[str], folder: str) -> bool:
+    """Return True if Git tracks one of some files, and a sparse checkout leaves it out.
+
+    *folder*: a folder in the repository.
+    """
+    own = "--literal-pathspecs", "-C", folder or os.curdir
+    given = [os.path.relpath(each, folder or os.curdir) for each in paths]
+    return any(each[:1] == "S" and each[2:] in given for each in _said_by_git(*own, "ls-files", "-t", "-z", "--", *given))
+
+
 class Patterns(Record):
     """Patterns of files, as a `.gitignore` has them, and the folder that they begin at."""
 

@@ -31,7 +31,7 @@ from tests.support.cases import every_place, expectations
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
-from tests.support.repositories import committed
+from tests.support.repositories import committed, git
 
 #: What lint says of every small job.
 ADVICE = ("unpinned-image", "no-limits", "legacy-operator")
@@ -739,6 +739,31 @@ def test_each_missing_file_is_told_with_its_own_severity_and_once(tmp_path: Path
         "base/kustomization.yaml:4:1: warning: kustomize cannot build this: unknown field `bar`",
     ]
     assert "3 unbuilt kustomizations: its build fails" in lines[-1]
+
+
+@pytest.mark.parametrize("kept", ["/app/*", "/app/*\n/base/job.yaml"])
+def test_what_a_sparse_checkout_leaves_out_is_not_missing(kept: str, tmp_path: Path) -> None:
+    """A file that was removed is missing, and so is a kustomization that Git does not have either."""
+    listing = "resources:\n- ../base\n- ../other/queue.yaml\n- ../other\n- removed.yaml\n"
+    write(tmp_path, {"app/kustomization.yaml": listing, "app/removed.yaml": JOB, "other/queue.yaml": JOB})
+    write(tmp_path, {"base/kustomization.yaml": "resources: [job.yaml]\n", "base/job.yaml": JOB})
+    git(committed(tmp_path, {}), "sparse-checkout", "set", "--no-cone", *kept.split("\n"))
+    (tmp_path / "app" / "removed.yaml").unlink()
+
+    def said(here: Path) -> list[str]:
+        lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=here).stdout.splitlines()
+        return [each.partition(": ")[2].partition(" [")[0] for each in lines[:-1]]
+
+    assert (
+        said(tmp_path)
+        == said(tmp_path / "app")
+        == [
+            "info: `../base` is not checked out",
+            "info: `../other/queue.yaml` is not checked out",
+            "warning: kustomize cannot build this: `../other` does not exist",
+            "warning: kustomize cannot build this: `removed.yaml` does not exist",
+        ]
+    )
 
 
 def test_a_kustomization_is_not_offered_as_the_file_that_it_lists(tmp_path: Path) -> None:
