@@ -586,7 +586,7 @@ def test_an_overlay_that_only_lists_its_base_is_compared_and_applied_by_its_engi
 
 @builder
 def test_an_entry_that_selects_nothing_at_a_git_ref_is_no_failed_build(tmp_path: Path) -> None:
-    patch = "resources: [job.yaml]\npatches: [{target: {kind: Jobs}, patch: '[]'}]\n"
+    patch = 'resources: [job.yaml]\npatches: [{target: {kind: Jobs}, patch: \'[{"op": "remove", "path": "/spec"}]\'}]\n'
     committed(tmp_path, {"kustomization.yaml": patch, "job.yaml": JOB})
     assert _found(tmp_path, ".", "--from-ref", "HEAD")[0] == {("kustomization.yaml", 2, "selects-nothing"): 1}
 
