@@ -21,12 +21,14 @@ from jobspec.apis.kinds import (
     GroupKind,
 )
 from jobspec.apis.sibling_kinds import API_VERSION
+from jobspec.diagnostics.grouping import gathered
 from jobspec.diagnostics.places import Path
 from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.operators.accelerators import OTHER_ACCELERATORS
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline, runs_until_deleted
@@ -253,7 +255,7 @@ def lost_logs(job: LintedJob) -> Iterator[Finding]:
 
 
 def no_deadline(job: LintedJob) -> Iterator[Finding]:
-    """A job with GPUs has no deadline: it holds them as long as it hangs.
+    """A job with GPUs, TPUs or the like has no deadline: it holds them as long as it hangs.
 
     Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
     Instead: set `activeDeadlineSeconds` to more than the job can need, in the `spec` of a Job or TrainJob, in a PyTorchJob's `runPolicy`,
@@ -262,11 +264,20 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
     After: spec: {runtimeRef: {name: torch-distributed}, activeDeadlineSeconds: 86400}
     Evidence: kyverno/kyverno#13879
     """
-    if job.gpus and _can_have_deadline(job) and not _has_deadline(job):
-        message = f"no deadline: a hanging job holds {counted(job.gpus, 'GPU')} forever"
+    held = _held(job)
+    if held and _can_have_deadline(job) and not _has_deadline(job):
+        message = f"no deadline: a hanging job holds {held} forever"
         place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
         where = (*_REPLICATED_JOBS, "template", "spec") if job.given.group_kind == JOBSET else job.policy[1:]
         yield Finding(place, message, f"set `{'.'.join((*where, 'activeDeadlineSeconds'))}`")
+
+
+def _held(job: LintedJob) -> str:
+    """Say how many GPUs a job holds, or else other accelerators of the first kind; empty if it holds none."""
+    if job.gpus:
+        return counted(job.gpus, "GPU")
+    numbers = gathered((name, number * each.role.count) for each in job.containers for name, _, number in each.other_accelerators)
+    return next((f"{sum(several)} `{name}`" for name, several in numbers.items() if sum(several)), "")
 
 
 def _can_have_deadline(job: LintedJob) -> bool:
@@ -276,14 +287,14 @@ def _can_have_deadline(job: LintedJob) -> bool:
 
 
 def _has_deadline(job: LintedJob) -> bool:
-    """Whether something ends the job that hangs: its own deadline, or one of each Job or pod with GPUs that it makes."""
+    """Whether something ends the job that hangs: its own deadline, or one of each Job or pod with accelerators that it makes."""
     own = job.tree.get(*job.policy, "activeDeadlineSeconds")
     if (own and own.value is not None) or job.given.group_kind in CONTAINERS:
         return bool(own and own.value is not None)
-    with_gpus = {id(each.role): each.role for each in job.containers if each.gpus}.values()
+    holding = {id(each.role): each.role for each in job.containers if each.gpus or each.other_accelerators}.values()
     limited = {text(each, *_OF_ROLE) for each in job.batch_jobs if text(each, "spec", "activeDeadlineSeconds")}
     is_set = any(text(each.get("labels"), LONGEST_RUN) for each in job.metadata)
-    return is_set or all(each.name in limited or text(each.pod_tree, "spec", "activeDeadlineSeconds") for each in with_gpus)
+    return is_set or all(each.name in limited or text(each.pod_tree, "spec", "activeDeadlineSeconds") for each in holding)
 
 
 def zero_deadline(job: LintedJob) -> Iterator[Finding]:
@@ -433,7 +444,7 @@ RULES = (
     Rule(implicit_restart_policy, "info", sees="training-operator"),
     Rule(unknown_clean_pod_policy, "warning", sees="training-operator", reads=["cleanPodPolicy"], has_unsafe_fix=True),
     Rule(lost_logs, "info", sees="training-operator", reads=["cleanPodPolicy"]),
-    Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
+    Rule(no_deadline, "warning", sees="job", reads=["gpu", *OTHER_ACCELERATORS]),
     Rule(zero_deadline, "error", sees="training-operator", reads=["activeDeadlineSeconds"]),
     Rule(never_deleted, "warning", sees="training-operator", reads=["ttlSecondsAfterFinished"]),
     Rule(leftover_pods, "info", sees="training-operator", reads=["gpu"]),

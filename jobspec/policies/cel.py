@@ -5,11 +5,11 @@ The functions are those of k8s.io/apiserver pkg/cel/library, 1.30 and later, wit
 
 from __future__ import annotations
 
-from jobspec.operators.accelerators import SHARES, WHOLE_CORE
+from jobspec.operators.accelerators import OTHER_ACCELERATORS, SHARES, WHOLE_CORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 def literal(value: str | int | Iterable[str]) -> str:
@@ -78,18 +78,38 @@ def pods(text: str) -> str:
 
 def is_gpu(name: str) -> str:
     """True if a resource is counted in whole GPUs, as `accelerators.is_gpu` says."""
+    return f"{_names_gpu(name)} && {_is_no_share(name)}"
+
+
+def is_device(name: str) -> str:
+    """True if a resource is counted in whole GPUs or other accelerators, as `accelerators.is_other_accelerator` says."""
+    others = f"{name}.lowerAscii().matches({literal('|'.join(OTHER_ACCELERATORS))})"
+    return f"({_names_gpu(name)} || {others}) && {_is_no_share(name)}"
+
+
+def _names_gpu(name: str) -> str:
+    return f"{name}.contains('/') && {name}.lowerAscii().contains('gpu')"
+
+
+def _is_no_share(name: str) -> str:
     last = f"{name}.lowerAscii().substring({name}.lastIndexOf('/') + 1).replace({literal(WHOLE_CORE)}, '')"
-    return f"{name}.contains('/') && {name}.lowerAscii().contains('gpu') && !{last}.matches({literal('|'.join(SHARES))})"
+    return f"!{last}.matches({literal('|'.join(SHARES))})"
 
 
-#: The number of whole GPUs of a `container`, by limits, or by requests of what has no limit.
 _WHOLE = ".filter(number, number.isInteger()).map(number, number.asInteger())"
-GPUS = (
-    f"(container.limits.filter(gpu, {is_gpu('gpu')})\n"
-    f"      .map(gpu, quantity(string(container.limits[gpu]))){_WHOLE} +\n"
-    f"      container.requests.filter(gpu, {is_gpu('gpu')} && !(gpu in container.limits))\n"
-    f"      .map(gpu, quantity(string(container.requests[gpu]))){_WHOLE}).sum()"
-)
+
+
+def _number_of(is_counted: Callable[[str], str]) -> str:
+    """The number of some devices of a `container`, by limits, or by requests of what has no limit."""
+    return (
+        f"(container.limits.filter(gpu, {is_counted('gpu')})\n"
+        f"      .map(gpu, quantity(string(container.limits[gpu]))){_WHOLE} +\n"
+        f"      container.requests.filter(gpu, {is_counted('gpu')} && !(gpu in container.limits))\n"
+        f"      .map(gpu, quantity(string(container.requests[gpu]))){_WHOLE}).sum()"
+    )
+
+
+GPUS, DEVICES = _number_of(is_gpu), _number_of(is_device)
 
 
 def sentences(texts: str) -> str:

@@ -6,7 +6,7 @@ from jobspec.apis import kinds
 from jobspec.lint.restarts import CLEANING, LONGEST_RUN
 from jobspec.operators.training_operator.frameworks import FRAMEWORKS
 from jobspec.operators.workloads import CONTAINERS, JOBS
-from jobspec.policies.cel import GPUS, at, has, items, literal
+from jobspec.policies.cel import DEVICES, at, has, items, literal
 from jobspec.policies.rule import PolicyRule
 from jobspec.policies.templates import NAME, OBJECT, TRAINING_OPERATOR, templates_of
 
@@ -19,7 +19,7 @@ _WITH_DEADLINE = tuple(
     for each in JOBS
     if each not in (kinds.LEADER_WORKER_SET, kinds.RAY_CLUSTER, kinds.RAY_SERVICE)  # which run until they are deleted
 )
-_HOLDS = f"pod.containers.exists(container, {GPUS} > 0)"
+_HOLDS = f"pod.containers.exists(container, {DEVICES} > 0)"
 _LIMITED_BY_KUEUE = " || ".join(
     f"{at(OBJECT, *path)}[?{literal(LONGEST_RUN)}].hasValue()"
     for path in (
@@ -75,7 +75,7 @@ POLICIES = (
             "ends": f"{_own_deadline()} ||\n!(object.kind in {literal(_AS_WHOLE)}) && ({_LIMITED_BY_KUEUE})",
         },
         written_only=True,
-        differs=["of a TrainJob it sees the GPUs of `spec.trainer.resourcesPerNode`, and not those that only its runtime asks for"],
+        differs=["of a TrainJob it sees the accelerators of `spec.trainer.resourcesPerNode`, and not those that only its runtime asks for"],
     ),
     PolicyRule(
         "zero-deadline",
