@@ -30,17 +30,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Say of all jobs in files, or of the variants of a project, what Kueue does with them.
 
-    If a job is never admitted or not valid, return 1. If there are jobs but no queue, return 2.
+    Files with errors are left out. If there are any, or a job is never admitted, return 1. If there are jobs but no queue, return 2.
     """
     made = answers(options)
-    if not all(each.valid for each in made.results):
+    if made.left_out:
         deliver(made.results, made.cluster.releases, options, sys.stderr, read=reader(made.read))
-        sys.stderr.write("jobspec: no queue is asked before these errors are fixed\n")
-        return 1
+        if not made.asked:
+            sys.stderr.write("jobspec: no queue is asked before these errors are fixed\n")
+            return 1
+        sys.stderr.write(f"jobspec: left out because of their errors: {', '.join(made.left_out)}\n")
     if made.lacks:
         sys.stderr.write(f"jobspec: {LACKING[made.lacks]}\n")
     if made.lacks == "queues":
         return 2
     text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form](made.asked, made.world, text))
-    return 1 if any(each.answer and each.answer.verdict == "never" for each in made.asked) else 0
+    return 1 if made.left_out or any(each.answer and each.answer.verdict == "never" for each in made.asked) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +12,7 @@ from jobspec.diagnostics.diagnostic import has_error
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import Document, items_of
+from jobspec.journey.parts import PART
 from jobspec.journey.policies import as_policies_leave
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.index import data_of
@@ -22,13 +23,13 @@ from jobspec.operators.kueue.fitting import fitting
 from jobspec.operators.kueue.versions import KINDS, makes_workloads_of
 from jobspec.operators.kueue.workload import is_managed, workload_of, workloads_of
 from jobspec.operators.kueue.world import World, world_of
-from jobspec.operators.workloads import queued_object
+from jobspec.operators.workloads import is_workload, queued_object
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import Asked
 from jobspec.session.applied import AppliedFile
 from jobspec.session.found import Found
 from jobspec.session.inputs import RunContext, load_run_context, settings_of
-from jobspec.session.judging import Depth, judge_files
+from jobspec.session.judging import Depth, RunResults, judge_files
 from jobspec.session.options import Options
 from jobspec.session.project import Plan
 from jobspec.session.stored import documents_in
@@ -38,7 +39,7 @@ from jobspec.world.world import Cluster
 
 @dataclass(frozen=True)
 class Answers:
-    """The results of files or a project, and where these are valid, what becomes of each job in its queue."""
+    """The results of files or a project, and what becomes of each job of the valid ones in its queue."""
 
     results: Sequence[FileResult]
     cluster: Cluster
@@ -47,7 +48,9 @@ class Answers:
     asked: Sequence[Asked] = ()
     world: World = field(default_factory=lambda: world_of(()))
     lacks: Literal["jobs", "queues"] | None = None
-    """What is missing. If nothing is, None."""
+    """What is missing. If nothing is, or files were left out, None."""
+    left_out: Sequence[str] = ()
+    """The files and variants with errors, whose jobs were not asked about."""
 
 
 def answers(options: Options, given: Found | None = None) -> Answers:
@@ -65,15 +68,31 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     else:
         found = results_of(options, run_context, settings_of(options), depth, encrypted=False)
     read, results = found.read, [*run_context.remarks, *found.files]
-    cluster = cluster_of(found.applied, run_context.cluster)
-    if not found.valid:
-        return Answers(results, cluster, read)
-    asked = ask_queues(found.applied, queues, cluster)
+    wrong = [each for each in results if not each.valid]
+    variants = [f"variant `{each.variant}`" for each in found.applied if each.variant and not each.checked.result.valid]
+    files = sorted(each.path for each in wrong if not variants or each.path not in found.projects)
+    left_out = [*files, *variants]
+    accepted = _accepted(found, {each.path for each in wrong})
+    cluster = cluster_of(accepted, run_context.cluster)
+    has_all_queues = all(is_workload(row) for each in wrong for row in each.documents)
+    asked = ask_queues(accepted, queues, cluster, closed=has_all_queues)
     if not any(map(_is_asked_for, asked.jobs)):
-        return Answers(results, cluster, read, world=asked.world, lacks="jobs")
+        return Answers(results, cluster, read, world=asked.world, lacks=None if wrong else "jobs", left_out=left_out)
     if not asked.has_queues:
-        return Answers(results, cluster, read, world=asked.world, lacks="queues")
-    return Answers(results, cluster, read, asked.answers(), asked.world)
+        return Answers(results, cluster, read, world=asked.world, lacks=None if wrong else "queues", left_out=left_out)
+    return Answers(results, cluster, read, asked.answers(), asked.world, left_out=left_out)
+
+
+def _accepted(found: RunResults, wrong: Set[str]) -> list[AppliedFile]:
+    """Return the files and variants that a cluster gets, without *wrong* files and what is built of them."""
+    builds = ((each.path, each.in_build.build) for each in found.found if each.in_build and each.in_build.build)
+    left_out = wrong | {path for path, build in builds if not wrong.isdisjoint(build.sources())}
+
+    def is_accepted(applied: AppliedFile) -> bool:
+        result = applied.checked.result
+        return result.valid if applied.variant else result.path.partition(PART)[0] not in left_out
+
+    return [each for each in found.applied if is_accepted(each)]
 
 
 @dataclass(frozen=True)
@@ -105,11 +124,14 @@ class QueuedFiles:
         return [asked_of([(job, context)], self.target, self.world) for job in self.sent[number].documents]
 
 
-def ask_queues(applied: Sequence[AppliedFile], queues: Collection[Document], cluster: Cluster) -> QueuedFiles:
-    """The accepted files with the queues of `--queues`, of their own objects and of a cluster. There are no others."""
+def ask_queues(applied: Sequence[AppliedFile], queues: Collection[Document], cluster: Cluster, *, closed: bool = True) -> QueuedFiles:
+    """The accepted files with the queues of `--queues`, of their own objects and of a cluster.
+
+    *closed*: there are no other queues.
+    """
     sent = as_policies_leave([each.checked for each in applied], cluster)
     objects = [each for file in applied for each in (*file.checked.objects, *file.checked.documents)]
-    return QueuedFiles(applied, sent, cluster.target, world_for(queues, objects, cluster))
+    return QueuedFiles(applied, sent, cluster.target, world_for(queues, objects, cluster, closed=closed))
 
 
 def cluster_of(applied: Sequence[AppliedFile], otherwise: Cluster) -> Cluster:

@@ -133,6 +133,37 @@ def test_the_last_line_counts_the_groups_of_a_set_beside_the_jobs(tmp_path: Path
     assert "\n2 jobs, 3 groups: 3 fits, 1 waits (Kueue 0.19.2)" in done.stdout
 
 
+def test_jobs_are_asked_about_beside_files_with_errors(tmp_path: Path) -> None:
+    """What is built of a wrong file is left out with it, and a queue may be in a file that cannot be read."""
+    wrong = JOB.replace("llama", "bad").replace("numNodes", "numNodez")
+    write(tmp_path, {"job.yaml": JOB, "queues.yaml": QUEUES, "wrong.yaml": wrong, "base/job.yaml": wrong.replace("bad", "worse")})
+    write(tmp_path, {"base/kustomization.yaml": "resources: [job.yaml]\nnamePrefix: a-\n"})
+    write(tmp_path, {"other.yaml": JOB.replace("llama", "other").replace("queue-name: nlp", "queue-name: gone")})
+
+    def asked() -> tuple[dict[str, str], int, str]:
+        done = run_here("queue", ".", "-o", "json", cwd=tmp_path)
+        return {each["name"]: each["verdict"] for each in json.loads(done.stdout)["workloads"]}, done.returncode, done.stderr
+
+    found, code, said = asked()
+    assert (found, code) == ({"llama": "fits", "other": "never"}, 1)
+    assert said.endswith("jobspec: left out because of their errors: base/job.yaml, wrong.yaml\n")
+    assert "unknown field `numNodez`" in said
+    write(tmp_path, {"more.yaml": f"{QUEUES.replace('name: nlp, namespace', 'name: gone, namespace')}  stop: [\n"})
+    assert asked()[0] == {"llama": "fits", "other": "unknown"}
+    write(tmp_path, {"job.yaml": wrong, "other.yaml": wrong})
+    done = run_here("queue", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("jobspec: no queue is asked before these errors are fixed\n")
+
+
+def test_valid_variants_are_asked_about_beside_one_with_an_error(tmp_path: Path) -> None:
+    variants = "{base: job.yaml, queue: nlp, namespace: nlp}\n  variants: [{name: a}, {name: b, namespace: B_}]\n"
+    write(tmp_path, {"jobspec.yaml": f"{PROJECT_HEAD}  defaults: {variants}", "job.yaml": PYTORCHJOB, "queues.yaml": QUEUES})
+    done = run_here("queue", "--queues", "queues.yaml", cwd=tmp_path)
+    assert (done.returncode, "PyTorchJob nlp/a" in done.stdout, "1 job: 1 fits" in done.stdout) == (1, True, True)
+    assert done.stderr.endswith("jobspec: left out because of their errors: variant `b`\n")
+
+
 @pytest.mark.parametrize("text", [QUEUES, "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu}}\n"])
 def test_files_without_jobs_are_nothing_to_ask(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"platform/objects.yaml": text})
