@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 from jobspec.apis.kinds import CONFIG_MAP, PRIORITY_CLASS, TRAINJOB, GroupKind
 from jobspec.diagnostics.grouping import grouped
-from jobspec.diagnostics.places import Path
+from jobspec.diagnostics.places import Path, value_at
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import marked
 from jobspec.kubernetes.index import Index, data_of, says
@@ -254,6 +254,15 @@ class Documents:
 
     def _runtimes_of_jobs(self) -> Set[tuple[str, str]]:
         return {(str(ref.kind), str(ref.name)) for ref in (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))}
+
+    @property
+    def runtimes_of_bare_jobs(self) -> Set[tuple[str, str]]:
+        """The kinds and names of runtimes that TrainJobs without `spec.trainer` refer to."""
+        return self.once("runtimes of bare jobs", self._runtimes_of_bare_jobs)
+
+    def _runtimes_of_bare_jobs(self) -> Set[tuple[str, str]]:
+        bare = (each.data for each in self.of_kind(TRAINJOB) if value_at(each.data, ("spec", "trainer")) is None)
+        return {(str(ref.kind), str(ref.name)) for ref in map(RuntimeReference, bare)}
 
     def referred(self, job: Document) -> list[Document]:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""

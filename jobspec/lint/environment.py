@@ -46,14 +46,16 @@ def overridden_variable(job: LintedJob) -> Iterator[Finding]:
 def replaced_variable(job: LintedJob) -> Iterator[Finding]:
     """The runtime sets a variable that the trainer overwrites.
 
-    Why: nobody checks a runtime for the variables that the trainer keeps for itself; it writes its own values over them.
+    Why: nobody checks a runtime for the variables that the trainer keeps for itself; it writes its own values over them. It does not for
+    a TrainJob without `spec.trainer`, whose pods get the runtime's value: where the files have such a job, nothing is reported.
     Instead: leave the variable out; the TrainJob says the numbers of nodes and processes.
     Fix: removes the value that no pod sees, unless another variable takes it.
     Before: env: [{name: PET_NNODES, value: "4"}]
     After: env: []
     Evidence: `Torch` plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0 to 2.3
     """
-    if job.get("spec", "mlPolicy", "torch") is None:
+    is_seen = (job.given.kind, job.given.name) in job.documents.runtimes_of_bare_jobs
+    if is_seen or job.get("spec", "mlPolicy", "torch") is None:
         return
     for role in items(job.tree.get(*REPLICATED_JOBS)):
         for container in items(role.get("template", "spec", "template", "spec", "containers")):
