@@ -47,7 +47,7 @@ def without_placeholders(
     given: Variables,
     files: SourceFiles,
     *,
-    is_template: bool = False,
+    is_template: Callable[[], bool] = lambda: False,
 ) -> FileResult:
     """Drop what is said of values filled in later, and add one note with their number.
 
@@ -55,7 +55,7 @@ def without_placeholders(
     key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value, where a server refuses what
     an operator creates, and where the message names what stands in for the value. What the builds that it is *within* have completed is not
     missing; what is *given* is no placeholder. What stands behind a flag and `=` is a value, too, if the placeholder of that name stands
-    where a server refuses it. *is_template*: a program or a person completes the file, as `is_template_path` says.
+    where a server refuses it. *is_template*: says whether a program or a person completes the file, as `is_template_path` does.
     """
     unjudged = result.stand_ins
     fills_in = within.build is not None and within.build.has_actions
@@ -79,7 +79,7 @@ def without_placeholders(
     unset = [
         each
         for each in result.diagnostics
-        if each.rule in ("missing-field", "missing-name") and (is_template or each.document in nameless) and each not in dropped
+        if each.rule in ("missing-field", "missing-name") and (each.document in nameless or is_template()) and each not in dropped
     ]
     if not (unjudged or dropped or unset or within.completed or within.patched_in):
         return result

@@ -57,7 +57,7 @@ def reported(
             return result
         file = asked[result.path]
         given = substitution_for(file, values) or anything
-        within, is_completed = file.in_build or alone, is_template(result.path, file.disk)
+        within, is_completed = file.in_build or alone, lambda: is_template(result.path, file.disk)
         return without_placeholders(result, read, within, given, files_of(file), is_template=is_completed)
 
     return [relaxed(each) for each in results]
