@@ -152,15 +152,23 @@ class FileResult:
 def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool) -> list[FileResult]:
     """Reduce results to one diagnostic for each cause, and a repeated info to its first file.
 
+    If several files report the same place, as kustomizations do of a base, only the first keeps it. For programs, an error stays in each
+    file that it makes invalid.
+
     *for_people*: reduce to its first file, too, what one missing object, one policy or one Pod Security level causes in several files.
     Documents of the other files may then be invalid without a diagnostic of their own. For programs, what was
     not judged stays in each file.
     """
     results = [each.by_cause() for each in files]
-    shared = [one for each in results for one in each.diagnostics if _is_shared(one, for_people=for_people)]
+    found = [(each.path, one) for each in results for one in each.diagnostics]
+    shared = [one for _, one in found if _is_shared(one, for_people=for_people)]
+    others = [one for path, one in found if one.mark.file != path and (for_people or one.severity != "error")]
+    elsewhere = [one for one in others if not _is_shared(one, for_people=for_people)]
+    alike = grouped(shared, lambda one: (one.rule, one.severity, one.message, one.hint))
+    same = grouped(elsewhere, lambda one: (one.rule, one.severity, one.message, one.hint, str(one.mark), one.mark.layer))
     once: dict[int, Diagnostic] = {}
     left_out: set[int] = set()
-    for several in grouped(shared, lambda one: (one.rule, one.severity, one.message, one.hint)).values():
+    for several in (*alike.values(), *same.values()):
         once[id(several[0])] = joined(several, lambda _: None)[0]
         left_out |= {id(one) for one in several[1:]}
     if not left_out:

@@ -74,3 +74,14 @@ def test_a_base_that_cannot_be_built_is_reported_once_for_all_its_builds(tmp_pat
     }
     write(tmp_path, {".git/HEAD": "", **files})
     assert [each[:2] for each in _found(tmp_path)] == [("base/kustomization.yaml:3", "error")]
+
+
+@pytest.mark.parametrize(("listed", "severity"), [("settings.yaml", "warning"), ("settings", "error")])
+def test_what_a_base_lists_and_is_not_there_is_reported_once_for_all_its_builds(listed: str, severity: str, tmp_path: Path) -> None:
+    files = {"base/job.yaml": JOB, "base/settings/settings.json": "{}", "base/kustomization.yaml": f"resources: [job.yaml, {listed}]\n"}
+    overlays = {f"{name}/kustomization.yaml": f"resources: [../base]\nnamePrefix: {name}-\n" for name in ("dev", "prod")}
+    write(tmp_path, {".git/HEAD": "", **files, **overlays})
+    lines = run_here("lint", ".", "-o", "concise", "--select", "broken-kustomization", cwd=tmp_path).stdout.splitlines()
+    assert [each.split(" ")[:2] for each in lines[:-1]] == [["base/kustomization.yaml:1:23:", f"{severity}:"]]
+    assert "2 unbuilt kustomizations: its build fails" in lines[-1]
+    assert len(_found(tmp_path)) == (1 if severity == "warning" else 2)  # an error makes both kustomizations invalid
