@@ -33,8 +33,10 @@ class BuiltValue(NamedTuple):
 def place_of_setting(kustomizations: Sequence[str], built: BuiltValue, files: SourceFiles) -> Mark | None:
     """Return where a field of a kustomization sets a value, of the outermost one that does.
 
-    If none sets exactly this value, return the first field that may have set it. If there is none, return None.
+    If none sets exactly this value, return the first field that may have set it. If there is none, or for a whole object, return None.
     """
+    if not built.path:
+        return None
     documents = [(path, each) for path in kustomizations for each in files.documents(path)[:1] if isinstance(each.data, dict)]
     steps = {str(step) for step in built.path}
     fields = [field for field, names in _SET_BY.items() if steps & names]

@@ -63,3 +63,30 @@ def test_a_fault_of_a_patch_is_reported_at_its_line(base: str, patch: str, line:
     found = [one for file in files for one in file["diagnostics"] if one["severity"] == "error"]
     expected = ("kustomization.yaml", 4 + line, rule) if is_inline else ("patch.yaml", line, rule)
     assert [(each["file"], each["line"], each["rule"]) for each in found] == [expected]
+
+
+def test_a_fault_of_a_generated_object_with_replacements_is_reported_at_its_generator(tmp_path: Path) -> None:
+    """No file has the generated object itself, and a replacement may change every ConfigMap."""
+    kustomization = """resources: [job.yaml]
+configMapGenerator:
+  - name: settings
+    literals: [token=0123456789abcdef0123]
+replacements:
+  - source: {kind: Job, fieldPath: metadata.name}
+    targets: [{select: {kind: ConfigMap}, fieldPaths: [data.name], options: {create: true}}]
+"""
+    job = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: ghcr.io/acme/train:1.2
+          env: [{name: WANDB_API_KEY, valueFrom: {configMapKeyRef: {name: settings, key: token}}}]
+"""
+    write(tmp_path, {".git/HEAD": "", "kustomization.yaml": kustomization, "job.yaml": job})
+    done = run_here("lint", ".", "-o", "concise", "--select", "secret-in-manifest", cwd=tmp_path)
+    assert (done.returncode, done.stdout.partition(" ")[0]) == (0, "kustomization.yaml:4:16:")
