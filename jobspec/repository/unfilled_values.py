@@ -201,7 +201,11 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
     if not (has_sign or takes_words):
         return False
-    if found.rule in _ABOUT_PLACEHOLDERS or is_misspelt_choice(value, found) or f" has no key `{value}`" in found.message:
+    if (
+        found.rule in _ABOUT_PLACEHOLDERS
+        or is_misspelt_choice(value, found)
+        or any(each.format(value) in found.message for each in _MISSING)
+    ):
         return False
     if (flag := _FLAG.match(value)) and _NAME_SIGNS.sub("", value[flag.end() :]) in certain:
         value = value[flag.end() :]
@@ -211,3 +215,12 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
     is_image = found.rule == "invalid-image" and place[0].startswith(("$", "{"))
     is_named = f"`{with_names(value)}`" in found.message
     return found.stage not in ("outcome", "lint") or found.rule in REFUSALS or is_image or is_named
+
+
+#: How messages name a key that an object lacks.
+_MISSING = (" has no key `{}`", "fieldPath `{}` is missing for replacement source", 'unable to find field "{}" in replacement target')
+
+
+def _names_missing_key(message: str, value: str) -> bool:
+    """True if a message says that an object has no such key. Keys of ConfigMaps are often in capitals, as placeholders are."""
+    return any(each.format(value) in message for each in _MISSING)

@@ -42,6 +42,16 @@ def _found(folder: Path) -> list[tuple[str, str, str]]:
         ("resources: [job.yaml, again.yaml]\nnamePrefix: a-\n", 2, "error", "`again.yaml`: may not add resource"),
         ("replacements:\n  - path: replacement.yaml\n", 3, "error", "nothing selected by ConfigMap `nothing`"),
         (
+            "configMapGenerator:\n  - name: a\n    literals: [A=b]\nreplacements:\n  - source:\n"
+            "      kind: ConfigMap\n      fieldPath: data.IMAGE_URL\n    targets: [{select: {kind: Job}, fieldPaths: [spec.a]}]\n",
+            *(8, "error", "fieldPath `data.IMAGE_URL` is missing for replacement source ConfigMap"),
+        ),
+        (
+            "replacements:\n  - source: {kind: Job, fieldPath: metadata.name}\n    targets:\n"
+            "      - {select: {kind: Job}, fieldPaths: [metadata.labels.JOB_NAME]}\n",
+            *(5, "error", 'unable to find field "metadata.labels.JOB_NAME" in replacement target'),
+        ),
+        (
             "replacements:\n  - source: {kind: Job, fieldPath: metadata.name}\n    targets:\n"
             "      - {select: {kind: Job}, fieldPaths: [spec.backoffLimit]}\n",
             *(2, "error", "cannot decode !!str `train` as a !!int"),
