@@ -59,6 +59,11 @@ _SAID: list[tuple[str, str]] = [
     (r" in object \{.*$", ""),
     (r"trouble configuring builtin (\w+) with config: `.*?`: ", ""),
     (r" in File: \S+$", ""),
+    (
+        r"loading KV pairs: (?:file sources|env source files): "
+        r"\[(?:[^]]* )?((?:[^]\s=]+=)?(?:[^]\s]*/)?([^]\s/]+))(?: [^]]*)?\]: (?=security; file '(?:[^']*/)?\2')",
+        r"`\1`: ",
+    ),
     (r"security; file '[^']*' is not in or below '[^']*'", "the file is not in or below the folder of its kustomization"),
     (r"evalsymlink failure on '[^']*?([^'/]*)' ?: .*", r"`\1` does not exist"),
     (r" &\{0x[^}]*\}: ", ": "),  # an address in kustomize's memory, another one each time

@@ -59,6 +59,14 @@ def _found(folder: Path) -> list[tuple[str, str, str]]:
         ("components:\n  - ../component.yaml\n", 3, "error", "`component.yaml`: file is not directory"),
         ("patchs: []\n", 2, "warning", "unknown field `patchs`"),
         ("resources: [job.yaml, ../around.yaml]\n", 2, "warning", "`../around.yaml`: the file is not in or below the folder"),
+        (
+            "configMapGenerator:\n  - name: a\n    files:\n      - job.yaml\n      - code=../around.yaml\n      - again.yaml\n",
+            *(6, "warning", "`code=../around.yaml`: the file is not in or below the folder"),
+        ),
+        (
+            "secretGenerator:\n  - name: a\n    envs:\n      - ../around.yaml\n",
+            *(5, "warning", "`../around.yaml`: the file is not in or below the folder"),
+        ),
     ],
 )
 def test_a_build_that_fails_is_reported_at_the_entry_that_is_its_cause(
