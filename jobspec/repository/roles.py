@@ -179,9 +179,20 @@ def _filled_in_by(data: dict[str, Any]) -> frozenset[str]:
     is_component = data.get("kind") == "Component"  # whoever uses it may fill them in, in another repository, too
     labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
     pinned = [each for each in structs(data, "images") if each.get("digest") or each.get("newTag", "latest") != "latest"]
-    names = ("annotations", *(f"image {each.get('name')}" for each in pinned))
+    names = ("annotations", *(f"image {each.get('name')}" for each in pinned), *_labels_in_templates(data))
     filled = {"namespace": is_component or data.get("namespace"), "selector": is_component or labels}
     return frozenset((*names, *(name for name, value in filled.items() if value)))
+
+
+def _labels_in_templates(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the labels that a kustomization gives pod templates: the key alone if selectors get the label, too."""
+    yield from (f"label {key}" for key in mapping(data, "commonLabels"))
+    for each in structs(data, "labels"):
+        pairs = mapping(each, "pairs")
+        if each.get("includeSelectors"):
+            yield from (f"label {key}" for key in pairs)
+        elif each.get("includeTemplates"):
+            yield from (f"label {key}: {value}" for key, value in pairs.items())
 
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:

@@ -27,6 +27,7 @@ _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
 _FLAG = re.compile(r"--?[\w-]+=")
 _NAME_SIGNS = re.compile(r"[${}()]")
+_QUOTED = re.compile("`([^`]+)`")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 _HINT = "check the rendered manifests, or give values by --substitute or --set-env"
 _SHOWN = 3  # names in a hint
@@ -163,6 +164,9 @@ def _is_filled_in(
         return found.field.startswith("metadata.annotations[") or _BOOLEAN.fullmatch(_written_at(found.mark, lines_of)) is not None
     if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size") and "selector" in completed:
         return True
+    if found.rule == "conflicting-values" and found.field == "spec.template.metadata.labels":
+        wanted = [each.partition(": ") for each in _QUOTED.findall(found.message)]
+        return all(f"label {key}" in completed or f"label {key}: {value}" in completed for key, _, value in wanted)
     said = found.message.partition("`")[2].partition("`")[0]
     is_about_image = found.rule == "unpinned-image" or (found.rule == "unfilled-placeholder" and found.field.endswith(".image"))
     if is_about_image and f"image {said.removesuffix(':latest')}" in completed:

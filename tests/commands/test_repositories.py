@@ -138,6 +138,34 @@ def test_what_builds_fill_in_is_not_missing() -> None:
     assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field", "wrong-size", "wrong-type"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "rules"),
+    [
+        ("commonLabels: {app: model}\n", []),
+        ("labels: [{pairs: {app: model}, includeSelectors: true}]\n", []),
+        ("labels: [{pairs: {app: server}, includeTemplates: true}]\n", []),
+        ("labels: [{pairs: {app: model}, includeTemplates: true}]\n", ["conflicting-values"]),
+        ("labels: [{pairs: {app: server}}]\n", ["conflicting-values"]),
+        ("commonLabels: {team: nlp}\n", ["conflicting-values"]),
+    ],
+)
+def test_a_label_that_kustomize_gives_to_a_pod_template_is_not_missing_there(labels: str, rules: list[str], tmp_path: Path) -> None:
+    server = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server}
+spec:
+  selector: {matchLabels: {app: server, role: front}}
+  template:
+    metadata: {labels: {role: front}}
+    spec: {containers: [{name: server, image: "registry.example/server:1"}]}
+"""
+    write(tmp_path, {".git/HEAD": "", "server.yaml": server, "kustomization.yaml": f"resources: [server.yaml]\n{labels}"})
+    assert _reported(tmp_path, ".", "--no-build")["server.yaml"][1] == rules
+    if shutil.which("kustomize"):
+        built = _reported(tmp_path, ".")
+        assert [rule for _, found in built.values() for rule in found] == rules
+
+
 def test_patches_and_inputs_that_are_named_with_their_kustomization_are_skipped(tmp_path: Path) -> None:
     """Alone, such a file is judged as it is."""
     kustomization = (
