@@ -72,6 +72,7 @@ _SAID: list[tuple[str, str]] = [
     (r"^no resource matches (strategic merge patch .*?): no matches for .*$", r"no resource matches the \1"),
     (r"^(no matches for Id .*?); failed to find unique target.*$", r"\1"),
     (r" with the following GVK \[.*\]", " of a Deployment, ReplicaSet, ReplicationController or StatefulSet"),
+    (r" Use --debug flag to render out invalid YAML$", ""),  # an option of helm
     (r"\S*(?:internal\.)?config\.kubernetes\.io/\S*", ""),
     (r"^accumulation err='.*?': (?=expected)", ""),
 ]

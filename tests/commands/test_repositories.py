@@ -1313,6 +1313,14 @@ def test_a_chart_that_helm_cannot_render() -> None:
     assert done.stderr == 'jobspec: --helm nowhere: path "./nowhere" not found\n'
 
 
+@helm
+def test_what_helm_says_of_a_template_names_no_option_of_helm(tmp_path: Path) -> None:
+    template = "{{ if gt (len .Values.selectors) 0 }}kind: Job{{ end }}\n"
+    write(tmp_path, {"chart/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n", "chart/templates/job.yaml": template})
+    said = run_here("lint", "--helm", "chart", cwd=tmp_path).stderr
+    assert said.startswith("jobspec: --helm chart: ") and said.endswith("error calling len: len of nil pointer\n")
+
+
 def test_without_helm_no_chart_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     done = run_here("lint", "--helm", "train", cwd=CHARTS)
