@@ -205,11 +205,7 @@ def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], giv
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
     if not (has_sign or takes_words):
         return False
-    if (
-        found.rule in _ABOUT_PLACEHOLDERS
-        or is_misspelt_choice(value, found)
-        or any(each.format(value) in found.message for each in _MISSING)
-    ):
+    if found.rule in _ABOUT_PLACEHOLDERS or is_misspelt_choice(value, found) or _names_missing_key(found.message, value):
         return False
     if (flag := _FLAG.match(value)) and _NAME_SIGNS.sub("", value[flag.end() :]) in certain:
         value = value[flag.end() :]
