@@ -129,7 +129,7 @@ def judge_files(found: Sequence[Found], options: Options, context: RunContext, d
     """
     skip_unknown = options.skip_unknown
     found, plans, bases = plans_among(found, options, context)
-    documents = depth.documents or depth.chosen is not None
+    documents = depth.documents or depth.chosen is not None or depth.kept is not None  # a later look may lint what is kept
     earlier = depth.earlier
     if earlier:
         earlier.checks.met(found)

@@ -152,6 +152,17 @@ def test_preflight_is_one_answer_with_a_schema_by_the_newest_specification(tmp_p
     assert "none is not a ref" in no_ref.content[0].text
 
 
+@pytest.mark.parametrize("first", ["check", "lint", "fix", "preflight"])
+def test_an_answer_is_the_same_whatever_was_asked_before(first: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace(":v1", "")})
+    with chdir(tmp_path):
+        tools = Tools()
+        getattr(tools, first)("job.yaml")
+        answers = [[made.lint("job.yaml"), made.preflight("job.yaml")] for made in (tools, Tools())]
+    assert answers[0] == answers[1]
+    assert "unpinned-image" in [each["rule"] for each in answers[0][0]["findings"]]
+
+
 def test_preflight_answers_in_under_a_second(tmp_path: Path) -> None:
     """Of processor time, with all that is loaded, in a folder of fifty jobs."""
     write(tmp_path, {f"job-{number}.yaml": QUEUED.replace("llama", f"llama-{number}") for number in range(50)})
