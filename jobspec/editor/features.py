@@ -13,7 +13,6 @@ from pygls import uris
 
 from jobspec import api
 from jobspec.apis import kinds
-from jobspec.apis.releases import release_of
 from jobspec.diagnostics.diagnostic import Diagnostic, lines_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.explanations import DECODING
@@ -196,7 +195,7 @@ def _field_text(view: ClientView, document: Document, path: Path) -> str:
 
     try:
         root, _, _ = place_of(document.kind, [], document.api_version)
-        release = release_of(root.component, view.snapshot.cluster.target)
+        release = root.release_in(view.snapshot.cluster.target)
         page = explain.page(root, steps_of(root.structure(release), path), release)
     except JobspecError:
         return ""
@@ -355,7 +354,7 @@ def _structure(view: ClientView, outline: Outline, line: int, path: Path) -> Str
         return {}
     if root.api_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
         return {}
-    structure = root.structure(release_of(root.component, view.snapshot.cluster.target))
+    structure = root.structure(root.release_in(view.snapshot.cluster.target))
     for step in path:
         inner = structure.get("fields", {}).get(step) if not isinstance(step, int) else structure.get("items")
         structure = inner or structure.get("values") or {}

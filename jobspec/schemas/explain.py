@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, get_args
 
 from jobspec.apis.kinds import Kind, built_in, with_schema
-from jobspec.apis.releases import RELEASES
+from jobspec.apis.releases import RELEASES, Target, release_of
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Key
 from jobspec.models.base import Model, Resource
@@ -309,6 +309,10 @@ class ExplainedKind:
     def known(self) -> list[str]:
         """Return the known releases of the component, those without the kind too, oldest first."""
         return list(RELEASES.get(self.component, self.releases))
+
+    def release_in(self, target: Target) -> str:
+        """Return the release of the component in a target. If targets have no such component, return its newest one."""
+        return release_of(self.component, target) if self.component in RELEASES else self.releases[-1]
 
 
 def root_of(model: type[Model], version: str = "") -> ExplainedKind:

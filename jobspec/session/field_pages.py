@@ -74,13 +74,11 @@ def place_of(path: str, targets: Iterable[str], api_version: str = "") -> tuple[
 
     Raises JobspecError if there is no such kind. *api_version*: the API version of the kind, if it is known.
     """
-    from jobspec.apis.releases import RELEASES, choose, release_of
+    from jobspec.apis.releases import choose
 
     kind, steps = _steps(path)
     root = _root(kind, steps, api_version)
-    target = choose(targets)
-    release = root.releases[-1] if root.component not in RELEASES else release_of(root.component, target)
-    return root, steps, release
+    return root, steps, root.release_in(choose(targets))
 
 
 def _steps(text: str) -> tuple[str, list[str]]:

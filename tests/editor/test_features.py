@@ -84,6 +84,12 @@ metadata: {name: older}
 spec:
   cohort: ml
 """
+SERVED = """apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: served}
+spec:
+  predictor: {minReplicas: 1}
+"""
 OWN = """apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
 metadata: {name: longer}
@@ -115,6 +121,7 @@ FILES = {
     "queue.yaml": QUEUE,
     "cluster-queue.yaml": CLUSTER_QUEUE,
     "older-queue.yaml": OLDER_QUEUE,
+    "served.yaml": SERVED,
     "overlays/longer.yaml": OWN,
     "jobspec.yaml": PROJECT,
 }
@@ -207,6 +214,7 @@ def test_references(file: str, words: str, places: list[tuple[str, int]], sessio
         ("claim.yaml", "accessModes", ["PersistentVolumeClaim.spec.accessModes"]),
         ("queue.yaml", "clusterQueue", ["**LocalQueue.spec.clusterQueue** `string`"]),
         ("older-queue.yaml", "cohort", ["**ClusterQueue.spec.cohort** `string`"]),
+        ("served.yaml", "minReplicas", ["**InferenceService.spec.predictor.minReplicas** `integer`"]),
         ("jobspec.yaml", "gpu-nccl", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
         ("jobspec.yaml", "gpus: 8", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
         ("jobspec.yaml", "overlays/longer", ["overlay **longer**: train longer", "`epochs` (integer): how often"]),
@@ -233,6 +241,7 @@ def test_hover(file: str, words: str, said: list[str], session: ExampleSession) 
         ("job.yaml", "kueue.x-k8s.io/queue-name: gpus}\n", "  annotations:\n    a: b\n", [], []),
         ("runtime.yaml", "                    - name: node\n", "                      imagePullPolicy: ", ["Always", "IfNotPresent"], []),
         ("debugged.yaml", "spec:\n", "  restartPolicy: ", ["Always", "OnFailure", "Never"], []),
+        ("served.yaml", "spec:\n", "  t", ["transformer"], ["predictor"]),
         (
             "runtime.yaml",
             "                    - name: data\n",
