@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pathspec import GitIgnoreSpec
+
     from jobspec.session.disk import Disk
     from jobspec.session.found import Found
 
@@ -92,11 +94,28 @@ def without_excluded(found: Sequence[Found], excluded: Sequence[Patterns]) -> li
     """The files, of which those that patterns match are skipped and counted, but for those that the user named."""
     if not excluded:
         return list(found)
-    from pathspec import GitIgnoreSpec
-
-    specs = [(each.folder, GitIgnoreSpec.from_lines(each.lines)) for each in excluded]
+    specs = [(each.folder, _spec_of(each.lines)) for each in excluded]
 
     def is_excluded(path: str) -> bool:
         return any(spec.match_file(os.path.relpath(path, folder)) for folder, spec in specs)
 
     return [skipped(each.path, "excluded file") if not each.named and is_excluded(each.path) else each for each in found]
+
+
+def _spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
+    """Return the patterns in lines as one. As for Git, a line that is no pattern, such as `[9-0]`, matches no file."""
+    import re
+    import warnings
+
+    from pathspec import GitIgnoreSpec
+
+    usable = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # Python warns of brackets that another version may read otherwise
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except (ValueError, re.error):
+                continue
+            usable.append(line)
+        return GitIgnoreSpec.from_lines(usable)

@@ -193,6 +193,14 @@ def test_a_jobspecignore_excludes_files(tmp_path: Path) -> None:
     assert run_here("validate", "drafts/bad.yaml", cwd=tmp_path).returncode == 1
 
 
+@pytest.mark.parametrize("line", ["!", "[9-0]", "bad\\", "[[9-0]"])
+def test_a_line_that_is_no_pattern_excludes_nothing(line: str, tmp_path: Path) -> None:
+    write(tmp_path, {".jobspecignore": f"{line}\n/drafts\n", "bad.yaml": BAD, "drafts/bad.yaml": BAD})
+    done = run_here("validate", ".", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "2 documents: 1 invalid, 1 skipped, 2 errors" in done.stdout
+
+
 def test_endings_in_upper_case_are_read(tmp_path: Path) -> None:
     write(tmp_path, {"BAD.YAML": BAD})
     assert run_here("validate", ".", cwd=tmp_path).returncode == 1
