@@ -23,7 +23,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.explanations import CAUSED_ELSEWHERE
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.decoding import decode
-from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
+from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.journey.journey import one_by_one
 from jobspec.journey.parts import PART
@@ -38,7 +38,7 @@ from jobspec.session.changes import referring
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.contracts import with_contracts
 from jobspec.session.disk import Disk
-from jobspec.session.finding import find_for, find_near
+from jobspec.session.finding import find_for, find_near, words_for_finding
 from jobspec.session.fixing import CandidateChecker, files_to_fix, fixed_files, safe_fixes
 from jobspec.session.found import Found
 from jobspec.session.found_file import FoundFile
@@ -64,7 +64,6 @@ SETTINGS = ("pyproject.toml", "jobspec.yaml", ".jobspecignore", ".gitignore")
 _FEW_FILES = 10  # of a folder, which are judged at once
 #: The rules that report objects which are not given, and which files of other folders may hold.
 _GIVEN_ELSEWHERE = ("unresolved-reference", "admission-not-known", *CAUSED_ELSEWHERE)
-_ENGINES = tuple(word.decode() for word in ENGINES)
 
 
 class Cancelled(Exception):
@@ -121,7 +120,7 @@ class Workspace:
         real = os.path.realpath(path)
         before = self.texts.get(real)
         self.texts = {name: each for name, each in self.texts.items() if name != real} if text is None else {**self.texts, real: text}
-        if before is None or text is None or os.path.basename(real) in SETTINGS or _of_engines(before) != _of_engines(text):
+        if before is None or text is None or os.path.basename(real) in SETTINGS or _words(before) != _words(text):
             self.look_again()
 
     def look_again(self) -> None:
@@ -555,5 +554,5 @@ def _is_beside_kustomization(path: str) -> bool:
     return any(os.path.isfile(os.path.join(os.path.dirname(path), each)) for each in KUSTOMIZATIONS)
 
 
-def _of_engines(text: str) -> bool:
-    return "Project" in text or any(each in text for each in _ENGINES[:2])
+def _words(text: str) -> list[bytes]:
+    return words_for_finding(text.encode(errors="surrogatepass"))

@@ -11,7 +11,7 @@ from jobspec.journey.journey import one_by_one
 from jobspec.session.disk import DISK
 from jobspec.session.folders import folders_around, with_those_around
 from jobspec.session.found import STDIN, Found, disk_of, is_judged_in_build, skipped
-from jobspec.session.mentions import may_say_roles
+from jobspec.session.mentions import ROLES, may_say_roles
 from jobspec.session.reading import read_stdin
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
 _OF_ROLES = ("patch", "assert", "error")  # words in the names of files that are no manifests
+_OF_MANIFESTS = (b"apiVersion", b"kind")
 
 
 def find(
@@ -115,6 +116,11 @@ def _without_vendored(found: Iterable[Found]) -> tuple[list[Found], list[Found]]
 
 def _without_encrypted(found: Iterable[Found]) -> list[Found]:
     return [skipped(each.path, "encrypted file", each.disk) if _is_encrypted(each) else each for each in found]
+
+
+def words_for_finding(text: bytes) -> list[bytes]:
+    """Return the words in a text that decide how its file, and others, are found."""
+    return [each for each in (*_OF_MANIFESTS, *ROLES) if each in text]
 
 
 def in_working_folder(options: Options) -> Options:
@@ -278,9 +284,7 @@ def left_out(paths: Iterable[str], disk: Disk = DISK) -> list[Found]:
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
                 files = [_below(here, name) for name in sorted(names) if name.lower().endswith(MANIFEST_ENDINGS)]
-                found += [
-                    skipped(each, "hidden file") for each in files if disk.mentions(each, b"apiVersion") and disk.mentions(each, b"kind")
-                ]
+                found += [skipped(each, "hidden file") for each in files if all(disk.mentions(each, word) for word in _OF_MANIFESTS)]
     return found
 
 

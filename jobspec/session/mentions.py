@@ -42,7 +42,8 @@ def without_digits(content: bytes) -> bytes:
 _DEFINITION = CUSTOM_RESOURCE_DEFINITION[1].encode()
 _POLICIES = _once(kind for _, kind in ADMISSION_POLICIES)
 _DECIDING = _once((*(kind for _, kind in (LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, SERVICE_ACCOUNT)), f"apiVersion: {QUEUE_GROUP}/"))
-_ROLES = (*ENGINES, CHAINSAW)
+#: The words in files that may say what other files are.
+ROLES = (*ENGINES, CHAINSAW)
 
 
 class Mentions(Record):
@@ -71,7 +72,7 @@ def mentions_in(text: bytes) -> Mentions:
     """
     definitions = _DEFINITION in text and b"{{" not in text
     policies = _has_one(text, _POLICIES)
-    found = Mentions(_may_have_secret(text), definitions, policies, policies or _has_one(text, _DECIDING), _has_one(text, _ROLES))
+    found = Mentions(_may_have_secret(text), definitions, policies, policies or _has_one(text, _DECIDING), _has_one(text, ROLES))
     return _PLAIN if found == _PLAIN else found
 
 
@@ -85,7 +86,7 @@ def may_say_roles(path: str, disk: Disk, facts: KeptFacts | None) -> bool:
     *facts*: what an earlier run has found out about the files; None if there is no such run.
     """
     found = kept_mentions(path, facts)
-    return found.roles if found else disk.mentions(path, *_ROLES)
+    return found.roles if found else disk.mentions(path, *ROLES)
 
 
 def _may_have_secret(text: bytes) -> bool:

@@ -254,6 +254,32 @@ def test_a_file_that_is_closed_unsaved_is_as_on_disk(tmp_path: Path) -> None:
     assert ClientView(files, "utf-16").text("job.yaml").text == JOB
 
 
+_CHAINSAW = """\
+apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: a}
+spec: {steps: [{try: [{assert: {file: expected.yaml}}]}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "typed"),
+    [
+        (".hidden/job.yaml", JOB, JOB.replace("apiVersion", "apiVer")),
+        ("test.yaml", _CHAINSAW, _CHAINSAW.replace("chainsaw", "other")),
+    ],
+)
+def test_words_that_decide_how_files_are_found_count_as_they_are_typed(name: str, before: str, typed: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "expected.yaml": JOB.replace("train", "expected"), name: before})
+    shown = []
+    for texts in ((before, typed), (typed,)):
+        files = Workspace(".")
+        for text in texts:
+            files.write(name, text)
+            shown.append(json_report(files.results(), {}))
+    assert shown[1] == shown[2] != shown[0]
+
+
 @pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed")
 def test_an_open_base_is_read_as_it_is_typed_though_its_builds_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
