@@ -416,7 +416,7 @@ class _Known:
         file = given.found
         build = file.in_build.build if file.in_build else None
         built_of = [self._inputs[each] for each in sorted(build.reads)] if build else ()
-        where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
+        where = (file.path, file.named, file.part, file.first_line, file.content, self._stamps[file.path])
         world = (_Identity(self._objects_in(cluster)), _Identity(cluster.custom_kinds), cluster.around is None)
         key = (*where, *built_of, _Identity(file.in_build), *world)
         known = self._workspace._files.get(key)

@@ -254,6 +254,18 @@ def test_a_file_that_is_closed_unsaved_is_as_on_disk(tmp_path: Path) -> None:
     assert ClientView(files, "utf-16").text("job.yaml").text == JOB
 
 
+def test_placeholders_of_an_open_file_that_is_removed_are_judged_as_those_of_a_new_file(tmp_path: Path) -> None:
+    """Other programs may fill in those of a saved file."""
+    text = JOB.replace("name: train", 'name: "${NAME}"')
+    write(tmp_path, {"job.yaml": text})
+    files = Workspace(".")
+    files.write("job.yaml", text)
+    assert "invalid-name" not in _rules(files)
+    (tmp_path / "job.yaml").unlink()
+    files.look_again()
+    assert "invalid-name" in _rules(files)
+
+
 _CHAINSAW = """\
 apiVersion: chainsaw.kyverno.io/v1alpha1
 kind: Test
