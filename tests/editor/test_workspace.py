@@ -3,10 +3,12 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager
 from pathlib import Path
+from random import Random
 from threading import Event
 from typing import Any
 
@@ -17,11 +19,15 @@ from jobspec.editor.workspace import Cancelled, Workspace
 from jobspec.lint import linting
 from jobspec.reports.formats import json_report
 from jobspec.session.disk import Disk
+from tests.hunt import edits
+from tests.hunt.finds import report
 from tests.support.editor import editor, lsp
+from tests.support.editor_here import Sent, serve
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
+from tests.support.seeds import seed
 
-from jobspec.editor import features, language_server, mcp  # isort: skip (which import what may be missing)
+from jobspec.editor import features, mcp  # isort: skip (which import what may be missing)
 from jobspec.editor.features import ClientView  # isort: skip
 
 PROJECT = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml, overlays: [cpu]}}]\n"
@@ -359,39 +365,6 @@ def test_large_files_are_judged_as_they_are_open(tmp_path: Path) -> None:
 # The server, in this process.
 
 
-class _Sent:
-    """What the server sends."""
-
-    def __init__(self) -> None:
-        self.messages: list[dict[str, Any]] = []
-
-    def write(self, data: bytes) -> None:
-        """Take a message."""
-        self.messages.append(json.loads(data.partition(b"\r\n\r\n")[2]))
-
-    def close(self) -> None:
-        """Nothing is left to close."""
-
-
-def _serve(
-    folder: Path, talk: Callable[[Any, Callable[[Any], None], _Sent], Awaitable[None]], *, within: Any = None
-) -> list[dict[str, Any]]:
-    """Talk to a server; what it sent. *within*: what the client can do in its workspace."""
-    sent = _Sent()
-
-    async def serve() -> None:
-        made = language_server.server()
-        made.protocol.set_writer(sent)  # type: ignore[arg-type]
-        hear: Callable[[Any], None] = made.protocol.handle_message
-        hear(lsp.InitializeRequest(1, lsp.InitializeParams(lsp.ClientCapabilities(workspace=within), root_uri=folder.as_uri())))
-        await talk(made, hear, sent)
-        made._pool.shutdown()
-        made._shown.cleanup()
-
-    asyncio.run(serve())
-    return sent.messages
-
-
 def _open(path: Path, text: str) -> Any:
     item = lsp.TextDocumentItem(path.as_uri(), "yaml", 1, text)
     return lsp.DidOpenTextDocumentNotification(lsp.DidOpenTextDocumentParams(item))
@@ -412,7 +385,7 @@ def test_a_text_that_comes_when_a_check_ends_is_not_shown_its_findings(tmp_path:
     path = tmp_path / "job.yaml"
     monkeypatch.setattr(workspace.Workspace, "first_results", None)  # which would show those of the first text before
 
-    async def talk(made: Any, hear: Callable[[Any], None], _: _Sent) -> None:
+    async def talk(made: Any, hear: Callable[[Any], None], _: Sent) -> None:
         is_done, ends, in_thread = asyncio.Event(), asyncio.Event(), made.in_thread
 
         async def held(work: Callable[[], Any]) -> Any:
@@ -428,7 +401,7 @@ def test_a_text_that_comes_when_a_check_ends_is_not_shown_its_findings(tmp_path:
         hear(_change(path, JOB))
         await made.diagnostics()
 
-    published = _published(_serve(tmp_path, talk))
+    published = _published(serve(tmp_path, talk))
     assert published == [(2, [])]
 
 
@@ -436,7 +409,7 @@ def test_a_fix_says_which_text_it_is_for(tmp_path: Path, monkeypatch: pytest.Mon
     path, text = tmp_path / "job.yaml", JOB.replace("replicas", "replicaz")
     action = lsp.CodeAction("Fix all", kind=lsp.CodeActionKind.SourceFixAll, data={"uri": path.as_uri()})
 
-    async def talk(_: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
+    async def talk(_: Any, hear: Callable[[Any], None], sent: Sent) -> None:
         hear(_open(path, text))
         with _held(monkeypatch, "fixed_files") as (begun, goes_on):
             hear(lsp.CodeActionResolveRequest(2, action))
@@ -447,7 +420,7 @@ def test_a_fix_says_which_text_it_is_for(tmp_path: Path, monkeypatch: pytest.Mon
                 await asyncio.sleep(0.01)
 
     edits = lsp.WorkspaceClientCapabilities(workspace_edit=lsp.WorkspaceEditClientCapabilities(document_changes=True))
-    (answer,) = [each["result"] for each in _serve(tmp_path, talk, within=edits) if each.get("id") == 2]
+    (answer,) = [each["result"] for each in serve(tmp_path, talk, within=edits) if each.get("id") == 2]
     (change,) = answer["edit"]["documentChanges"]
     line = f"# typed\n{text}"[: f"# typed\n{text}".index("replicaz")].count("\n")
     assert (change["textDocument"]["version"], change["edits"][0]["range"]["start"]["line"]) == (2, line)
@@ -463,32 +436,32 @@ def test_files_that_go_while_they_are_looked_for_are_no_error(tmp_path: Path, mo
             open(name)  # noqa: SIM115 (which fails)
         return find(*arguments, **named)
 
-    async def talk(made: Any, hear: Callable[[Any], None], _: _Sent) -> None:
+    async def talk(made: Any, hear: Callable[[Any], None], _: Sent) -> None:
         hear(_open(path, JOB))
         await made.diagnostics()
 
     write(tmp_path, {"job.yaml": JOB})
     monkeypatch.setattr(workspace, "find_for", find_for)
     monkeypatch.setattr(workspace.Workspace, "first_results", None)  # which looks for no files, and may be shown before
-    messages = _serve(tmp_path, talk)
+    messages = serve(tmp_path, talk)
     assert _published(messages) == [(1, [])]
     assert [each for each in messages if each.get("method") == "window/showMessage"] == []
     write(tmp_path, {"pyproject.toml": "[tool.jobspec]\nignore = 3\n"})
-    (said,) = [each for each in _serve(tmp_path, talk) if each.get("method") == "window/showMessage"]
+    (said,) = [each for each in serve(tmp_path, talk) if each.get("method") == "window/showMessage"]
     assert "pyproject.toml" in said["params"]["message"]
 
 
 def test_a_command_shows_what_is_typed(tmp_path: Path) -> None:
     shown: list[str] = []
 
-    async def talk(made: Any, hear: Callable[[Any], None], _: _Sent) -> None:
+    async def talk(made: Any, hear: Callable[[Any], None], _: Sent) -> None:
         hear(_open(tmp_path / "jobspec.yaml", PROJECT))
         await made.diagnostics()
         hear(_change(tmp_path / "jobspec.yaml", TWO))
         shown.append(await made.protocol.fm.commands[features.RENDERED]("jobspec.yaml"))
 
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": PROJECT})
-    _serve(tmp_path, talk)
+    serve(tmp_path, talk)
     assert "# rendered/b/" in shown[0]
 
 
@@ -571,7 +544,7 @@ def test_open_files_are_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, 
     path = tmp_path / "jobs" / "job.yaml"
     write(tmp_path, {"jobs/job.yaml": JOB, "others/broken.yaml": "a: [\n"})
 
-    async def talk(made: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
+    async def talk(made: Any, hear: Callable[[Any], None], sent: Sent) -> None:
         goes_on, find = Event(), made.files._find
 
         def held(*arguments: Any) -> Any:
@@ -586,7 +559,7 @@ def test_open_files_are_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, 
         goes_on.set()
         await made.diagnostics()
 
-    assert _published(_serve(tmp_path, talk)) == [(1, ["unknown-field"])] * 2
+    assert _published(serve(tmp_path, talk)) == [(1, ["unknown-field"])] * 2
 
 
 def test_a_file_that_is_opened_later_is_judged_before_the_rest_of_a_wide_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -595,10 +568,10 @@ def test_a_file_that_is_opened_later_is_judged_before_the_rest_of_a_wide_folder(
     wrong = JOB.replace("replicas", "replicaz")
     write(tmp_path, {"jobs/job.yaml": wrong, "other/job.yaml": wrong})
 
-    def published_of(path: Path, sent: _Sent) -> int:
+    def published_of(path: Path, sent: Sent) -> int:
         return sum(each.get("params", {}).get("uri") == path.as_uri() for each in sent.messages)
 
-    async def talk(made: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
+    async def talk(made: Any, hear: Callable[[Any], None], sent: Sent) -> None:
         hear(_open(first, wrong))
         await made.diagnostics()
         goes_on, results, before = Event(), made.files.results, published_of(first, sent)
@@ -616,7 +589,7 @@ def test_a_file_that_is_opened_later_is_judged_before_the_rest_of_a_wide_folder(
         await made.diagnostics()
         assert (published_of(first, sent), published_of(second, sent)) == (before + 1, 2)
 
-    _serve(tmp_path, talk)
+    serve(tmp_path, talk)
 
 
 def test_the_first_look_knows_patches_and_what_settings_exclude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -634,3 +607,17 @@ def test_the_first_look_knows_patches_and_what_settings_exclude(tmp_path: Path, 
     assert "unknown-field" in found.pop("base/job.yaml")
     assert all(not rules for rules in found.values())
     assert not any("quotas" in each for each in read)
+
+
+# What an editor shows after many edits.
+
+
+def test_random_edits_show_what_a_new_server_shows(tmp_path: Path) -> None:
+    tally = Counter[str]()
+    assert report(edits.finds(Random(seed()), tmp_path, tally, count=3)) == ""
+    assert tally["diagnostics that a client holds"] > 100
+
+
+@pytest.mark.slow
+def test_more_random_edits_show_what_a_new_server_shows(tmp_path: Path) -> None:
+    assert report(edits.finds(Random(seed() + 1), tmp_path, Counter(), count=6)) == ""

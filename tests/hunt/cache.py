@@ -44,7 +44,7 @@ _LARGEST = 20_000  # bytes of a file
 def finds(random: Random, place: Path, *, count: int = 4) -> Iterator[Find]:
     """The repositories of which a run says something else with the cache."""
     for _ in range(count):
-        text = _repository(random)
+        text = repository(random)
         if said := difference(text, place):
             yield Find(text, said, "the same without the cache")
 
@@ -112,7 +112,7 @@ def first_look(place: Path, texts: Mapping[Path, str], kept: Path) -> list[str]:
         return [*found, *(f"{each.path} {one.mark} {one!r}" for each in results for one in each.diagnostics)]
 
 
-def _repository(random: Random) -> str:
+def repository(random: Random) -> str:
     """The files of one case, and of a few others, as one text."""
     files: dict[str, str] = {}
     for at in range(random.choice((1, 2, 3))):
@@ -176,7 +176,7 @@ def _change(place: Path, files: dict[str, str], random: Random) -> None:
         lambda: path.rename(path.with_name(f"renamed-{path.name}")),
         lambda: _write(other.with_name(f"copy-{path.name}"), text),
         lambda: _write(place / random.choice((".gitignore", ".jobspecignore")), f"{path.relative_to(place)}\n"),
-        lambda: _write(place / "pyproject.toml", '[tool.jobspec]\nignore = ["unpinned-image", "no-limits"]\n'),
+        lambda: _write(place / "pyproject.toml", '[tool.jobspec]\nignore = ["unpinned-image", "legacy-operator"]\n'),
         change_what_is_no_manifest,
         take_back,
     ]
