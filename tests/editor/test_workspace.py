@@ -614,10 +614,10 @@ def test_the_first_look_knows_patches_and_what_settings_exclude(tmp_path: Path, 
 
 def test_random_edits_show_what_a_new_server_shows(tmp_path: Path) -> None:
     tally = Counter[str]()
-    assert report(edits.finds(Random(seed()), tmp_path, tally, count=3)) == ""
-    assert tally["diagnostics that a client holds"] > 100
+    assert report(edits.finds(Random(seed()), tmp_path, tally, count=1, steps=12)) == ""
+    assert tally["lines of all results"]
 
 
 @pytest.mark.slow
 def test_more_random_edits_show_what_a_new_server_shows(tmp_path: Path) -> None:
-    assert report(edits.finds(Random(seed() + 1), tmp_path, Counter(), count=6)) == ""
+    assert report(edits.finds(Random(seed() + 1), tmp_path, Counter(), count=3)) == ""

@@ -33,7 +33,10 @@ from tests.support.editor_here import EditorHere
 from tests.support.repositories import git
 
 _STEPS = 24
+_MOST = 60  # files
+_CHOICE = 4  # repositories, of which the one with most documents has most that refers to other files
 _HEAD = re.compile(r"# steps: ([\d ]*)\n")
+_START = re.compile(r"^---.*\n", re.MULTILINE)
 _PART = re.compile(r"^# (file|spare): (.*)\n", re.MULTILINE)
 _SETTINGS = (
     '[tool.jobspec]\nignore = ["unpinned-image", "legacy-operator"]\n',
@@ -49,15 +52,24 @@ _WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
 def finds(random: Random, place: Path, tally: Counter[str], *, count: int = 4, steps: int = _STEPS) -> Iterator[Find]:
     """The sessions in which a server or its client has something else than a new one."""
     for _ in range(count):
-        text = session_in(cache.repository(random), random, steps)
+        repositories = [cache.repository(random) for _ in range(_CHOICE)]
+        text = session_in(max(repositories, key=lambda each: each.count("\nkind:")), random, steps)
         if said := difference(text, place, tally):
             yield Find(text, said, "the same from a new server")
 
 
 def session_in(repository: str, random: Random, steps: int = _STEPS) -> str:
-    """A session in a repository, some files of which are written later."""
-    spared = _PART.sub(lambda each: f"# {'spare' if random.random() < 0.15 else 'file'}: {each[2]}\n", repository)
-    return f"# steps: {' '.join(str(random.randrange(1 << 20)) for _ in range(steps))}\n{spared}"
+    """A session in a repository, some files of which are written later. Documents that refer to each other are in files of their own."""
+    parts = _PART.split(repository)[1:]
+    files: dict[str, str] = {}
+    for name, text in zip(parts[1::3], parts[2::3], strict=True):
+        documents = _START.split(text)
+        stem, ending = os.path.splitext(name)
+        is_split = len(documents) > 1 and random.random() < 0.8
+        files |= {f"{stem}-{number}{ending}": each for number, each in enumerate(documents)} if is_split else {name: text}
+    chosen = list(files.items())[:_MOST]
+    texts = [f"# {'spare' if random.random() < 0.15 else 'file'}: {name}\n{text}" for name, text in chosen]
+    return f"# steps: {' '.join(str(random.randrange(1 << 20)) for _ in range(steps))}\n{''.join(texts)}"
 
 
 def difference(text: str, around: Path, tally: Counter[str] | None = None) -> str:
@@ -216,7 +228,7 @@ def _questions(session: _Session, random: Random) -> Iterator[tuple[str, Callabl
     if random.random() < 0.3:
         calls = random.randrange(60)
         _give_up(files(session.editor), some, calls)
-    if random.random() < 0.3:
+    if random.random() < 0.9:
         yield "all results", lambda editor: _results(files(editor).results())
     if random.random() < 0.2:
         yield "results without advice", lambda editor: _results(files(editor).results(some, advice=False))
@@ -224,7 +236,8 @@ def _questions(session: _Session, random: Random) -> Iterator[tuple[str, Callabl
         yield "preflight", lambda editor: _plain(as_data(files(editor).preflight(lambda each: each in some, Options(paths=[os.curdir]))))
     if random.random() < 0.2:
         yield "fixed text", lambda editor: files(editor).fixed(some[0])[1].splitlines() if some else []
-    yield "some results", lambda editor: _results(files(editor).results(some))
+    if random.random() < 0.3:
+        yield "some results", lambda editor: _results(files(editor).results(some))
     if session.texts and not _fails(session.editor):
         path = random.choice(list(session.texts))
         text, place = (
@@ -239,7 +252,7 @@ def _questions(session: _Session, random: Random) -> Iterator[tuple[str, Callabl
             ("lenses", features.lenses, lsp.CodeLensParams(text)),
             ("hints", features.inlay_hints, lsp.InlayHintParams(text, lsp.Range(lsp.Position(0, 0), lsp.Position(10000, 0)))),
         ):
-            if random.random() < 0.5:
+            if random.random() < 0.3:
                 yield name, lambda editor, feature=feature, params=params: _plain(repr(feature(editor.server.view, params)))
 
 
