@@ -150,6 +150,7 @@ def check(manifests: Manifests, cluster: Cluster, *, engines: bool = True, corre
         rows.setdefault(document.index, []).append(row)
         if row.status == "skipped":
             of_text = [known for known in of_text if known.document != document.index or known.severity == "warning"]
+            diagnostics += [said for said in each.diagnostics if each.status == "unknown" and said.severity == "info"]
         else:
             diagnostics += each.diagnostics
         further = again.get(at) if row.status == "invalid" else None

@@ -6,6 +6,7 @@ from jobspec.apis import kinds
 from jobspec.apis.kinds import Kind
 from jobspec.apis.releases import RELEASES, Target
 from jobspec.diagnostics.problems import Problem
+from jobspec.diagnostics.record import Record
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.suggestions import nearest
@@ -87,26 +88,34 @@ def _say(component: str, release: str) -> str:
     return f"if the cluster is of that release, pass `--target {component}={release}`"
 
 
-def unknown_kind(document: Document, target: Target) -> tuple[Problem, bool]:
-    """Return the problem of a document of an unknown kind, or without a kind.
+class UnknownKind(Record):
+    """What is said of a document of an unknown kind, or without a kind."""
 
-    The second value is True if a known kind was probably meant.
-    """
+    problem: Problem
+    is_near: bool = False
+    """Whether a known kind was probably meant."""
+    is_preview: bool = False
+    """Whether it is a version of a built-in kind that a cluster serves only if somebody has switched it on."""
+
+
+def unknown_kind(document: Document, target: Target) -> UnknownKind:
+    """Return the problem of a document of an unknown kind, or without a kind."""
     if not document.api_version or not document.kind:
-        return _not_a_manifest(document), False
+        return UnknownKind(_not_a_manifest(document))
     version, name = document.api_version, document.kind
     last = next((release for release, gone in _LAST_SERVED.items() if name in gone.get(version, "").split()), "")
     if last:
         alike = sorted((kind for kind in kinds.built_in() if kind.name == name), key=lambda kind: kind.group != document.group_kind[0])
         stable = [each for each in alike[0].api_versions if "beta" not in each] if alike else []
         hint = f"write `apiVersion: {stable[-1]}`" if stable else "it has no replacement"
-        return Problem(
-            "unknown-kind", ("apiVersion",), _not_any_more(name, version, _named("kubernetes", target["kubernetes"]), last), hint
-        ), True
-    message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
-    at_version = any(kind.name == document.kind for kind in kinds.every())
-    hint, is_meant = _near_kind(document, target)
-    return Problem("unknown-kind", ("apiVersion",) if at_version else ("kind",), message, hint), is_meant
+        message = _not_any_more(name, version, _named("kubernetes", target["kubernetes"]), last)
+        return UnknownKind(Problem("unknown-kind", ("apiVersion",), message, hint), is_near=True)
+    at_version = any(kind.name == name for kind in kinds.every())
+    hint, is_near, is_preview = _near_kind(document, target)
+    message = f"jobspec does not know the kind {name} of {version}"
+    if is_preview:
+        message = f"{_named('kubernetes', target['kubernetes'])} does not serve {name} of {version} by default"
+    return UnknownKind(Problem("unknown-kind", ("apiVersion",) if at_version else ("kind",), message, hint), is_near, is_preview)
 
 
 def _not_a_manifest(document: Document) -> Problem:
@@ -126,8 +135,8 @@ def _near_key(data: dict[str, object]) -> str:
     return f"did you mean `{min(wrong)}`?" if wrong else ""
 
 
-def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
-    """Return a hint with the kind that was probably meant, and True if no other can be meant.
+def _near_kind(document: Document, target: Target) -> tuple[str, bool, bool]:
+    """Return a hint with the kind that was probably meant, whether no other can be meant, and whether the version is a preview.
 
     Without such a kind, the hint is empty. The group must be one of ours or a misspelling, since other groups can have kinds of the same
     name. A version of a built-in kind that is no stable one may be switched on in a cluster.
@@ -137,14 +146,18 @@ def _near_kind(document: Document, target: Target) -> tuple[str, bool]:
     for kind in ours:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
-            lasting = _lasting_version(kind.api_versions)
+            own = target["kubernetes"]
+            versions = [each for each in kind.api_versions if not is_preview or own in shapes.releases(each, kind.name)]
+            if not versions:
+                return "", False, True
+            lasting = _lasting_version(versions)
             renamed = _renamed_fields(document, lasting, kind.name, target)
-            return f"write `apiVersion: {lasting}` and `kind: {kind.name}`{renamed}", not is_preview
+            return f"write `apiVersion: {lasting}` and `kind: {kind.name}`{renamed}", not is_preview, is_preview
     served = [kind.name for kind in ours if document.api_version in kind.api_versions]
     # kubectl's `Config` and `NodeList` are no misspellings
     same = [each for each in served if name[:1].lower() == each[:1].lower() and abs(len(name) - len(each)) < 3]
     hint = closest(name, same) if same else ""
-    return hint, bool(hint)
+    return hint, bool(hint), False
 
 
 def _lasting_version(versions: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ def verdict(
     """Judge a document as the API server does. If *old* is given, the document is an update.
 
     *custom_kinds* come before our own and built-in kinds. *skip_unknown*: do not report an unknown kind, unless one of ours was probably
-    meant.
+    meant; a version of a built-in kind that is not served by default is an info.
     """
     custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
     if custom_kinds and custom is not None:
@@ -80,10 +80,11 @@ def verdict(
             return _by_common_kind(document, common)
         from jobspec.kubernetes.unknown_kinds import unknown_kind
 
-        problem, is_near = unknown_kind(document, target)
-        return Verdict(
-            "unknown", [] if skip_unknown and not is_near else _verdict(document, [problem], "unknown").diagnostics, near_miss=is_near
-        )
+        unknown = unknown_kind(document, target)
+        said = _verdict(document, [unknown.problem], "unknown").diagnostics
+        if skip_unknown and not unknown.is_near:
+            said = [each.changed(severity="info") for each in said] if unknown.is_preview else []
+        return Verdict("unknown", said, near_miss=unknown.is_near)
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:

@@ -165,3 +165,32 @@ def test_a_version_that_is_gone_has_one_that_lasts_and_the_names_of_its_fields()
         "unknown-kind",
         "write `apiVersion: kueue.x-k8s.io/v1beta2` and `kind: Cohort`, where `spec.parent` is `spec.parentName`",
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "release", "newer"),
+    [
+        ("resource.k8s.io/v1beta1", "ResourceClaimTemplate", "1.36", "resource.k8s.io/v1"),
+        ("resource.k8s.io/v1beta1", "ResourceClaimTemplate", "1.33", ""),
+        ("resource.k8s.io/v1alpha3", "DeviceTaintRule", "1.36", ""),
+        ("resource.k8s.io/v1alpha3", "PodGroup", "1.36", None),
+        ("admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicy", "1.36", "admissionregistration.k8s.io/v1"),
+        ("batch/v2alpha1", "CronJob", "1.36", "batch/v1"),
+    ],
+)
+def test_a_version_that_a_server_does_not_serve_by_default_is_told_in_a_folder(
+    tmp_path: Path, version: str, kind: str, release: str, newer: str | None
+) -> None:
+    """As a server of 1.36.3 answers: `no matches for kind`. *newer*: the version that it serves; None if it serves none of the kind."""
+    (tmp_path / "claims.yaml").write_text(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n")
+    told = json.loads(run_here("lint", ".", "--target", f"kubernetes={release}", "-o", "json", cwd=tmp_path).stdout)["files"][0]
+    assert [row["status"] for row in told["documents"]] == ["skipped"]
+    if newer is None:
+        assert told["diagnostics"] == []
+        return
+    ((rule, severity, message, hint),) = [(each["rule"], each["severity"], each["message"], each["hint"]) for each in told["diagnostics"]]
+    assert (rule, severity) == ("unknown-kind", "info")
+    assert message == f"Kubernetes {release} does not serve {kind} of {version} by default"
+    assert hint == (f"write `apiVersion: {newer}` and `kind: {kind}`" if newer else "")
+    done = run_here("validate", "claims.yaml", "--target", f"kubernetes={release}", "-o", "concise", cwd=tmp_path)
+    assert (done.returncode, f"error: {message}" in done.stdout + done.stderr) == (1, True)
