@@ -114,28 +114,7 @@ def name_at_its_limit(job: LintedJob) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message, f"shorten the name by {longest - _LONGEST}")
 
 
-def training_without_end(job: LintedJob) -> Iterator[Finding]:
-    """A LeaderWorkerSet trains: when the program ends, it is started again, for ever.
-
-    Why: its pods are those of StatefulSets, which restart every container that ends, also with success; the operator then recreates the
-    whole group. No group is ever complete, so that the model is trained again and again, and the GPUs are never given back.
-    Instead: use a TrainJob or a JobSet, which end with their pods.
-    Before: "kind: LeaderWorkerSet, whose pods run `torchrun train.py`"
-    After: "kind: TrainJob"
-    Evidence: `validatePodTemplateSpecForStatefulSet` of k8s.io/kubernetes pkg/apis/apps/validation; `ContainerRestarted` of sigs.k8s.io/lws
-    """
-    from jobspec.operators.training_signs import runs_training_file
-
-    for container in job.containers:
-        if not container.is_init and container.role.name == LEADER and runs_training_file(container.tree):
-            place = next((place for _, place in container.words), container.tree)
-            message = f"trains again and again: a LeaderWorkerSet restarts `{container.name}` when it ends, also with success"
-            yield Finding(place, message, "use a TrainJob or a JobSet, which end")
-            return
-
-
 RULES = (
-    Rule(training_without_end, "warning", sees="LeaderWorkerSet", reads=["train", "tun", "sft"]),
     Rule(leader_waits_for_workers, "warning", sees="LeaderWorkerSet", reads=["LeaderReady"]),
     Rule(exclusive_topology_on_pods, "warning", sees="LeaderWorkerSet", reads=[EXCLUSIVE]),
     Rule(leader_without_tpu_number, "warning", sees="LeaderWorkerSet", reads=["google.com/tpu"]),

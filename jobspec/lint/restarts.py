@@ -15,6 +15,7 @@ from jobspec.apis.kinds import (
     QUEUE_GROUP,
     RAY_CLUSTER,
     RAY_SERVICE,
+    STATEFUL_SET,
     TFJOB,
     TRAINING_JOBS,
     TRAINJOB,
@@ -27,12 +28,14 @@ from jobspec.diagnostics.problems import remove, set_to
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.accelerators import OTHER_ACCELERATORS
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.life import cleans_up_at_limits_too, has_deadline, runs_until_deleted
-from jobspec.operators.workloads import CONTAINERS, REPLICATED_JOB
+from jobspec.operators.training_signs import ends_with_training
+from jobspec.operators.workloads import CONTAINERS, LEADER, REPLICATED_JOB
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs.torchrun import STATIC
 
@@ -436,6 +439,37 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
             yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
 
 
+#: The kinds whose pods restart every container that ends.
+_RESTARTING = (LEADER_WORKER_SET, STATEFUL_SET, ("apps", "Deployment"), ("apps", "ReplicaSet"))
+
+
+def training_without_end(job: LintedJob) -> Iterator[Finding]:
+    """A Deployment, a StatefulSet or a LeaderWorkerSet trains: when the program ends, it is started again, for ever.
+
+    Why: the pods of these kinds can only have `restartPolicy: Always`, so that a container restarts also after it has ended with success;
+    LeaderWorkerSet recreates the whole group then. Nothing is ever complete: the model is trained again and again, the pods show
+    CrashLoopBackOff, and the GPUs are never given back.
+    Instead: use a Job or a TrainJob, which end with their pods.
+    Before: "kind: Deployment, whose pod runs `torchrun train.py`"
+    After: "kind: Job"
+    Evidence: `ValidatePodTemplateSpecForReplicaSet` and `validatePodTemplateSpecForStatefulSet` of k8s.io/kubernetes
+    pkg/apis/apps/validation; `ContainerRestarted` of sigs.k8s.io/lws
+    """
+    is_group = job.given.group_kind == LEADER_WORKER_SET
+    for container in job.containers:
+        trains = container.role.name == LEADER if is_group else container.trains and _uses_hardware(container)
+        if trains and not container.is_init and ends_with_training(container.tree, container.program.script):
+            place = next((place for _, place in container.words), container.tree)
+            message = f"trains again and again: a {job.given.kind} restarts `{container.name}` when it ends, also with success"
+            yield Finding(place, message, f"use a {'TrainJob or a JobSet' if is_group else 'Job or a TrainJob'}, which end")
+            return
+
+
+def _uses_hardware(container: LintedContainer) -> bool:
+    """True if a container requests accelerators, or starts a launcher of several processes."""
+    return bool(container.gpus or container.other_accelerators or container.launcher == "torchrun" or container.other_launcher)
+
+
 RULES = (
     Rule(ignored_restart_policy, "warning", sees="job", reads=["restartPolicy"], has_unsafe_fix=True),
     Rule(uncounted_backoff_limit, "warning", sees="training-operator", reads=["backoffLimit"]),
@@ -451,4 +485,5 @@ RULES = (
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
     Rule(ttl_in_git, "info", sees="document", of=_TTL, has_unsafe_fix=True),
     Rule(sidecar_container, "info"),
+    Rule(training_without_end, "warning", sees="any pods", of=_RESTARTING, reads=["train", "tun", "sft"]),
 )

@@ -11,11 +11,33 @@ from jobspec.programs.command_lines import LAUNCHERS, RANKS_OF_LAUNCHERS, TORCH,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from jobspec.programs.shells import Script
 
 
 #: Words in the names of programs that train.
 _TRAINS = frozenset(("train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning", "sft"))
+#: Words in the names of programs that run until they are stopped.
+_SERVES = frozenset(
+    (
+        "api",
+        "bot",
+        "controller",
+        "daemon",
+        "dashboard",
+        "listener",
+        "monitor",
+        "operator",
+        "scheduler",
+        "serve",
+        "server",
+        "service",
+        "worker",
+    )
+)
+#: Commands that end soon.
+_BRIEF = frozenset(("aws", "cp", "date", "echo", "gsutil", "mkdir", "mv", "rsync", "tee", "touch", "wait"))
 #: The variables that say how processes of training meet. A program that does not train has no use for them.
 _MEETING = RANKS_OF_LAUNCHERS | {*TORCH}
 
@@ -78,14 +100,22 @@ def _is_named_so(container: MarkedTree) -> bool:
     return has_python and any(part in _TRAINS for each in names for part in each.replace("-", "_").replace(".", "_").split("_"))
 
 
-def runs_training_file(container: MarkedTree) -> bool:
-    """True if a command line has a Python file or module that is named for training.
+def ends_with_training(container: MarkedTree, script: Script | None) -> bool:
+    """True if the last program of a container is a Python file or module named for training.
 
-    Such a file is `train.py`. The module stands after `-m`.
+    Such a file is `train.py`, and not `train_server.py`. The module stands after `-m`. *script*: that of the container's shell.
     """
-    names = _programs(container)
-    files = [each for before, each in zip(["", *names], names, strict=False) if each.endswith(".py") or before == "-m"]
-    return any(part in _TRAINS for each in files for part in each.replace("-", "_").replace(".", "_").split("_"))
+    if script is None:
+        return _is_for_training(_programs(container))
+    last = [each for each in script.commands if each.words and file_name(each.words[0]) not in _BRIEF][-1:]
+    return script.is_straight and any(_is_for_training([file_name(word) for word in each.words]) for each in last)
+
+
+def _is_for_training(words: Sequence[str]) -> bool:
+    """True if a command has a Python file or module that is named for training, and not for a server."""
+    files = [each for before, each in zip(["", *words], words, strict=False) if each.endswith(".py") or before == "-m"]
+    parts = [set(each.replace("-", "_").replace(".", "_").split("_")) for each in files]
+    return any(each & _TRAINS and not each & _SERVES for each in parts)
 
 
 def _programs(container: MarkedTree) -> list[str]:
