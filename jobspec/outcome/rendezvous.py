@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import LEADER_WORKER_SET, PYTORCHJOB, TRAINJOB
+from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, LEADER_WORKER_SET, PYTORCHJOB, TRAINJOB
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.rules import Finding
 from jobspec.diagnostics.wording import counted
-from jobspec.documents.marked_tree import MarkedTree, items, place_of, text
+from jobspec.documents.marked_tree import MarkedTree, items, marked, number, place_of, text
 from jobspec.kubernetes.problems import listed
+from jobspec.operators.workloads import REPLICATED_JOB
 from jobspec.outcome.endings import runtime_reference
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 #: What has an operator give the pods of its kind an address.
 _HINTS = {PYTORCHJOB: "add a `Master`, or an `elasticPolicy`", TRAINJOB: "label the replicated job as the trainer's"}
 _RANK_HINTS = {LEADER_WORKER_SET: "write `--node-rank=$(LWS_WORKER_INDEX)`"}
+#: The kinds whose Jobs may run fewer pods at a time than they need to be complete.
+_OF_BATCH = (JOB, CRON_JOB, JOBSET)
 #: The kinds of jobs for programs of PyTorch.
 _FOR_PYTORCH = (PYTORCHJOB, TRAINJOB)
 _RANK_HINT = "use `--rdzv-backend=c10d`, which needs no rank, or give each pod its own `PET_NODE_RANK`"
@@ -68,6 +71,25 @@ def _too_few_pods(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             said, pods = program.settings.value("nnodes"), _number_of_pods(job)
             message = f"torchrun in {role.name} never starts: it waits for {said} nodes, the job has {counted(pods, 'pod')}"
             yield Finding(program.place_of("nnodes"), message, "remove the flag: the operator sets the number", rule="no-rendezvous")
+
+
+def _too_few_at_once(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """Report a Job whose pods wait for pods that are created only when those have ended."""
+    if job.job.group_kind not in _OF_BATCH:
+        return
+    jobs = [marked(job.job)] if job.job.group_kind == JOB else job.of_kind("Job")
+    for role, program in started:
+        settings = program.settings if program.is_torchrun else None
+        if settings is None or settings.nodes is None or settings.meets_itself:
+            continue
+        own = [each for each in jobs if text(each, "metadata", "labels", REPLICATED_JOB) in ("", role.name)]
+        total = sum(number(each, "spec", "completions", default=0) for each in own)
+        nodes, pods = settings.nodes[settings.backend == STATIC], _number_of_pods(job)
+        if pods == role.count < nodes <= total:
+            fields = [own[0].get("spec", name) for name in ("parallelism", "completions")]
+            place = next((each for each in fields if each and each.mark.line), program.place_of("nnodes"))
+            message = f"torchrun in {role.name} never starts: it waits for {nodes} nodes, {pods} of {counted(total, 'pod')} run at a time"
+            yield Finding(place, message, f"set `parallelism` to {total // len(own)}, as `completions`", rule="no-rendezvous")
 
 
 def waits_for_more_pods(job: ExpandedJob, program: TrainingProgram) -> bool:
@@ -208,4 +230,4 @@ def _pods_of_one_rank(job: ExpandedJob, role: ExpandedRole, started: Sequence[St
     return sum(each.meeting for each in same)
 
 
-RENDEZVOUS_RULES = (no_rendezvous, _too_few_pods, _trains_alone, _ranks_missing, _wrong_count, unknown_address)
+RENDEZVOUS_RULES = (no_rendezvous, _too_few_pods, _too_few_at_once, _trains_alone, _ranks_missing, _wrong_count, unknown_address)
