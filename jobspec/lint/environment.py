@@ -18,6 +18,8 @@ from jobspec.programs.shells import Script, is_name
 
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 _RANKS_OF_PODS = ("RANK", "NODE_RANK", "PET_NODE_RANK", "JAX_PROCESS_ID")
+#: The variables with the number of a pod, of the operators that set them.
+_NUMBERS_OF_PODS = ("LWS_WORKER_INDEX", "PET_NODE_RANK", "JOB_COMPLETION_INDEX", "RANK")
 
 
 def overridden_variable(job: LintedJob) -> Iterator[Finding]:
@@ -87,20 +89,37 @@ def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     """A job sets a rank by hand: the same one in every pod.
 
     Why: one value for all pods makes all of them rank 0, or whatever is set there; torchrun sets these variables for each process, and
-    replaces the job's.
+    replaces the job's. With one `--machine_rank` for all, each pod of accelerate waits for the others at itself, until its timeout.
     Instead: start the program by torchrun, and leave the variable out.
     Before:
         command: [python, train.py]
         env: [{name: RANK, value: "0"}]
     After: command: [torchrun, train.py]
-    Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
+    Evidence: kubeflow/trainer#2800, huggingface/accelerate#1645; kubeflow/trainer docs/operator-guides/migration.md;
+    `prepare_multi_gpu_env` of accelerate's utils/launch.py
     """
+    yield from _alike_machines(job)
     ranks = _RANKS if job.given.group_kind == TRAINJOB else _RANKS_OF_PODS
     for container in job.training_containers if job.training_pods > 1 and not job.framework else ():
         for name, each in container.variables if container.role.meeting > 1 else ():
             if name in ranks and each.mark.line and each.get("value") and not references(text(each, "value")):
                 message = f"all {container.role.meeting} pods have `{name}={text(each, 'value')}`"
                 yield Finding(each, message, "start the program with torchrun, which sets it")
+
+
+def _alike_machines(job: LintedJob) -> Iterator[Finding]:
+    """Report the number of a machine that accelerate gets in several pods that meet."""
+    given = [
+        (container, option.value, launched[1][option.value_at])
+        for container in job.training_containers
+        if (launched := container.other_launcher) and (option := launched[0].machine_rank(container.gpus))
+    ]
+    for container, rank, place in given:
+        pods = sum(each.role.meeting for each, same, _ in given if same == rank)
+        if pods > 1 and rank and rank.isdecimal():
+            own = next((name for name in _NUMBERS_OF_PODS if container.variable(name)), "")
+            hint = f"write `--machine_rank=$({own})`" if own else "give each pod its own, such as the index of an Indexed Job"
+            yield Finding(place, f"all {pods} pods have `--machine_rank={rank}`", hint)
 
 
 def undefined_variable(job: LintedJob) -> Iterator[Finding]:
@@ -273,5 +292,5 @@ RULES = (
     Rule(unexpanded_variable, "warning", sees="any pods", reads=["$"], has_unsafe_fix=True),
     Rule(variable_before_definition, "warning", sees="any pods", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),
-    Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS]),
+    Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS, "machine"]),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics.record import Record
 from jobspec.programs.command_lines import ACCELERATE, DEEPSPEED, CommandWord, file_name, read
+from jobspec.programs.torchrun import STATIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,12 @@ class LauncherCommand(Record):
         machines = _number(self.option("--num-machines")) if self.option("--num-machines") or pods > 1 else 1
         is_sure = self.starts_several(gpus) or (self.option("--use-deepspeed") is not None)
         return number // machines if machines and is_sure else None
+
+    def machine_rank(self, gpus: int) -> CommandWord | None:
+        """The option that gives accelerate the number of its machine among several that have to differ; None if there is none."""
+        backend, machines = self.option("--rdzv-backend"), self.option("--num-machines")
+        counts = machines is not None and machines.value != "1" and (backend is None or backend.value == STATIC)
+        return self.option("--machine-rank") if counts and self.starts_several(gpus) else None
 
 
 def launcher_command(words: Sequence[str]) -> LauncherCommand | None:
