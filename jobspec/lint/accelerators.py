@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, RESOURCE_QUOTA, Kind, every, plural_of
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, RESOURCE_QUOTA, RUNTIMES, Kind, every, plural_of
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.diagnostics.wording import counted
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kubernetes.pods.resources import is_extended
 from jobspec.lint.container import LintedContainer, written
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.lint.mpi_hosts import only_launches
 from jobspec.operators.accelerators import OTHER_ACCELERATORS
 from jobspec.programs import command_lines
 
@@ -23,6 +24,8 @@ MOST_OF_A_NODE = 16
 
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+#: The variable by which the container runtime shows GPUs of the node, and its values that show none.
+_SHOWN, _NONE_SHOWN = "NVIDIA_VISIBLE_DEVICES", ("", "void", "none")
 
 
 def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
@@ -118,6 +121,36 @@ def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
     for container, value, place in _backends(job):
         if value == "nccl" and not container.gpus and not container.other_accelerators:
             yield Finding(place, "NCCL needs GPUs, and the pod requests none", "request GPUs, or use gloo")
+
+
+def unrequested_gpus(job: LintedJob) -> Iterator[Finding]:
+    """A container that trains names its GPUs by `NVIDIA_VISIBLE_DEVICES`, and requests none.
+
+    Why: the scheduler counts requests. It places the pod on any node, also one without GPUs; where the container runtime of a node follows
+    the variable, the pod takes GPUs that other pods have been given.
+    Instead: request the GPUs; NVIDIA's device plugin sets the variable then.
+    Before: env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
+    After: resources: {limits: {nvidia.com/gpu: 1}}
+    Evidence: NVIDIA/k8s-device-plugin#61, NVIDIA/k8s-device-plugin#87, GoogleCloudPlatform/container-engine-accelerators#239
+    """
+    if job.given.group_kind in RUNTIMES:  # whose TrainJobs request the GPUs
+        return
+    for container in job.training_containers:
+        said = container.variable(_SHOWN)
+        value = text(said, "value")
+        if said is None or value in _NONE_SHOWN or "$" in value or not said.mark.line or only_launches(job, container):
+            continue
+        if not _may_have_devices(container):
+            message = f"`{_SHOWN}={value}` without a request: the scheduler does not count these GPUs"
+            yield Finding(said, message, "request `nvidia.com/gpu`, and remove the variable")
+
+
+def _may_have_devices(container: LintedContainer) -> bool:
+    """True if a pod may get devices otherwise: by another resource, a claim, or an annotation of a scheduler that shares GPUs."""
+    pod = container.role.pod_tree
+    annotations = pod.get("metadata", "annotations")
+    shares = annotations is not None and any("gpu" in key.lower() for key, _ in annotations.entries())
+    return shares or any(map(is_extended, container.resources)) or pod.get("spec", "resourceClaims") is not None
 
 
 def slow_backend(job: LintedJob) -> Iterator[Finding]:
@@ -248,6 +281,7 @@ RULES = (
     Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
     Rule(process_per_host_cpu, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
     Rule(backend_without_gpus, "warning", sees="any pods", reads=["backend"]),
+    Rule(unrequested_gpus, "warning", sees="any pods", reads=[_SHOWN]),
     Rule(slow_backend, "warning", sees="any pods", reads=["backend"]),
     Rule(more_gpus_than_a_node, "info", sees="any pods", reads=["gpu"]),
     Rule(uncounted_quota, "warning", sees="document", of=[RESOURCE_QUOTA]),
