@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec.apis.kinds import CRON_JOB, JOB, MPIJOB, NETWORK_POLICY, POD_TEMPLATES, SERVICE
+from jobspec.apis.kinds import CRON_JOB, JOB, MPIJOB, NETWORK_POLICY, POD_TEMPLATES, SERVICE, STATEFUL_SET
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.problems import set_to
 from jobspec.diagnostics.rules import Finding, Rule
@@ -76,7 +76,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
 
 
 def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
-    """A pod of a Job is addressed by its host name, which resolves only with a `subdomain` and a headless Service of that name.
+    """A pod of a Job or StatefulSet is addressed by a name that no headless Service makes.
 
     Why: the pods of an Indexed Job have the host names `<job>-<index>`, and Kubernetes makes no Service for them. Without `subdomain`, or
     without the Service, the cluster's name servers know no pod: all wait for the first one until their timeout. JobSet adds both, but not
@@ -86,8 +86,10 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
     After:
         subdomain: train
         command: [torchrun, --master-addr=train-0.train, train.py]
-    Evidence: jax-ml/jax#28178; https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
+    Evidence: jax-ml/jax#28178, kubernetes/kubernetes#74950; https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
     """
+    if job.given.group_kind == STATEFUL_SET:
+        yield from _of_stateful_set_without_service(job)
     makes_jobset = "JobSet" in job.seen_as
     if job.given.group_kind not in (JOB, CRON_JOB) and not makes_jobset:
         return
@@ -108,6 +110,25 @@ def host_name_without_service(job: LintedJob) -> Iterator[Finding]:
                 elif why := _why_no_address(subdomain, job):
                     message, hint, severity = why
                     yield Finding(place, f"`{host}` does not resolve: {message}", hint, severity=severity)
+
+
+def _of_stateful_set_without_service(job: LintedJob) -> Iterator[Finding]:
+    """Report the addresses of a StatefulSet's pods that no headless Service makes."""
+    subdomain = text(job.tree, "spec", "serviceName")
+    for container in job.training_containers:
+        for host, place in _addresses(container) if container.role.count > 1 else ():
+            pod, *rest = host.split(".")
+            name, _, number = pod.rpartition("-")
+            is_service = job.documents.named(job.given, SERVICE, pod) or job.documents.may_get_name(SERVICE, pod)
+            if name != job.given.name or not number.isdecimal() or is_service or rest[:1] == [job.given.namespace]:
+                continue
+            if rest[:1] != [subdomain]:
+                said = f"is `{subdomain}`" if subdomain else "is not set"
+                hint = f"write `{pod}.{subdomain}`" if subdomain else "set it to the name of a headless Service"
+                yield Finding(place, f"`{host}` does not resolve: the `serviceName` of the StatefulSet {said}", hint)
+            elif why := _why_no_address(subdomain, job):
+                message, hint, severity = why
+                yield Finding(place, f"`{host}` does not resolve: {message}", hint, severity=severity)
 
 
 def _is_hostname_alone(host: str, job: LintedJob) -> bool:
@@ -486,7 +507,7 @@ def _first(job: LintedJob) -> str:
 
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_MENTIONS, "rdzvHost"]),
-    Rule(host_name_without_service, "warning", sees="job", reads=_MENTIONS),
+    Rule(host_name_without_service, "warning", sees="any pods in a namespace", reads=_MENTIONS),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"], has_unsafe_fix=True),
     Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
