@@ -1,8 +1,8 @@
-"""Ray clusters and jobs: clusters that outlive their job, GPUs and releases that Ray counts on and does not have, replicas in a queue."""
+"""Ray clusters and jobs: entrypoints, clusters that outlive their job, GPUs and releases that Ray lacks, replicas in a queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jobspec.apis.kinds import RAY_CRON_JOB, RAY_JOB, RAY_SERVICE
 from jobspec.diagnostics.places import value_at
@@ -12,7 +12,7 @@ from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, te
 from jobspec.go.quantities import whole_number
 from jobspec.go.values import integer
 from jobspec.lint.linted import LintedJob
-from jobspec.operators.kuberay import CLUSTER_SPECS, JOB_SPECS
+from jobspec.operators.kuberay import CLUSTER_SPECS, JOB_MODE, JOB_SPECS, SIDECAR_MODE
 from jobspec.operators.kuberay.start import is_gpu, is_ray_at_least, ray_version
 from jobspec.operators.workloads import QUEUE
 
@@ -154,6 +154,53 @@ def gated_cron_job(job: LintedJob) -> Iterator[Finding]:
         yield Finding(("kind",), "no RayJob comes unless KubeRay has the feature gate RayCronJob, which is off by default")
 
 
+def commands_of_submitter(job: LintedJob) -> Iterator[Finding]:
+    """Commands behind the first one of a RayJob's entrypoint run in the pod that submits it, not in the cluster.
+
+    Why: KubeRay writes the entrypoint behind `ray job submit ... --` into a script of bash, so that `&&`, `;`, `|` or the end of a line
+    ends what is submitted. The rest runs at once in the submitter, which has no GPU; or bash cannot read the script.
+    Instead: `bash -c '...'` around all commands, a script of the image, or `submissionMode: HTTPMode`, which submits the whole line.
+    Before: "{entrypoint: pip install -r requirements.txt && python train.py}"
+    After: "{entrypoint: bash -c 'pip install -r requirements.txt && python train.py'}"
+    Evidence: `BuildJobSubmitCommand` of github.com/ray-project/kuberay, 1.4.2 to 1.7.0; ray-project/kuberay#3802, #3929
+    """
+    spec = _job_spec(job)
+    entrypoint = spec.get("entrypoint") if spec else None
+    if spec is None or entrypoint is None or not _is_submitted_by_bash(spec):
+        return
+    from jobspec.programs.shells import read_script
+
+    script = read_script(text(entrypoint).strip())
+    others = [
+        words for words in map(_without_control, [each.words for each in script.steps[1:]]) if words and words[0] not in _WITHOUT_EFFECT
+    ]
+    if others:
+        message = f"`{_beginning(others[0])}` runs in the pod that submits the job, not in the cluster"
+        yield Finding(entrypoint, message, "write `bash -c '...'` around all commands: only the first one is submitted")
+
+
+#: Commands that neither train nor prepare a training, so that nobody misses them in the cluster.
+_WITHOUT_EFFECT = frozenset((":", "echo", "exit", "false", "printf", "set", "sleep", "true", "wait"))
+_CONTROL = frozenset(("then", "elif", "else", "fi", "do", "done", "{", "}", "!"))
+
+
+def _is_submitted_by_bash(spec: MarkedTree) -> bool:
+    """True if KubeRay writes the entrypoint into a script of the submitter."""
+    mode = text(spec, "submissionMode") or JOB_MODE
+    first = next(iter(items(spec.get("submitterPodTemplate", "spec", "containers"))), None)
+    return mode == SIDECAR_MODE or (mode == JOB_MODE and not (first and items(first.get("command"))))
+
+
+def _without_control(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a command behind words of control such as `then`."""
+    return words[next((at for at, word in enumerate(words) if word not in _CONTROL), len(words)) :]
+
+
+def _beginning(words: Sequence[str]) -> str:
+    """Write the first three words of a command."""
+    return " ".join([*words[:3], *(["..."] if len(words) > 3 else [])])
+
+
 def _job_spec(job: LintedJob) -> MarkedTree | None:
     """The spec of a RayJob, also of the one in a RayCronJob; None of another kind."""
     path = JOB_SPECS.get(job.given.kind)
@@ -180,4 +227,5 @@ RULES = (
     Rule(ray_version_differs, "warning", sees="Ray", reads=_OF_CLUSTERS),
     Rule(replicas_below_minimum, "warning", sees="Ray", reads=["minReplicas"]),
     Rule(gated_cron_job, "info", sees="Ray", reads=["jobTemplate"]),
+    Rule(commands_of_submitter, "warning", sees="Ray", reads=["entrypoint"]),
 )
