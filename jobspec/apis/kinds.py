@@ -404,6 +404,11 @@ def built_in() -> list[Kind]:
     return [kind for kind in _EVERY if kind.is_builtin]
 
 
+def in_group(group: str) -> list[Kind]:
+    """Return the known kinds of a group."""
+    return [kind for kind in _EVERY if kind.group == group]
+
+
 def plural_of(kind: str) -> str:
     """Guess the resource of a kind, as clients do.
 

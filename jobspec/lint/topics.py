@@ -20,6 +20,7 @@ from jobspec.lint import (
     jobset_placement,
     kueue_keys,
     metadata,
+    named_kinds,
     queues,
     restarts,
     scheduling,
@@ -121,7 +122,7 @@ TOPICS: Mapping[str, tuple[Sequence[Rule] | KindRules, ...]] = {
     "scheduling": (scheduling.RULES,),
     "security": (security.RULES,),
     "storage": (storage.RULES,),
-    "sync": (synced_values.RULES, sync_options.RULES, applied_again.RULES),
+    "sync": (synced_values.RULES, sync_options.RULES, named_kinds.RULES, applied_again.RULES),
     "topology": (topology.RULES,),
     "training-operator": (_TRAINING_OPERATOR,),
 }
