@@ -1,14 +1,19 @@
-"""Options of Argo CD's syncs that do not do what they are there for."""
+"""Options of syncs of Argo CD and Flux that do not do what they are there for.
+
+Follows `hook.Types`, `hook.DeletePolicies` and `syncwaves.Wave`, github.com/argoproj/argo-cd gitops-engine/pkg/sync, 3.2 to 3.5, and
+`AnyInMetadata`, github.com/fluxcd/pkg ssa, 0.61.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import APPLICATION, JOB, JOBSET, TRAINJOB, GroupKind
+from jobspec.apis.kinds import APPLICATION, FLUX, JOB, JOBSET, TRAINJOB, GroupKind
 from jobspec.diagnostics.places import Key, items_at, value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping
 from jobspec.lint.linted import LintedDocument
+from jobspec.repository.recreation import SYNC_OPTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +44,107 @@ def replace_without_force(document: LintedDocument) -> Iterator[Finding]:
         yield from _at_job(document)
 
 
+def unknown_sync_value(document: LintedDocument) -> Iterator[Finding]:
+    """An annotation for Argo CD or Flux, or an option of an Application, has a value that the engine does not know.
+
+    Why: Argo CD compares texts. It never creates an object with a hook that it does not know, while the Application is Synced and Healthy,
+    and ignores unknown delete policies, waves and options. Flux knows `enabled` and `disabled`, not `true` and `false`.
+    Instead: write the value as the engine does.
+    Before: "argocd.argoproj.io/hook: Presync"
+    After: "argocd.argoproj.io/hook: PreSync"
+    Evidence: Argo CD 3.2.6 on a server; `hook.IsHook` and `syncPhases` of gitops-engine/pkg/sync; redhat-appstudio/managed-gitops#319
+    """
+    yield from _of_hooks(document.given)
+    yield from _of_flux(document.given)
+    path: Path = (*_APPLICATIONS.get(document.given.group_kind, ()), "spec", "syncPolicy", "syncOptions")
+    if document.given.group_kind in _APPLICATIONS:
+        for at, option in items_at(document.given.data, path):
+            yield from _of_option(at, str(option))
+
+
+_HOOK, _POLICY, _WAVE = (f"argocd.argoproj.io/{each}" for each in ("hook", "hook-delete-policy", "sync-wave"))
+_HOOK_TYPES = ("PreSync", "Sync", "PostSync", "SyncFail", "PreDelete", "PostDelete", "Skip")
+_DELETE_POLICIES = ("BeforeHookCreation", "HookSucceeded", "HookFailed")
+_OF_OPTIONS = {
+    **dict.fromkeys(("Prune", "Delete"), ("false", "confirm")),
+    "Validate": ("false",),
+    **dict.fromkeys(("SkipDryRunOnMissingResource", "PruneLast", "Force", "RespectIgnoreDifferences", "FailOnSharedResource"), ("true",)),
+    **dict.fromkeys(("Replace", "ServerSideApply", "ApplyOutOfSyncOnly", "ClientSideApplyMigration"), ("true", "false")),
+    "CreateNamespace": ("true",),
+    "PrunePropagationPolicy": ("background", "foreground", "orphan"),
+}
+#: The options of Argo CD, by how they read in small letters, and those that are there to be true by their name alone.
+_OPTIONS = {
+    **{name.lower(): f"{name}=true" for name, values in _OF_OPTIONS.items() if values[0] == "true"},
+    **{f"{name}={value}".lower(): f"{name}={value}" for name, values in _OF_OPTIONS.items() for value in values},
+}
+_SWITCHES = ("enabled", "disabled")
+_FLUX_VALUES = {
+    "prune": ("disabled", _SWITCHES),
+    "reconcile": ("disabled", _SWITCHES),
+    "substitute": ("disabled", _SWITCHES),
+    "force": ("enabled", _SWITCHES),
+    "ssa": ("Merge", ("override", "merge", "ifnotpresent", "ignore")),
+}
+
+
+def _of_hooks(document: Document) -> Iterator[Finding]:
+    """Report the annotations for Argo CD of an object that it does not know."""
+    notes = mapping(document.data, "metadata", "annotations")
+    words = {key: _words_of(notes[key]) for key in (_HOOK, _POLICY, _WAVE, SYNC_OPTIONS) if isinstance(notes.get(key), str)}
+    is_created = "helm.sh/hook" in notes or any(each in _HOOK_TYPES for each in words.get(_HOOK, []))
+    for key, what, known in ((_HOOK, "hook", _HOOK_TYPES), (_POLICY, "delete policy", _DELETE_POLICIES)):
+        for word in words.get(key, []):
+            if word not in known and not _is_filled_in_later(word):
+                lost = "" if key == _POLICY or is_created else f"Argo CD never creates the {document.kind}: it "
+                message = f"{lost or 'Argo CD '}knows no {what} `{word}`"
+                right = next((each for each in known if each.lower() == word.lower()), "")
+                yield Finding(_note(key), message, f"write `{right}`" if right else f"write one of {', '.join(known)}")
+    for word in words.get(SYNC_OPTIONS, []):
+        yield from _of_option(_note(SYNC_OPTIONS), word)
+    wave = notes.get(_WAVE)
+    if isinstance(wave, str) and wave and not _is_number(wave) and not _is_filled_in_later(wave):
+        yield Finding(_note(_WAVE), f"the wave `{wave}` is no whole number: Argo CD ignores it", "write a whole number in quotes")
+
+
+def _of_option(path: Path, option: str) -> Iterator[Finding]:
+    """Report an option that Argo CD knows in another spelling alone."""
+    meant = _OPTIONS.get("=".join(each.strip() for each in option.lower().replace(":", "=").split("=")))
+    if meant and meant != option:
+        yield Finding(path, f"Argo CD knows no option `{option}`", f"write `{meant}`")
+
+
+def _of_flux(document: Document) -> Iterator[Finding]:
+    """Report the annotations and labels for Flux that have no effect by their value."""
+    for field in ("annotations", "labels"):
+        for key, value in mapping(document.data, "metadata", field).items():
+            group, _, name = key.partition("/")
+            usual, known = _FLUX_VALUES.get(name, ("", ())) if group == FLUX[0] else ("", ())
+            if known and isinstance(value, str) and value.lower() not in known and not _is_filled_in_later(value):
+                yield Finding(("metadata", field, Key(key)), f"Flux knows no value `{value}` of this key", f"write `{usual}`")
+
+
+def _words_of(value: str) -> list[str]:
+    return [each.strip() for each in value.split(",") if each.strip()]
+
+
+def _is_number(wave: str) -> bool:
+    """True if `strconv.Atoi` reads a wave."""
+    digits = wave[1:] if wave[0] in "+-" else wave
+    return digits.isascii() and digits.isdigit()
+
+
+def _is_filled_in_later(value: str) -> bool:
+    """True if a value has a placeholder."""
+    return "{" in value or "$" in value
+
+
+def _note(key: str) -> Path:
+    return ("metadata", "annotations", Key(key))
+
+
 def _at_job(document: LintedDocument) -> Iterator[Finding]:
-    from jobspec.repository.recreation import SYNC_OPTIONS, sync_options
+    from jobspec.repository.recreation import sync_options
 
     if "Replace=true" in sync_options(document.given) and _is_updated(document):
         at = ("metadata", "annotations", Key(SYNC_OPTIONS))
@@ -81,4 +185,7 @@ def _applies(application: Document, job: Document) -> bool:
     return is_in_folder and recreation_of(job, AppliedFolder(is_replaced=True)) is None
 
 
-RULES = (Rule(replace_without_force, "warning", sees="document", of=[*_IMMUTABLE, *_APPLICATIONS]),)
+RULES = (
+    Rule(replace_without_force, "warning", sees="document", of=[*_IMMUTABLE, *_APPLICATIONS]),
+    Rule(unknown_sync_value, "warning", sees="document"),
+)

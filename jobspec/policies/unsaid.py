@@ -67,6 +67,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("captured-change", "renamed-rule", "unused-ignore", "stale-baseline", "unfilled-placeholder", "repeated-object"),
         *("generated-name", "ttl-in-git", "out-of-sync-value", "replace-without-force", "defaults-lost-in-apply"),
         *("addition-lost-in-apply", "patches-lost-in-apply", "rewritten-quantity", "kind-of-another-group"),
+        "unknown-sync-value",
     ),
     _RELEASE: ("old-trainer-in-queue", "gated-cron-job", "disabled-field", "long-replicated-job-name", "deprecated-kueue-api"),
     _SPELLING: ("misspelt-kueue-key",),
