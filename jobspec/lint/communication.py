@@ -14,6 +14,7 @@ from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
 from jobspec.lint.container import LintedContainer
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.network_policies import blocking, labels_of
+from jobspec.operators.kuberay import CLUSTER_SPECS, GROUP, HEAD, HEAD_GROUP, NODE_TYPE
 from jobspec.operators.made import MINUTES, RANDOM
 from jobspec.operators.workloads import JOBS
 from jobspec.programs import command_lines
@@ -341,23 +342,50 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
     """NetworkPolicies block the traffic or the DNS queries between the job's pods.
 
     Why: pods that a policy selects accept what some policy allows, and nothing else; the same holds for what they send. The workers wait
-    for the first pod until their timeout, those of training-operator already in the init container that asks for the Master's name;
-    NCCL needs ports that nobody knows before.
+    for the first pod until their timeout, those of training-operator already in the init container that asks for the Master's name, those
+    of Ray in the one that asks for the head; NCCL needs ports that nobody knows before.
     Instead: a policy that allows all traffic between the pods of the job, and the port 53 of the cluster's name servers.
     Before: spec: {podSelector: {}, policyTypes: [Ingress]}
     After: spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
-    Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216
+    Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216, ray-project/kuberay#1282
     """
-    if job.training_pods < 2:
-        return
-    for role in job.training:
-        own = labels_of(role.pod_tree)
-        peers = [labels_of(each.pod_tree) for each in job.training if each is not role or role.count > 1]
-        policies = job.documents.selecting(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"), own)
-        found = blocking(policies, own, peers)
-        if found:
-            policy, what, hint = found
-            yield Finding(job.replica_spec(role) or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
+    if found := next(filter(None, (_blocked(job, role, peers) for role, peers in _of_ray_cluster(job))), None):
+        yield found  # the head and its workers need each other: one finding says it
+    elif job.training_pods > 1:
+        for role in job.training:
+            if found := _blocked(job, role, [each for each in job.training if each is not role or role.count > 1]):
+                yield found
+
+
+def _blocked(job: LintedJob, role: ExpandedRole, peers: Sequence[ExpandedRole]) -> Finding | None:
+    """The NetworkPolicy that keeps the pods of a role from its *peers*; None if there is none."""
+    own = labels_of(role.pod_tree)
+    policies = job.documents.selecting(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"), own)
+    found = blocking(policies, own, [labels_of(each.pod_tree) for each in peers])
+    if found is None:
+        return None
+    policy, what, hint = found
+    place = job.replica_spec(role) or _ray_group(job, role) or ("metadata", "name")
+    return Finding(place, f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
+
+
+def _of_ray_cluster(job: LintedJob) -> Iterator[tuple[ExpandedRole, list[ExpandedRole]]]:
+    """The roles of a Ray cluster with those whose pods each has to reach: the head all others, and they the head."""
+    head = next((each for each in job.roles if labels_of(each.pod_tree).get(NODE_TYPE) == HEAD), None)
+    others = [each for each in job.roles if each is not head and each.count]
+    if head and others:
+        yield head, others
+        yield from ((each, [head]) for each in others)
+
+
+def _ray_group(job: LintedJob, role: ExpandedRole) -> MarkedTree | None:
+    """What a Ray object says of the group of a role; None for another object."""
+    path, group = CLUSTER_SPECS.get(job.given.kind), labels_of(role.pod_tree).get(GROUP)
+    if path is None or group is None:
+        return None
+    if group == HEAD_GROUP:
+        return job.tree.get(*path, "headGroupSpec")
+    return next((each for each in items(job.tree.get(*path, "workerGroupSpecs")) if text(each, "groupName") == group), None)
 
 
 def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
