@@ -106,6 +106,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
                 document = Document(data, marks, file=piece.file, index=index, has_merges=has_merges, has_aliases=has_aliases)
                 too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
                 problems += too_large
+                is_sound = is_sound and not too_large
                 documents += [document] if not too_large or document.kind.endswith("List") else []
                 found.append((number, data, document.has_merges, document.has_aliases))
                 index += 1

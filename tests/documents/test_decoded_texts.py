@@ -72,6 +72,12 @@ def test_our_cases_with_other_names(folder: str) -> None:
         assert _data(second) == expected, path
 
 
+def test_an_object_that_is_too_large_is_reported_each_time() -> None:
+    text = f"kind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: '{'x' * 3_300_000}'}}\n"
+    for _ in range(2):
+        assert [each.rule for each in read(text, file="a.yaml")[1]] == ["too-large"]
+
+
 def test_long_texts_are_parsed_again_when_too_many_others_came_between(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
     decode = decoder.__init__
