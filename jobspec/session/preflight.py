@@ -34,7 +34,7 @@ from jobspec.session.comparing import compared, with_compared
 from jobspec.session.comparing_repositories import compared_objects
 from jobspec.session.judging import RunResults
 from jobspec.session.options import Options
-from jobspec.session.queues import QueuedFiles, ask_queues, cluster_of, queue_documents
+from jobspec.session.queues import QueuedFiles, ask_queues, cluster_of, have_no_queues, queue_documents
 from jobspec.session.reading import reader
 
 
@@ -107,7 +107,8 @@ def _queues(results: RunResults, options: Options) -> tuple[QueuedFiles | None, 
     accepted = [each for each in results.applied if each.checked.result.path not in refused]
     try:
         cluster = cluster_of(accepted, results.context.cluster)
-        found = ask_queues(accepted, queue_documents(options), cluster)
+        has_all = have_no_queues(each for each in results.files if each.path in refused)
+        found = ask_queues(accepted, queue_documents(options), cluster, closed=has_all)
     except JobspecError as error:
         return None, f"queues: {error}"
     return (found if found.has_queues else None), ""

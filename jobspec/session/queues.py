@@ -74,13 +74,17 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     left_out = [*files, *variants]
     accepted = _accepted(found, {each.path for each in wrong})
     cluster = cluster_of(accepted, run_context.cluster)
-    has_all_queues = all(is_workload(row) for each in wrong for row in each.documents)
-    asked = ask_queues(accepted, queues, cluster, closed=has_all_queues)
+    asked = ask_queues(accepted, queues, cluster, closed=have_no_queues(wrong))
     if not any(map(_is_asked_for, asked.jobs)):
         return Answers(results, cluster, read, world=asked.world, lacks=None if wrong else "jobs", left_out=left_out)
     if not asked.has_queues:
         return Answers(results, cluster, read, world=asked.world, lacks=None if wrong else "queues", left_out=left_out)
     return Answers(results, cluster, read, asked.answers(), asked.world, left_out=left_out)
+
+
+def have_no_queues(files: Iterable[FileResult]) -> bool:
+    """Return whether files have nothing but jobs, so that nobody misses a queue if they are left out."""
+    return all(is_workload(row) for each in files for row in each.documents)
 
 
 def _accepted(found: RunResults, wrong: Set[str]) -> list[AppliedFile]:
