@@ -160,9 +160,12 @@ def address_of(service: str, namespace: str) -> str:
 
 
 def longest_part(text: str, most: int) -> str:
-    """The first characters of a text, or with a negative *most* its last ones; what a server makes up counts as it will be."""
+    """Return the first characters of a text, or with a negative *most* its last ones.
+
+    What a server makes up counts as it will be; `x` stands for each character of a part of it.
+    """
     drawn = text.replace(RANDOM, _DRAWN)
-    return (drawn[:most] if most > 0 else drawn[most:]).replace(_DRAWN, RANDOM)
+    return (drawn[:most] if most > 0 else drawn[most:]).replace(_DRAWN, RANDOM).replace(_DRAWN[0], "x")
 
 
 _DRAWN = "\x00" * 5
