@@ -13,7 +13,7 @@ from jobspec.diagnostics.rules import Finding
 from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.metadata import bad_label_value, bad_qualified_name
 from jobspec.operators.kuberay import FAULT_TOLERANT, STORAGE_NAMESPACE
-from jobspec.operators.kuberay.start import ray_version
+from jobspec.operators.kuberay.start import is_ray_at_least, ray_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,15 +220,21 @@ def _tokens(cluster: ClusterSpec) -> Iterator[Finding]:
         if uses_own:
             yield Finding((*at, "enableK8sTokenAuth"), "`enableK8sTokenAuth` needs `mode: token`", "write `mode: token`")
         return
-    needed = _OWN_TOKENS_SINCE if uses_own else _TOKENS_SINCE
-    written, release = str(cluster.data.get("rayVersion") or ""), ".".join(map(str, needed))
-    found = ray_version(written)
-    if found is None or found < needed:
-        what = "`enableK8sTokenAuth`" if uses_own else "`mode: token`"
-        why = f"`{written}` is too old" if found else f"`{written}` is no version" if written else "there is no `rayVersion`"
-        yield Finding((*cluster.path, "rayVersion"), f"{what} needs Ray {release} or newer: {why}", f'write `rayVersion: "{release}"`')
+    if uses_own:
+        yield from _old_ray(cluster, "`enableK8sTokenAuth`", _OWN_TOKENS_SINCE)
+    else:
+        yield from _old_ray(cluster, "`mode: token`", _TOKENS_SINCE)
     if uses_own and options.get("secretName"):
         yield Finding((*at, "secretName"), "`secretName` cannot be combined with `enableK8sTokenAuth`", "remove one of them")
+
+
+def _old_ray(cluster: ClusterSpec, what: str, needed: tuple[int, ...]) -> Iterator[Finding]:
+    """The finding that something needs a newer Ray than `rayVersion` says."""
+    written, release = str(cluster.data.get("rayVersion") or ""), ".".join(map(str, needed))
+    if is_ray_at_least(written, needed):
+        return
+    why = f"`{written}` is too old" if ray_version(written) else f"`{written}` is no version" if written else "there is no `rayVersion`"
+    yield Finding((*cluster.path, "rayVersion"), f"{what} needs Ray {release} or newer: {why}", f'write `rayVersion: "{release}"`')
 
 
 _RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
