@@ -48,6 +48,7 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "1.5.1": {"kubernetes": "0.34.1"},
         "1.6.0": {"kubernetes": "0.35.0"},
         "1.6.2": {"kubernetes": "0.35.0"},
+        "1.7.0": {"kubernetes": "0.36.0"},
     },
     "lws": {
         "0.7.0": {"kubernetes": "0.33.3"},
