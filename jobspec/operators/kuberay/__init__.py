@@ -11,6 +11,8 @@ MAKER_KIND, MAKER_NAME = "ray.io/originated-from-crd", "ray.io/originated-from-c
 #: Annotations by which a user turns on what KubeRay does not do by itself.
 OVERWRITE, FAULT_TOLERANT, STORAGE_NAMESPACE = "ray.io/overwrite-container-cmd", "ray.io/ft-enabled", "ray.io/external-storage-namespace"
 SERVES = "ray.io/enable-serve-service"
+#: The variable of the head that chooses the second version of the autoscaler, and that in which KubeRay gives the autoscaler's command.
+SECOND_VERSION, AUTOSCALER_COMMAND = "RAY_enable_autoscaler_v2", "KUBERAY_GEN_AUTOSCALER_START_CMD"
 #: The modes in which a RayJob is submitted; the first is that of a RayJob that names none.
 JOB_MODE, SIDECAR_MODE, HTTP_MODE, INTERACTIVE_MODE = "K8sJobMode", "SidecarMode", "HTTPMode", "InteractiveMode"
 #: The controller that manages a Ray object that names none.

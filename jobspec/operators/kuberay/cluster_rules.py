@@ -1,7 +1,8 @@
 """What KubeRay's validation refuses of a cluster that the API server accepts: an event says so, and no pod comes.
 
-Follows `ValidateRayClusterSpec`, `ValidateRayClusterUpgradeOptions`, `validateRayGroupResources`, `validateRayGroupLabels` and
-`validateWorkerGroupIdleTimeout`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
+Follows `ValidateRayClusterSpec`, `ValidateRayClusterUpgradeOptions`, `validateRayGroupResources`, `validateRayGroupLabels`,
+`validateWorkerGroupIdleTimeout`, `validateWorkerGroupPriority` and `validateGcsFaultToleranceBackend`, github.com/ray-project/kuberay
+ray-operator/controllers/ray/utils, 1.4.2 to 1.7.0, with the default feature gates.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.rules import Finding
 from jobspec.go.values import mapping, structs
 from jobspec.kubernetes.metadata import bad_label_value, bad_qualified_name
-from jobspec.operators.kuberay import FAULT_TOLERANT, STORAGE_NAMESPACE
+from jobspec.operators.kuberay import AUTOSCALER_COMMAND, FAULT_TOLERANT, SECOND_VERSION, STORAGE_NAMESPACE
 from jobspec.operators.kuberay.start import is_ray_at_least, ray_version
 
 TYPE_CHECKING = False
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics.places import Data, Path
 
-_SECOND_VERSION = "RAY_enable_autoscaler_v2"
 _OF_RESOURCES = ("num-cpus", "num-gpus", "memory", "resources")
-_TOKENS_SINCE, _OWN_TOKENS_SINCE = (2, 52, 0), (2, 55, 0)
+_TOKENS_SINCE, _OWN_TOKENS_SINCE, _PRIORITIES_SINCE = (2, 52, 0), (2, 55, 0), (2, 56, 0)
+#: Fields of a cluster -> the feature gates that they need, which are off by default.
+_GATES = {"historyServerOptions": "RayClusterHistoryServer", "networkPolicy": "RayClusterNetworkPolicy", "tlsOptions": "RayClusterMTLS"}
 
 
 class GroupSpec(Record):
@@ -86,6 +88,12 @@ class ClusterSpec(Record):
         return mapping(self.data, "autoscalerOptions")
 
     @property
+    def scales_by_second_version(self) -> bool:
+        """Whether the second version of the autoscaler is chosen, by its field or by a variable of the head."""
+        found = self.head.variable(SECOND_VERSION)
+        return self.options.get("version") == "v2" or bool(found and found[1].get("value") in ("1", "true"))
+
+    @property
     def storage(self) -> Data | None:
         """The options of fault tolerance; None where it has none."""
         found: Data | None = self.data.get("gcsFaultToleranceOptions")
@@ -139,15 +147,33 @@ def _idle_time(cluster: ClusterSpec) -> Iterator[Finding]:
     own = cluster.options.get("idleTimeoutSeconds")
     if isinstance(own, int) and own < 0:
         yield Finding((*cluster.path, "autoscalerOptions", "idleTimeoutSeconds"), f"`idleTimeoutSeconds` is negative: {own}")
-    found = cluster.head.variable(_SECOND_VERSION)
-    is_second = cluster.options.get("version") == "v2" or bool(found and found[1].get("value") in ("1", "true"))
     for group in cluster.workers:
         seconds, at = group.data.get("idleTimeoutSeconds"), (*group.path, "idleTimeoutSeconds")
         if isinstance(seconds, int) and seconds < 0:
             yield Finding(at, f"`idleTimeoutSeconds` of the group `{group.name}` is negative: {seconds}")
-        elif seconds is not None and not is_second:
+        elif seconds is not None and not cluster.scales_by_second_version:
             message = "`idleTimeoutSeconds` of a group needs the second version of the autoscaler"
             yield Finding(at, message, "write `version: v2` in `autoscalerOptions`")
+
+
+def _priority(cluster: ClusterSpec) -> Iterator[Finding]:
+    """What groups that the autoscaler prefers need; the CRD has them since 1.7.0."""
+    for group in cluster.workers if is_at_least(cluster.release, "1.7.0") else ():
+        if not group.data.get("priority"):
+            continue
+        yield from _old_ray(cluster, "`priority` of a group", _PRIORITIES_SINCE)
+        if not cluster.scales_by_second_version:
+            message = "`priority` of a group needs the second version of the autoscaler"
+            yield Finding((*group.path, "priority"), message, "write `version: v2` in `autoscalerOptions`")
+
+
+def _old_ray(cluster: ClusterSpec, what: str, needed: tuple[int, ...]) -> Iterator[Finding]:
+    """The finding that something needs a newer Ray than `rayVersion` says."""
+    written, release = str(cluster.data.get("rayVersion") or ""), ".".join(map(str, needed))
+    if is_ray_at_least(written, needed):
+        return
+    why = f"`{written}` is too old" if ray_version(written) else f"`{written}` is no version" if written else "there is no `rayVersion`"
+    yield Finding((*cluster.path, "rayVersion"), f"{what} needs Ray {release} or newer: {why}", f'write `rayVersion: "{release}"`')
 
 
 def _storage(cluster: ClusterSpec) -> Iterator[Finding]:
@@ -171,7 +197,17 @@ def _storage(cluster: ClusterSpec) -> Iterator[Finding]:
         if cluster.annotations.get(STORAGE_NAMESPACE):
             message = f"`{STORAGE_NAMESPACE}` cannot be combined with `gcsFaultToleranceOptions`"
             yield Finding((*at, Key(STORAGE_NAMESPACE)), message, "write `externalStorageNamespace` there")
+        if is_at_least(cluster.release, "1.7.0"):
+            yield from _embedded_storage(cluster.storage, (*cluster.path, "gcsFaultToleranceOptions"))
     yield from _user_of_storage(head)
+
+
+def _embedded_storage(options: Data, at: Path) -> Iterator[Finding]:
+    if options.get("backend") == "rocksdb":
+        message = _off_by_default("`backend: rocksdb`", "GCSFaultToleranceEmbeddedStorage")
+        yield Finding((*at, "backend"), message, _STARTED_WITH.format("GCSFaultToleranceEmbeddedStorage"))
+    elif options.get("storage") is not None:
+        yield Finding((*at, "storage"), "`storage` needs `backend: rocksdb`", "remove it")
 
 
 def _user_of_storage(head: GroupSpec) -> Iterator[Finding]:
@@ -180,6 +216,20 @@ def _user_of_storage(head: GroupSpec) -> Iterator[Finding]:
         yield Finding((*head.path, "rayStartParams", Key("redis-username")), "KubeRay refuses `redis-username` in `rayStartParams`", hint)
     if found := head.variable("REDIS_USERNAME"):
         yield Finding(found[0], "KubeRay refuses the variable `REDIS_USERNAME`", hint)
+
+
+def _gated(cluster: ClusterSpec) -> Iterator[Finding]:
+    """The fields of 1.7.0 that KubeRay refuses unless it was started with their feature gates."""
+    for field, gate in _GATES.items() if is_at_least(cluster.release, "1.7.0") else ():
+        if cluster.data.get(field) is not None:
+            yield Finding((*cluster.path, field), _off_by_default(f"`{field}`", gate), _STARTED_WITH.format(gate))
+
+
+_STARTED_WITH = "start the operator with `--feature-gates={0}=true`, or remove it"
+
+
+def _off_by_default(what: str, gate: str) -> str:
+    return f"KubeRay refuses {what} without its feature gate {gate}, which is off by default"
 
 
 def _suspended_groups(cluster: ClusterSpec) -> Iterator[Finding]:
@@ -196,15 +246,19 @@ def _suspended_groups(cluster: ClusterSpec) -> Iterator[Finding]:
 
 
 def _autoscaler(cluster: ClusterSpec) -> Iterator[Finding]:
-    found = cluster.head.variable(_SECOND_VERSION)
+    for number, each in enumerate(structs(cluster.options, "env") if is_at_least(cluster.release, "1.7.0") else ()):
+        if each.get("name") == AUTOSCALER_COMMAND:
+            place = (*cluster.path, "autoscalerOptions", "env", number)
+            yield Finding(place, f"KubeRay refuses the variable `{AUTOSCALER_COMMAND}`, which it sets itself", "remove the variable")
+    found = cluster.head.variable(SECOND_VERSION)
     if not cluster.scales:
         if is_at_least(cluster.release, "1.5.0") and found and found[1].get("value") in ("1", "true"):
-            message = f"`{_SECOND_VERSION}` needs an autoscaler"
+            message = f"`{SECOND_VERSION}` needs an autoscaler"
             yield Finding(found[0], message, "write `enableInTreeAutoscaling: true`, or remove the variable")
         return
     version = cluster.options.get("version")
     if version is not None and found:
-        message = f"`{_SECOND_VERSION}` cannot be combined with `version` of the autoscaler"
+        message = f"`{SECOND_VERSION}` cannot be combined with `version` of the autoscaler"
         yield Finding(found[0], message, "remove the variable")
     for group in cluster.groups if version == "v2" else ():
         policy = group.pod.get("restartPolicy")
@@ -228,21 +282,14 @@ def _tokens(cluster: ClusterSpec) -> Iterator[Finding]:
         yield Finding((*at, "secretName"), "`secretName` cannot be combined with `enableK8sTokenAuth`", "remove one of them")
 
 
-def _old_ray(cluster: ClusterSpec, what: str, needed: tuple[int, ...]) -> Iterator[Finding]:
-    """The finding that something needs a newer Ray than `rayVersion` says."""
-    written, release = str(cluster.data.get("rayVersion") or ""), ".".join(map(str, needed))
-    if is_ray_at_least(written, needed):
-        return
-    why = f"`{written}` is too old" if ray_version(written) else f"`{written}` is no version" if written else "there is no `rayVersion`"
-    yield Finding((*cluster.path, "rayVersion"), f"{what} needs Ray {release} or newer: {why}", f'write `rayVersion: "{release}"`')
-
-
 _RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
     _replicas,
     _resources,
     _labels,
     _idle_time,
+    _priority,
     _storage,
+    _gated,
     _suspended_groups,
     _autoscaler,
     _tokens,

@@ -1,8 +1,8 @@
 """What KubeRay's validation refuses of an object that the API server accepts: an event or the status says so, and that is the end.
 
 Follows `ValidateRayClusterMetadata`, `ValidateRayJobMetadata`, `ValidateRayJobSpec`, `validateDeletionConfiguration`,
-`ValidateRayServiceMetadata`, `ValidateRayServiceSpec` and `ValidateRayCronJobSpec`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0, with the default feature gates.
+`ValidateRayServiceMetadata`, `ValidateRayServiceSpec`, `ValidateClusterUpgradeOptions` and `ValidateRayCronJobSpec`,
+github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.7.0, with the default feature gates.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 LONGEST_CLUSTER = 53
 RANDOM_PART = 6
 """The characters that KubeRay adds to the name of what it makes: a dash and five more."""
+RUN_PART = 11
+"""The characters that KubeRay 1.7 reserves for what it adds to the name of a RayCronJob: a dash and the minute of the run."""
+LONGEST_CRON_JOB = LONGEST_CLUSTER - RANDOM_PART - RUN_PART
+IN_STEPS = "NewClusterWithIncrementalUpgrade"
+"""The type of upgrade by which a RayService moves to a new cluster step by step."""
 _TIMEOUT = "ray.io/initializing-timeout"
 _SELECTOR = "ray.io/cluster"
 
@@ -300,12 +305,41 @@ def _of_service(document: Document, data: Data, release: str) -> Iterator[Findin
     if mapping(cluster.data, "headGroupSpec", "headService", "metadata").get("name"):
         place = (*cluster.path, "headGroupSpec", "headService", "metadata", "name")
         yield Finding(place, "KubeRay refuses a name of the `headService` in a RayService", "remove it")
-    upgrade, known = mapping(spec, "upgradeStrategy").get("type"), ("NewCluster", "None", "NewClusterWithIncrementalUpgrade")
+    upgrade, known = mapping(spec, "upgradeStrategy").get("type"), ("NewCluster", "None", IN_STEPS)
     if upgrade is not None and upgrade not in known:
         yield Finding(("spec", "upgradeStrategy", "type"), f"`{upgrade}` is no type of upgrade", "write `NewCluster` or `None`")
+    if upgrades_in_steps(upgrade, release):
+        yield from _steps(mapping(spec, "upgradeStrategy"), cluster)
     delay = spec.get("rayClusterDeletionDelaySeconds")
     if isinstance(delay, int) and delay < 0:
         yield Finding(("spec", "rayClusterDeletionDelaySeconds"), f"`rayClusterDeletionDelaySeconds` is negative: {delay}")
+
+
+def upgrades_in_steps(upgrade: str | None, release: str) -> bool:
+    """Whether a RayService moves to a new cluster in steps: its type of *upgrade* has a feature gate, which is on since 1.7.0."""
+    return upgrade == IN_STEPS and is_at_least(release, "1.7.0")
+
+
+def _steps(strategy: Data, cluster: ClusterSpec) -> Iterator[Finding]:
+    """What KubeRay refuses of an upgrade in steps."""
+    at: Path = ("spec", "upgradeStrategy")
+    if not cluster.scales:
+        yield Finding((*at, "type"), f"`{IN_STEPS}` needs an autoscaler", "write `enableInTreeAutoscaling: true` in `rayClusterConfig`")
+    options, at = strategy.get("clusterUpgradeOptions"), (*at, "clusterUpgradeOptions")
+    if options is None:
+        yield Finding(at, f"`{IN_STEPS}` needs `clusterUpgradeOptions`", "write `stepSizePercent`, `intervalSeconds`, `gatewayClassName`")
+        return
+    most, step, interval = (options.get(name) for name in ("maxSurgePercent", "stepSizePercent", "intervalSeconds"))
+    for name, value in (("maxSurgePercent", most), ("stepSizePercent", step)):
+        if isinstance(value, int) and not 0 <= value <= 100:
+            yield Finding((*at, name), f"`{name}` is not between 0 and 100: {value}")
+    if isinstance(most, int) and isinstance(step, int) and step > most:
+        message = f"`stepSizePercent` ({step}) is above `maxSurgePercent` ({most})"
+        yield Finding((*at, "stepSizePercent"), message, "lower `stepSizePercent`, or raise `maxSurgePercent`")
+    if isinstance(interval, int) and interval <= 0:
+        yield Finding((*at, "intervalSeconds"), f"`intervalSeconds` must be above 0, not {interval}")
+    if options.get("gatewayClassName") == "":
+        yield Finding((*at, "gatewayClassName"), "`gatewayClassName` is empty", "write the name of a GatewayClass")
 
 
 def _is_positive_time(text: str) -> bool:
@@ -319,13 +353,20 @@ def _is_positive_time(text: str) -> bool:
 
 
 def _of_cron_job(document: Document, data: Data, release: str) -> Iterator[Finding]:
-    from jobspec.kubernetes.workloads.cronjobs import bad_schedule
+    from jobspec.kubernetes.workloads.cronjobs import bad_schedule, bad_time_zone
 
-    longest = LONGEST_CLUSTER - 2 * RANDOM_PART
-    yield from _name(document, longest, ", since its RayJobs get 6 more and their clusters 6 again")
+    is_timed = is_at_least(release, "1.7.0")
+    longest, added = (LONGEST_CRON_JOB, RUN_PART) if is_timed else (LONGEST_CLUSTER - 2 * RANDOM_PART, RANDOM_PART)
+    yield from _name(
+        document, longest, f", since its RayJobs get {added} more and their clusters {RANDOM_PART}{'' if is_timed else ' again'}"
+    )
     spec = mapping(data, "spec")
-    schedule = str(spec.get("schedule") or "")
-    if why := bad_schedule(schedule):
+    schedule, zone = str(spec.get("schedule") or ""), str(spec.get("timeZone") or "")
+    if is_timed and zone not in ("", "Local") and (why := bad_time_zone(zone)):
+        yield Finding(("spec", "timeZone"), why, "write one such as `Europe/Berlin`")
+    if is_timed and "TZ" in schedule:
+        yield Finding(("spec", "schedule"), "KubeRay refuses a time zone in the schedule", "write it in `timeZone`")
+    elif why := bad_schedule(schedule):
         yield Finding(("spec", "schedule"), f"`{schedule}` is no schedule: {why}", "write one such as `0 3 * * *`")
     yield from _job(RayJobSpec(("spec", "jobTemplate"), mapping(spec, "jobTemplate"), {}, release))
 
