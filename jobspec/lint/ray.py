@@ -89,7 +89,7 @@ def ray_version_differs(job: LintedJob) -> Iterator[Finding]:
     Instead: write the release of the image, the same for all groups.
     Before: "{rayVersion: 2.53.0, image: 'rayproject/ray:2.46.0'}"
     After: "{rayVersion: 2.46.0, image: 'rayproject/ray:2.46.0'}"
-    Evidence: `initLivenessAndReadinessProbe` of github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.6.0
+    Evidence: `initLivenessAndReadinessProbe` of github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.6.0 to 1.7.0
     """
     cluster = _cluster(job)
     said = cluster.get("rayVersion") if cluster else None
@@ -144,11 +144,11 @@ def replicas_below_minimum(job: LintedJob) -> Iterator[Finding]:
 def gated_cron_job(job: LintedJob) -> Iterator[Finding]:
     """A RayCronJob does nothing unless KubeRay was started with the feature gate RayCronJob.
 
-    Why: the gate is off by default in KubeRay 1.6. The server accepts the object, and no RayJob ever comes; nothing says why.
+    Why: the gate is off by default in KubeRay 1.6 and 1.7. The server accepts the object, and no RayJob ever comes; nothing says why.
     Instead: start the operator with `--feature-gates=RayCronJob=true`, or make the RayJob by a CronJob.
     Before: "featureGates: [{name: RayCronJob, enabled: false}]"
     After: "featureGates: [{name: RayCronJob, enabled: true}]"
-    Evidence: `defaultFeatureGates` of github.com/ray-project/kuberay ray-operator/pkg/features, 1.6.0
+    Evidence: `defaultFeatureGates` of github.com/ray-project/kuberay ray-operator/pkg/features, 1.6.0 to 1.7.0
     """
     if job.given.group_kind == RAY_CRON_JOB:
         yield Finding(("kind",), "no RayJob comes unless KubeRay has the feature gate RayCronJob, which is off by default")

@@ -1,7 +1,7 @@
 """Ray clusters whose pods run, and which no worker, no client or no job ever reaches; programs that KubeRay never submits.
 
 Follows `FetchHeadServiceURL`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, `BuildJobSubmitCommand` and
-`BuildServeService`, ray-operator/controllers/ray/common, and `reconcilePods`, ray-operator/controllers/ray, 1.4.2 to 1.6.0.
+`BuildServeService`, ray-operator/controllers/ray/common, and `reconcilePods`, ray-operator/controllers/ray, 1.4.2 to 1.7.0.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _not_submitted(job: ExpandedJob, spec: Data, path: Path) -> Iterator[Finding
     template = structs(spec, "submitterPodTemplate", "spec", "containers")
     has_own_command = bool(mode == JOB_MODE and template and template[0].get("command"))
     writes_command = not has_own_command or writes_command_in_vain(job.target["kuberay"])
-    if spec.get("metadata") and writes_command and not keeps_metadata(str(cluster.get("rayVersion") or "")):
+    if spec.get("metadata") and writes_command and not keeps_metadata(str(cluster.get("rayVersion") or ""), job.target["kuberay"]):
         message = f"KubeRay never submits the program: `metadata` needs a `rayVersion` of {METADATA_SINCE} or newer"
         yield Finding((*path, "metadata"), message, "write `rayVersion`, or remove `metadata`", rule=rule)
     if not has_own_command and not str(spec.get("entrypoint") or "").strip():

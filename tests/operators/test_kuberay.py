@@ -76,7 +76,7 @@ def test_workers_wait_for_the_head_before_they_start() -> None:
 
 def test_the_start_command_takes_the_limits_of_the_container() -> None:
     limits = {"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": "4"}
-    text, _ = command("worker", {"address": "a:6379", "block": "true"}, {"limits": limits})
+    text, _ = command("worker", {"address": "a:6379", "block": "true"}, {"limits": limits}, "1.7.0")
     assert " ".join(text.split()) == "ray start --address=a:6379 --block --memory=2147483648 --num-cpus=2 --num-gpus=4"
 
 
@@ -199,3 +199,88 @@ def test_the_cluster_of_a_fault_tolerant_service_has_a_finalizer() -> None:
     assert cluster["metadata"]["finalizers"] == ["ray.io/gcs-ft-redis-cleanup-finalizer"]
     (plain,) = _of_kind("RayCluster", _made("RayService", {"rayClusterConfig": _spec()}))
     assert "finalizers" not in plain["metadata"]
+
+
+# What differs since 1.7.0.
+
+
+def _both(kind: str, spec: Object, of: str, *others: Object) -> list[Object]:
+    """The last object of a kind that 1.6.2 makes, and the one that 1.7.0 makes."""
+    return [_of_kind(of, _made(kind, spec, *others, kuberay=release))[-1] for release in ("1.6.2", "1.7.0")]
+
+
+def test_a_variable_says_how_many_files_ray_may_open_since_1_7() -> None:
+    commands = [each["spec"]["containers"][0]["args"][0] for each in _both("RayCluster", _spec(), "Pod")]
+    assert [each.partition(";")[0] for each in commands] == ["ulimit -n 65536", "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}"]
+
+
+def test_the_log_monitor_can_be_turned_off_since_1_7() -> None:
+    head = {"rayStartParams": {"include-log-monitor": "false"}, "template": _pod()}
+    commands = [each["spec"]["containers"][0]["args"][0] for each in _both("RayCluster", _spec(headGroupSpec=head), "Pod")]
+    assert ["--include-log-monitor=false" in each for each in commands] == [False, True]
+
+
+def test_the_autoscaler_has_its_command_in_a_variable_since_1_7() -> None:
+    options = {"version": "v1", "args": ["nice $KUBERAY_GEN_AUTOSCALER_START_CMD"]}
+    older, newer = _both("RayCluster", _spec(enableInTreeAutoscaling=True, autoscalerOptions=options), "Pod")
+    (ray, scaler), (ray_then, _) = newer["spec"]["containers"], older["spec"]["containers"]
+    assert scaler["args"] == ["nice $KUBERAY_GEN_AUTOSCALER_START_CMD"]
+    assert scaler["command"] == ["/bin/bash", "-c", "--"]
+    variables = {each["name"]: each.get("value") for each in scaler["env"]}
+    assert variables["KUBERAY_GEN_AUTOSCALER_START_CMD"].startswith("ray kuberay-autoscaler ")
+    assert [[each["value"] for each in one["env"] if each["name"] == "RAY_enable_autoscaler_v2"] for one in (ray_then, ray)] == [
+        [],
+        ["false"],
+    ]
+
+
+def test_an_ingress_leads_all_paths_to_the_dashboard_since_1_7() -> None:
+    options = {"host": "ray.example.com", "tls": [{"secretName": "ray"}]}
+    head = {"template": _pod(), "enableIngress": True}
+    older, newer = _both("RayCluster", _spec(headGroupSpec=head), "Ingress")
+    found = [each["spec"]["rules"][0]["http"]["paths"][0] for each in (older, newer)]
+    assert [(each["path"], each["pathType"]) for each in found] == [("/r/(.*)", "Exact"), ("/", "Prefix")]
+    (ingress,) = _of_kind("Ingress", _made("RayCluster", _spec(headGroupSpec={**head, "ingressOptions": options}), kuberay="1.7.0"))
+    assert (ingress["spec"]["rules"][0]["host"], ingress["spec"]["tls"]) == ("ray.example.com", [{"secretName": "ray"}])
+
+
+def test_the_job_that_submits_waits_for_the_dashboard_and_labels_its_pods_since_1_7() -> None:
+    made = _both("RayJob", {"entrypoint": "python a.py", "rayClusterSpec": _spec()}, "Job")
+    scripts = [each["spec"]["template"]["spec"]["containers"][0]["args"][0] for each in made]
+    address = "http://r-<random>-head-svc.default.svc.cluster.local:8265"
+    assert [each.partition(" ")[0] for each in scripts] == ["if", "until"]
+    assert f"urlopen('{address}/api/gcs_healthz', timeout=10)" in scripts[1]
+    assert [each["spec"]["template"].get("metadata", {}).get("labels", {}).get("ray.io/originated-from-cr-name") for each in made] == [
+        None,
+        "r",
+    ]
+
+
+def test_a_job_on_another_cluster_keeps_its_metadata_since_1_7() -> None:
+    cluster = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "research"}, "spec": _spec({})}
+    job = {"entrypoint": "python a.py", "metadata": {"a": "b"}, "clusterSelector": {"ray.io/cluster": "research"}}
+    scripts = [each["spec"]["template"]["spec"]["containers"][0]["args"][0] for each in _both("RayJob", job, "Job", cluster)]
+    assert ["--metadata-json" in each for each in scripts] == [False, True]
+
+
+def test_a_cron_job_numbers_its_jobs_by_minutes_since_1_7() -> None:
+    spec = {"schedule": "* * * * *", "jobTemplate": {"entrypoint": "a", "rayClusterSpec": _spec()}}
+    assert [each["metadata"]["name"] for each in _both("RayCronJob", spec, "RayJob")] == ["r-<random>", "r-<minutes>"]
+
+
+def test_a_service_is_upgraded_in_steps_by_a_gateway_since_1_7() -> None:
+    options = {"stepSizePercent": 10, "intervalSeconds": 10, "gatewayClassName": "istio"}
+    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
+    spec = {"upgradeStrategy": strategy, "rayClusterConfig": _spec(enableInTreeAutoscaling=True)}
+    older, newer = (_made("RayService", spec, kuberay=release) for release in ("1.6.2", "1.7.0"))
+    assert _of_kind("Gateway", older) == []
+    assert _of_kind("Service", older)[-1]["metadata"]["name"] == "r-serve-svc"
+    assert _of_kind("Service", newer)[-1]["metadata"]["name"] == "r-<random>-serve-svc"
+    ((gateway,), (route,)) = (_of_kind(kind, newer) for kind in ("Gateway", "HTTPRoute"))
+    assert gateway["spec"]["gatewayClassName"] == "istio"
+    (rule,) = route["spec"]["rules"]
+    assert [(each["name"], each["port"], each["weight"]) for each in rule["backendRefs"]] == [("r-<random>-serve-svc", 8000, 100)]
+
+
+def test_a_suspended_service_has_nothing_since_1_7() -> None:
+    assert _made("RayService", {"suspend": True, "rayClusterConfig": _spec()}, kuberay="1.7.0") == []

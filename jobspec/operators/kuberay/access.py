@@ -2,13 +2,13 @@
 
 Follows `BuildServiceAccount`, `BuildRole`, `BuildRoleBinding` and `BuildIngressForHeadService`, github.com/ray-project/kuberay
 ray-operator/controllers/ray/common, and `reconcileAutoscalerServiceAccount` and `createAuthSecret`, ray-operator/controllers/ray, 1.4.2 to
-1.6.0.
+1.7.0.
 """
 
 from __future__ import annotations
 
 from jobspec.apis.releases import is_at_least
-from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.kuberay import CLUSTER, HEAD, PORTS
 from jobspec.operators.kuberay.cluster import CREATED_BY, RayCluster, head_ports, short_label, short_name
 
@@ -73,8 +73,14 @@ def _ingress(cluster: RayCluster) -> MarkedTree:
     labels = {CLUSTER: cluster.name, "ray.io/identifier": short_label(f"{name}-{HEAD}"), **CREATED_BY}
     port = head_ports(cluster).get("dashboard")
     service = {"name": cluster.head_service, "port": {"number": port or PORTS["dashboard"]}}
-    path = {"path": f"/{name}/(.*)", "pathType": "Exact", "backend": {"service": service}}
-    spec: dict[str, Any] = {"rules": [{"http": {"paths": [path]}}]}
+    options = cluster.head.get("ingressOptions")
+    own = {field: options.get(field) if options else None for field in ("host", "path", "pathType", "tls")}
+    path, kind = ("/", "Prefix") if is_at_least(cluster.release, "1.7.0") else (f"/{name}/(.*)", "Exact")
+    paths = [{"path": own["path"] or path, "pathType": own["pathType"] or kind, "backend": {"service": service}}]
+    host = own["host"] if text(own["host"]) else None
+    spec: dict[str, Any] = {"rules": [{**({"host": host} if host else {}), "http": {"paths": paths}}]}
+    if items(own["tls"]):
+        spec["tls"] = own["tls"]
     if _INGRESS_CLASS in notes:
         spec["ingressClassName"] = notes.pop(_INGRESS_CLASS)
     about = {"name": short_name(f"{name}-{HEAD}-ingress"), "labels": labels, **({"annotations": notes} if notes else {})}

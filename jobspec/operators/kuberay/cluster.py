@@ -9,7 +9,7 @@ from jobspec.diagnostics.record import Record
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, number, set_by, text
 from jobspec.go.values import MAX_INT32
 from jobspec.operators.kuberay import API_VERSION, CLUSTER, FAULT_TOLERANT, MAKER_KIND, PORTS
-from jobspec.operators.made import RANDOM, operator_mark, owner_references
+from jobspec.operators.made import MINUTES, RANDOM, operator_mark, owner_references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class WorkerGroup(Record):
     def replicas(self) -> int:
         """The number of replicas: what is asked for, within the limits; none of a suspended group.
 
-        Follows `GetWorkerGroupDesiredReplicas`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
+        Follows `GetWorkerGroupDesiredReplicas`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.7.0.
         """
         if is_true(self.tree, "suspend"):
             return 0
@@ -156,19 +156,20 @@ def address_of(service: str, namespace: str) -> str:
 
 # Names that KubeRay shortens from the front.
 #
-# Follows `CheckName` and `CheckLabel`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
+# Follows `CheckName` and `CheckLabel`, github.com/ray-project/kuberay ray-operator/controllers/ray/utils, 1.4.2 to 1.7.0.
 
 
 def longest_part(text: str, most: int) -> str:
     """Return the first characters of a text, or with a negative *most* its last ones.
 
-    What a server makes up counts as it will be; `x` stands for each character of a part of it.
+    What a server makes up counts as it will be; `x` stands for each character of a part of it, and `0` for each digit.
     """
-    drawn = text.replace(RANDOM, _DRAWN)
-    return (drawn[:most] if most > 0 else drawn[most:]).replace(_DRAWN, RANDOM).replace(_DRAWN[0], "x")
+    drawn = text.replace(RANDOM, _DRAWN).replace(MINUTES, _COUNTED)
+    part = (drawn[:most] if most > 0 else drawn[most:]).replace(_DRAWN, RANDOM).replace(_COUNTED, MINUTES)
+    return part.replace(_DRAWN[0], "x").replace(_COUNTED[0], "0")
 
 
-_DRAWN = "\x00" * 5
+_DRAWN, _COUNTED = "\x00" * 5, "\x01" * 8
 
 
 def short_name(name: str) -> str:
@@ -185,7 +186,7 @@ def short_label(value: str) -> str:
 
 # The ports of the head, as its Services have them.
 #
-# Follows `getServicePorts`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
+# Follows `getServicePorts`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.7.0.
 
 
 def head_ports(cluster: RayCluster) -> dict[str, MarkedTree]:

@@ -1,7 +1,8 @@
 """All that KubeRay makes of a RayCluster, RayJob, RayService or RayCronJob, in the order in which it comes.
 
-Follows `rayClusterReconcile`, `constructRayClusterForRayJob`, `constructRayClusterForRayService` and `constructRayJob`,
-github.com/ray-project/kuberay ray-operator/controllers/ray, 1.4.2 to 1.6.0.
+Follows `rayClusterReconcile`, `constructRayClusterForRayJob`, `constructRayClusterForRayService`, `createGateway`,
+`createHTTPRoute` and `constructRayJob`,
+github.com/ray-project/kuberay ray-operator/controllers/ray, 1.4.2 to 1.7.0.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from jobspec.documents.marked_tree import (
     changed,
     each_item,
     is_true,
+    items,
     set_by,
     text,
     with_appended,
@@ -32,16 +34,18 @@ from jobspec.operators.kuberay import (
     JOB_MODE,
     MAKER_KIND,
     MAKER_NAME,
+    PORTS,
     SERVES,
     SIDECAR_MODE,
 )
 from jobspec.operators.kuberay.access import accesses
 from jobspec.operators.kuberay.cluster import RayCluster, head_ports
 from jobspec.operators.kuberay.pods import head_pod, worker_pods
-from jobspec.operators.kuberay.refusals import refusals
-from jobspec.operators.kuberay.services import head_service_of, lacks_serving_port, services, serving_service_of
+from jobspec.operators.kuberay.refusals import refusals, upgrades_in_steps
+from jobspec.operators.kuberay.services import head_service_of, lacks_serving_port, services, serving_service_of, serving_service_of_cluster
 from jobspec.operators.kuberay.submitter import lacks_metadata_support, sidecar, submitter_job
 from jobspec.operators.made import (
+    MINUTES,
     NAMESPACE,
     RANDOM,
     SHA1,
@@ -285,7 +289,10 @@ def _service_as_written(service: MarkedTree) -> MarkedTree:
 
 
 def _of_ray_service(document: Document, tree: MarkedTree, target: Target, *, first_and_last_only: bool) -> Expansion:
-    """The objects of a stored RayService."""
+    """The objects of a stored RayService; none while it is suspended, for which it has a field of its own since 1.7.0."""
+    if is_true(tree, "spec", "suspend"):
+        message = "the RayService is suspended: it has no cluster until `suspend` is false"
+        return Expansion((), [document.problem("no-pods-created", message, ("spec", "suspend"), severity="info")])
     spec = tree.value["spec"].value["rayClusterConfig"]
     groups = spec.get("workerGroupSpecs")
     notes = {
@@ -297,8 +304,33 @@ def _of_ray_service(document: Document, tree: MarkedTree, target: Target, *, fir
     objects = [_with_finalizer(cluster), *_objects_of_cluster(cluster, first_and_last_only=first_and_last_only)]
     counts = _counts(cluster)
     if counts:
-        objects += [head_service_of(tree, cluster), *filter(None, [serving_service_of(tree, cluster)])]
+        in_steps = upgrades_in_steps(text(tree, "spec", "upgradeStrategy", "type"), cluster.release)
+        serving = serving_service_of_cluster(cluster) if in_steps else serving_service_of(tree, cluster)
+        routes = _routes(tree, cluster, serving) if in_steps and serving else ()
+        objects += [*routes, head_service_of(tree, cluster), *filter(None, [serving])]
     return Expansion(objects, suspension(document), counts)
+
+
+def _routes(service: MarkedTree, cluster: RayCluster, serving: MarkedTree) -> Iterator[MarkedTree]:
+    """The Gateway of a RayService that is upgraded in steps, and its HTTPRoute to the Service of its first cluster."""
+    name, namespace = service.value["metadata"].value["name"], cluster.namespace
+    owners = owner_references(cluster.mark, API_VERSION, "RayService", name)
+    gateway = name.with_value(f"{name.value}-gateway")
+    ports = items(serving.get("spec", "ports"))
+    port = next((each.value["port"] for each in ports if text(each, "name") == "serve"), PORTS["serve"])
+    backend = {"name": serving.get("metadata", "name"), "namespace": namespace, "port": port, "weight": 100}
+    rule = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}], "backendRefs": [backend]}
+    listener = {"name": "http", "protocol": "HTTP", "port": 80}
+    specs = {
+        "Gateway": {
+            "gatewayClassName": service.get("spec", "upgradeStrategy", "clusterUpgradeOptions", "gatewayClassName"),
+            "listeners": [listener],
+        },
+        "HTTPRoute": {"parentRefs": [{"name": gateway, "namespace": namespace}], "rules": [rule]},
+    }
+    for kind, spec in specs.items():
+        about = {"name": name.with_value(f"{name.value}-{kind.lower()}"), "namespace": namespace, "ownerReferences": owners}
+        yield set_by(cluster.mark, {"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind, "metadata": about, "spec": spec})
 
 
 # A RayCronJob: the RayJob of one run, and what comes of that.
@@ -309,7 +341,7 @@ def _of_ray_cron_job(tree: MarkedTree, target: Target, *, context: Sequence[Docu
     mark = operator_mark("kuberay", target["kuberay"])
     name = tree.value["metadata"].value["name"]
     metadata = {
-        "name": name.with_value(f"{name.value}-{RANDOM}"),
+        "name": name.with_value(f"{name.value}-{MINUTES if is_at_least(target['kuberay'], '1.7.0') else RANDOM}"),
         "namespace": tree.value["metadata"].value["namespace"],
         "labels": {"ray.io/cronjob-name": name},
         "annotations": {"ray.io/cronjob-scheduled-timestamp": TIME},

@@ -2,7 +2,7 @@
 
 Follows `DefaultHeadPodTemplate`, `DefaultWorkerPodTemplate`, `BuildPod`, `setContainerEnvVars`, `configureGCSFaultTolerance` and
 `BuildAutoscalerContainer`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, and `createHeadPod` and
-`createWorkerPodWithIndex`, ray-operator/controllers/ray, 1.4.2 to 1.6.0, as it is started by default.
+`createWorkerPodWithIndex`, ray-operator/controllers/ray, 1.4.2 to 1.7.0, as it is started by default.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jobspec.documents.marked_tree import (
 )
 from jobspec.operators.kuberay import (
     AUTOSCALER,
+    AUTOSCALER_COMMAND,
     CLUSTER,
     FAULT_TOLERANT,
     GROUP,
@@ -28,6 +29,7 @@ from jobspec.operators.kuberay import (
     NODE_TYPE,
     OVERWRITE,
     PORTS,
+    SECOND_VERSION,
     STORAGE_NAMESPACE,
     WAITER,
     WORKER,
@@ -54,6 +56,7 @@ _HASH = "ray.io/upgrade-strategy-recreate-hash"
 BASH = ["/bin/bash", "-c", "--"]
 SMALL = {"cpu": "200m", "memory": "256Mi"}
 """What the init container of a worker requests, and its limits."""
+_SCALE = "ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"
 OF_AUTOSCALER = {"cpu": "500m", "memory": "512Mi"}
 """What an autoscaler requests, and its limits, unless the user says it."""
 
@@ -176,9 +179,10 @@ def _with_autoscaler(spec: Tree, cluster: RayCluster) -> MarkedTree:
             {"name": "RAY_CLUSTER_NAMESPACE", "valueFrom": _field_of_pod("metadata.namespace")},
             {"name": "RAY_HEAD_POD_NAME", "valueFrom": _field_of_pod("metadata.name")},
             {"name": "KUBERAY_CRD_VER", "value": "v1"},
+            *([{"name": AUTOSCALER_COMMAND, "value": _SCALE}] if is_at_least(cluster.release, "1.7.0") else ()),
         ],
         "command": BASH,
-        "args": ["ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"],
+        "args": [_SCALE],
         "resources": {"limits": OF_AUTOSCALER, "requests": OF_AUTOSCALER},
     }
     container = set_by(cluster.mark, fields)
@@ -186,11 +190,12 @@ def _with_autoscaler(spec: Tree, cluster: RayCluster) -> MarkedTree:
         container = with_token(container, cluster)
     spec = with_appended(spec, "containers", [_with_options(container, cluster)])
     spec = with_fields(spec, {"serviceAccountName": set_by(cluster.mark, account_of(cluster))})
-    if not cluster.scales_by_second_version:
+    if cluster.scales_by_second_version:
+        spec = with_fields(spec, {"restartPolicy": set_by(cluster.mark, "Never")})
+    elif text(cluster.spec, "autoscalerOptions", "version") != "v1" or not is_at_least(cluster.release, "1.7.0"):
         return spec
-    second = [("RAY_enable_autoscaler_v2", "true")]
-    spec = with_fields(spec, {"restartPolicy": set_by(cluster.mark, "Never")})
-    return _first(spec, lambda each: _with_variables(each, second, cluster))
+    is_second = [(SECOND_VERSION, str(cluster.scales_by_second_version).lower())]
+    return _first(spec, lambda each: _with_variables(each, is_second, cluster))
 
 
 def _with_options(container: Tree, cluster: RayCluster) -> MarkedTree:
@@ -200,6 +205,7 @@ def _with_options(container: Tree, cluster: RayCluster) -> MarkedTree:
         return container
     written = as_go_writes(options, shapes.part("v1", "Pod", cluster.target, ("spec", "containers", 0)))
     replaced = {name: written.get(name) for name in ("resources", "image", "imagePullPolicy", "securityContext")}
+    replaced |= {name: own for name in ("command", "args") if items(own := written.get(name))}  # since 1.7.0, whose CRD has them
     container = with_fields(container, replaced)
     for name in ("env", "envFrom", "volumeMounts"):
         if added := items(written.get(name)):
@@ -357,14 +363,14 @@ def _with_ray(spec: Tree, template: Tree, cluster: RayCluster, node_type: str, p
         spec = _with_folder(spec, 0, *_LOGS, cluster, in_memory=False)
         spec = _with_folder(spec, names.index(AUTOSCALER), *_LOGS, cluster, in_memory=False)
     resources = items(spec.get("containers"))[0].get("resources")
-    starts, whole = command(node_type, parameters, resources.data() if resources else {})
+    starts, whole = command(node_type, parameters, resources.data() if resources else {}, cluster.release)
     note = text(template, "metadata", "annotations", OVERWRITE)
     keeps_command = bool(_overwritten(cluster)) or note.lower() == "true"
 
     def change(container: Tree) -> MarkedTree:
         own = "" if keeps_command else _own_command(container)
         if not keeps_command and "ray start" not in own:
-            started = f"ulimit -n 65536; {starts}"
+            started = f"ulimit -n {_FILES if is_at_least(cluster.release, '1.7.0') else _OLDER_FILES}; {starts}"
             commands = {"command": BASH, "args": [f"{own} && {started}" if own else started]}
             container = with_fields(container, set_by(cluster.mark, commands).value)
         container = _with_variables(container, _variables(cluster, node_type, starts), cluster)
@@ -377,6 +383,10 @@ def _with_ray(spec: Tree, template: Tree, cluster: RayCluster, node_type: str, p
     address = _addresses(cluster)
     spec = each_item(spec, "initContainers", lambda each: _with_variables(each, address, cluster))
     return _first(spec, change)
+
+
+_FILES, _OLDER_FILES = "${RAY_START_ULIMIT_OPEN_FILES:-65536}", "65536"
+"""How many files Ray may open."""
 
 
 def _own_command(container: Tree) -> str:

@@ -1,6 +1,6 @@
 """The probes that KubeRay adds to the container in which Ray runs, where it has none.
 
-Follows `initLivenessAndReadinessProbe`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
+Follows `initLivenessAndReadinessProbe`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.7.0.
 """
 
 from __future__ import annotations

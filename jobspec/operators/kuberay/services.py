@@ -1,7 +1,7 @@
 """The Services of a RayCluster: of its head, of the workers of replicas with several hosts, and of Ray Serve.
 
 Follows `BuildServiceForHeadPod`, `BuildHeadlessServiceForRayCluster` and `BuildServeService`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/common, 1.4.2 to 1.6.0. KubeRay walks ports in no fixed order; here they are sorted by name.
+ray-operator/controllers/ray/common, 1.4.2 to 1.7.0. KubeRay walks ports in no fixed order; here they are sorted by name.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _spec(cluster: RayCluster, ports: list[dict[str, Any]], **selector: str) -> 
 # The Services of a RayJob or a RayService, which lead to its cluster of the moment.
 #
 # Follows `BuildHeadServiceForRayJob`, `BuildHeadServiceForRayService` and `BuildServeServiceForRayService`,
-# github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0.
+# github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.7.0.
 
 
 def head_service_of(maker: MarkedTree, cluster: RayCluster) -> MarkedTree:
@@ -139,6 +139,17 @@ def head_service_of(maker: MarkedTree, cluster: RayCluster) -> MarkedTree:
         "ownerReferences": owner_references(cluster.mark, API_VERSION, kind, name),
     }
     return with_fields(made, {"metadata": with_fields(made.value["metadata"], about)})
+
+
+def serving_service_of_cluster(cluster: RayCluster) -> MarkedTree | None:
+    """Return the Service at which Ray Serve answers in one cluster of a RayService that is upgraded in steps.
+
+    If the head has no port for that, return None.
+    """
+    if not (ports := _serving_ports(cluster)):
+        return None
+    about = _about_serving(cluster, str(cluster.name.value), "RayService")
+    return cluster.made("v1", "Service", about, spec=_spec(cluster, ports, **{"ray.io/serve": "true"}))
 
 
 def serving_service_of(service: MarkedTree, cluster: RayCluster) -> MarkedTree | None:

@@ -2,11 +2,12 @@
 
 Follows `setMissingRayStartParams`, `updateRayStartParamsResources`, `updateRayStartParamsLabels`, `generateRayStartCommand`,
 `addWellKnownAcceleratorResources` and `convertParamMap`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, and
-`IsGPUResourceKey`, ray-operator/controllers/ray/utils, 1.4.2 to 1.6.0.
+`IsGPUResourceKey`, ray-operator/controllers/ray/utils, 1.4.2 to 1.7.0.
 """
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import quantity, whole_number
 from jobspec.operators.kuberay import HEAD, PORTS
@@ -23,8 +24,8 @@ AGENT_PORT = 52365
 #: Resources of a container -> what Ray calls them.
 _ACCELERATORS = {"aws.amazon.com/neuroncore": "neuron_cores", "google.com/tpu": "TPU"}
 _SLICE_OF_GPU = r"nvidia\.com/mig-\d+g\.\d+gb$"
-#: Options that take `true` and `false` as values; all others that are `true` have none.
-_WITH_VALUE = ("log-color", "include-dashboard")
+#: Options that take `true` and `false` as values, and the release of KubeRay since which they do; all others that are `true` have none.
+_WITH_VALUE = {"log-color": "1.4.0", "include-dashboard": "1.4.0", "include-log-monitor": "1.7.0"}
 
 
 def is_gpu(resource: str) -> bool:
@@ -75,8 +76,8 @@ def _with_common(parameters: Parameters) -> Parameters:
     return {**given, **parameters, "block": "true"}
 
 
-def command(node_type: str, parameters: Parameters, resources: Mapping[str, Any]) -> tuple[str, Parameters]:
-    """The command that starts Ray in a container with *resources*, and the parameters with all that comes from there."""
+def command(node_type: str, parameters: Parameters, resources: Mapping[str, Any], release: str) -> tuple[str, Parameters]:
+    """The command by which KubeRay of a *release* starts Ray in a container with *resources*, and the parameters with what they add."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     found = dict(parameters)
     cpus = _amount(limits, "cpu") or _amount(requests, "cpu")
@@ -85,7 +86,7 @@ def command(node_type: str, parameters: Parameters, resources: Mapping[str, Any]
     if "memory" not in found and (memory := _amount(limits, "memory")):
         found["memory"] = str(memory)
     found |= _of_accelerators(found, limits)
-    return f"ray start {'--head ' if node_type == HEAD else ''}{_options(found)}", found
+    return f"ray start {'--head ' if node_type == HEAD else ''}{_options(found, release)}", found
 
 
 def _amount(amounts: Mapping[str, Any], name: str) -> int:
@@ -130,12 +131,13 @@ def _quoted(resources: Mapping[str, float]) -> str:
     return f"'{json_text(dict(resources))}'"
 
 
-def _options(parameters: Parameters) -> str:
+def _options(parameters: Parameters, release: str) -> str:
     """The parameters as options; one that is `true` has no value, one that is `false` is left out."""
     found = ""
     for name in sorted(parameters):
         value = parameters[name]
-        if value.lower() in ("true", "false") and name not in _WITH_VALUE:
+        takes_value = name in _WITH_VALUE and is_at_least(release, _WITH_VALUE[name])
+        if value.lower() in ("true", "false") and not takes_value:
             found += f" --{name} " if value.lower() == "true" else ""
         else:
             found += f" --{name}={value} "

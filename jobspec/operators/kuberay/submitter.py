@@ -1,7 +1,7 @@
 """What submits a RayJob's program to its cluster: a Job, or a container beside the head.
 
 Follows `BuildJobSubmitCommand`, `GetSubmitterTemplate` and `GetDefaultSubmitterContainer`, github.com/ray-project/kuberay
-ray-operator/controllers/ray/common, and `configureSubmitterContainer` and `createNewK8sJob`, ray-operator/controllers/ray, 1.4.2 to 1.6.0.
+ray-operator/controllers/ray/common, and `configureSubmitterContainer` and `createNewK8sJob`, ray-operator/controllers/ray, 1.4.2 to 1.7.0.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 _RETRIES = 2
 RESOURCES = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "200Mi"}}
 """What the container that submits requests, and its limits."""
-_OLDER_HEALTHY = "wget --tries 1 -T 10 -q -O- http://localhost:{port}/api/gcs_healthz | grep success"
+_OLDER_HEALTHY = "wget --tries 1 -T 10 -q -O- {address}/api/gcs_healthz | grep success"
 _HEALTHY = (
     'python -c "import urllib.request; '
-    "r=urllib.request.urlopen('http://localhost:{port}/api/gcs_healthz', timeout=10); exit(0 if b'success' in r.read() else 1)\""
+    "r=urllib.request.urlopen('{address}/api/gcs_healthz', timeout=10); exit(0 if b'success' in r.read() else 1)\""
 )
 
 
@@ -40,7 +40,7 @@ def submitter_job(job: Tree, cluster: RayCluster, dashboard: str) -> MarkedTree:
     metadata = {
         "name": name,
         "namespace": job.value["metadata"].value["namespace"],
-        "labels": {MAKER_NAME: name, MAKER_KIND: "RayJob", "app.kubernetes.io/created-by": "kuberay-operator"},
+        "labels": _labels(job, cluster),
         "ownerReferences": owner_references(cluster.mark, API_VERSION, "RayJob", name),
     }
     spec = {"backoffLimit": limit, "template": _template(job, cluster, dashboard)}
@@ -49,10 +49,12 @@ def submitter_job(job: Tree, cluster: RayCluster, dashboard: str) -> MarkedTree:
 
 def _template(job: Tree, cluster: RayCluster, dashboard: str) -> MarkedTree:
     """The pod template of the Job: the user's, or one with a single container."""
-    own = job.get("spec", "submitterPodTemplate")
+    own, is_labelled = job.get("spec", "submitterPodTemplate"), is_at_least(cluster.release, "1.7.0")
     if own is None:
         container = _configured(default_container(cluster), job, cluster, JOB_MODE, dashboard)
-        made = set_by(cluster.mark, {"spec": {"containers": [container], "restartPolicy": "Never"}})
+        made = set_by(
+            cluster.mark, {**({"metadata": {}} if is_labelled else {}), "spec": {"containers": [container], "restartPolicy": "Never"}}
+        )
     else:
         shape = shapes.part("v1", "Pod", cluster.target, ("spec",))
         written = changed(own, ("spec",), lambda spec: as_go_writes(spec, shape))
@@ -60,7 +62,16 @@ def _template(job: Tree, cluster: RayCluster, dashboard: str) -> MarkedTree:
         first, *others = containers.value
         every = containers.with_value([_configured(first, job, cluster, JOB_MODE, dashboard), *others])
         made = changed(written, ("spec",), lambda spec: with_fields(spec, {"containers": every}))
+    if is_labelled:
+        made = changed(made, ("metadata", "labels"), lambda labels: with_fields(labels, _labels(job, cluster)))
     return changed(made, ("spec",), lambda spec: with_token_volume(spec, cluster)) if cluster.uses_own_tokens else made
+
+
+def _labels(job: Tree, cluster: RayCluster) -> dict[str, MarkedTree]:
+    """The labels of the Job, and since 1.7.0 of its pods."""
+    name = job.value["metadata"].value["name"]
+    labels = {MAKER_NAME: name, MAKER_KIND: "RayJob", "app.kubernetes.io/created-by": "kuberay-operator"}
+    return set_by(cluster.mark, labels).value  # type: ignore[no-any-return]
 
 
 def sidecar(job: Tree, cluster: RayCluster) -> MarkedTree:
@@ -99,25 +110,31 @@ def _command(job: Tree, cluster: RayCluster, mode: str, dashboard: str) -> str:
     if mode == SIDECAR_MODE:
         port = container_port(cluster.head_container, "dashboard")
         address = f"http://127.0.0.1:{port}"
-        waits = quoted(f"Waiting for Ray Dashboard GCS to become healthy at {address} ...")
-        healthy = (_HEALTHY if is_at_least(cluster.release, "1.6.0") else _OLDER_HEALTHY).format(port=port)
-        before = ["until", healthy, ">/dev/null", "2>&1", ";", "do", "echo", waits, ";", "sleep", "2", ";", "done", ";"]
+        before = _wait(address, f"http://localhost:{port}", cluster.release)
         submit, after = ["ray", "job", "submit", "--address", address], [";"]
     else:
         address = dashboard if dashboard.startswith("http://") else f"http://{dashboard}"
-        before = ["if", "!", "ray", "job", "status", "--address", address, submission, ">/dev/null", "2>&1", ";", "then"]
+        before = _wait(address, address, cluster.release) if is_at_least(cluster.release, "1.7.0") else []
+        before += ["if", "!", "ray", "job", "status", "--address", address, submission, ">/dev/null", "2>&1", ";", "then"]
         submit = ["ray", "job", "submit", "--address", address, "--no-wait"]
         after = [";", "fi", ";", "ray", "job", "logs", "--address", address, "--follow", submission]
-    return " ".join([*before, *submit, *_options(spec, submission), "--", text(spec, "entrypoint").strip(), *after])
+    return " ".join([*before, *submit, *_options(spec, submission, cluster.release), "--", text(spec, "entrypoint").strip(), *after])
 
 
-def _options(spec: Tree, submission: str) -> list[str]:
+def _wait(address: str, asked: str, release: str) -> list[str]:
+    """The loop that waits until the dashboard at an *address* works. *asked*: the address by which it is asked."""
+    waits = quoted(f"Waiting for Ray Dashboard GCS to become healthy at {address} ...")
+    healthy = (_HEALTHY if is_at_least(release, "1.6.0") else _OLDER_HEALTHY).format(address=asked)
+    return ["until", healthy, ">/dev/null", "2>&1", ";", "do", "echo", waits, ";", "sleep", "2", ";", "done", ";"]
+
+
+def _options(spec: Tree, submission: str, release: str) -> list[str]:
     """The options by which the program is submitted."""
     found = []
     environment, metadata = runtime_environment(text(spec, "runtimeEnvYAML")), spec.get("metadata")
     if environment:
         found += ["--runtime-env-json", quoted(environment)]
-    if metadata and metadata.value and spec.get("rayClusterSpec"):
+    if metadata and metadata.value and (spec.get("rayClusterSpec") or is_at_least(release, "1.7.0")):
         found += ["--metadata-json", quoted(json_text(metadata.data()))]
     found += ["--submission-id", submission]
     for option, field in (("cpus", "entrypointNumCpus"), ("gpus", "entrypointNumGpus")):
@@ -140,8 +157,8 @@ def runtime_environment(written: str) -> str:
 
 # The versions of Ray that can keep metadata of a program.
 #
-# Follows `GetMetadataJson`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2 to 1.6.0, and `NewVersion`,
-# github.com/Masterminds/semver/v3.
+# Follows `GetMetadataJson` and `getMetadataJSONForSubmitCommand`, github.com/ray-project/kuberay ray-operator/controllers/ray/common, 1.4.2
+# to 1.7.0, and `NewVersion`, github.com/Masterminds/semver/v3.
 
 
 METADATA_SINCE = "2.6.0"
@@ -150,11 +167,14 @@ _SEMANTIC = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(?:\+[
 
 
 def lacks_metadata_support(job: Tree, cluster: RayCluster) -> bool:
-    """Whether KubeRay cannot submit a RayJob, because it has metadata, and its cluster names no release of Ray that keeps those."""
+    """Whether KubeRay cannot submit a RayJob, because it has metadata, and its cluster names no release of Ray that keeps those.
+
+    Since 1.7.0, a cluster that names no release keeps them.
+    """
     metadata = job.get("spec", "metadata")
     if not metadata or not metadata.value or job.get("spec", "rayClusterSpec") is None:
         return False
-    return not keeps_metadata(text(cluster.spec, "rayVersion"))
+    return not keeps_metadata(text(cluster.spec, "rayVersion"), cluster.release)
 
 
 def writes_command_in_vain(release: str) -> bool:
@@ -165,8 +185,10 @@ def writes_command_in_vain(release: str) -> bool:
     return is_at_least(release, "1.5.0")
 
 
-def keeps_metadata(ray_version: str) -> bool:
-    """Whether KubeRay gives metadata to a release of Ray."""
+def keeps_metadata(ray_version: str, release: str) -> bool:
+    """Whether KubeRay of a *release* gives metadata to a release of Ray, which may be empty."""
+    if not ray_version:
+        return is_at_least(release, "1.7.0")
     found = _SEMANTIC.fullmatch(ray_version)
     if found is None or found[4]:
         return False
