@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from jobspec.apis.kinds import CRON_JOB, JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, RAY_CLUSTER, RUNTIMES, TRAINING_JOBS, TRAINJOB
+from jobspec.apis.releases import Target
 from jobspec.apis.sibling_kinds import API_VERSION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import value_at
@@ -44,7 +45,7 @@ from jobspec.world.world import Cluster, StoredObjects
 Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
 
 
-def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
+def effect_of(change: FieldChange, old: Document, new: Document, target: Target) -> Effect:
     """Return the effect of a change that the server accepts, in an update of *old* to *new*."""
     if change.path[0] != "spec":
         return Effect()
@@ -53,7 +54,7 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
     if new.group_kind == MPIJOB:
         return effect_on_mpijob(change.path, old, new)
     if new.group_kind[0] == RAY_CLUSTER[0]:
-        return effect_on_ray(change.path, old, new)
+        return effect_on_ray(change.path, old, new, target["kuberay"])
     if new.group_kind == TRAINJOB:
         return effect_on_trainjob(change.path, old, new)
     if new.group_kind == LEADER_WORKER_SET:
@@ -137,7 +138,7 @@ def update(
     ]
     if stuck:
         return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], stuck)
-    effects = [effect_of(each, old, new) for each in changes]
+    effects = [effect_of(each, old, new, cluster.target) for each in changes]
     meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
     notes = list(dict.fromkeys(each.note for each in effects if each.note))
     if new.kind == _CLAIM and any(each.path[:4] == _STORAGE for each in changes):

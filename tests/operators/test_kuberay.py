@@ -15,6 +15,7 @@ from jobspec.operators.kuberay.start import command, is_gpu, is_ray_at_least, ra
 
 Object = dict[str, Any]
 _IMAGE = "rayproject/ray:2.46.0"
+_STEPS = "NewClusterWithIncrementalUpgrade"
 
 
 def _pod(**container: Any) -> Object:
@@ -174,7 +175,7 @@ def test_what_a_changed_field_does(
     kind: str, path: tuple[str, ...], before: list[Object], after: list[Object], heeded: bool, words: str
 ) -> None:
     old, new = (_document(kind, _spec(*each)) for each in (before, after))
-    effect = effect_on_ray(("spec", *path), old, new)
+    effect = effect_on_ray(("spec", *path), old, new, "1.7.0")
     assert (effect.heeded, words in effect.note) == (heeded, True)
 
 
@@ -190,7 +191,7 @@ def _document(kind: str, cluster: Object) -> Document:
 
 def test_the_strategy_recreate_replaces_all_pods() -> None:
     cluster = _document("RayCluster", _spec({}, upgradeStrategy={"type": "Recreate"}))
-    assert "deletes all pods" in effect_on_ray(("spec", "headGroupSpec", "template"), cluster, cluster).note
+    assert "deletes all pods" in effect_on_ray(("spec", "headGroupSpec", "template"), cluster, cluster, "1.7.0").note
 
 
 def test_the_cluster_of_a_fault_tolerant_service_has_a_finalizer() -> None:
@@ -284,3 +285,26 @@ def test_a_service_is_upgraded_in_steps_by_a_gateway_since_1_7() -> None:
 
 def test_a_suspended_service_has_nothing_since_1_7() -> None:
     assert _made("RayService", {"suspend": True, "rayClusterConfig": _spec()}, kuberay="1.7.0") == []
+
+
+@pytest.mark.parametrize(
+    ("release", "path", "fields", "heeded", "words"),
+    [
+        ("1.6.0", ("rayClusterConfig", "suspend"), {"rayClusterConfig": {"suspend": True}}, True, "second cluster"),
+        ("1.6.2", ("rayClusterConfig", "suspend"), {"rayClusterConfig": {"suspend": True}}, True, "is suspended"),
+        ("1.7.0", ("rayClusterConfig", "suspend"), {"rayClusterConfig": {"suspend": True}}, False, "for a new one alone"),
+        ("1.7.0", ("rayClusterConfig", "suspend"), {"rayClusterConfig": {"suspend": False}}, True, ""),
+        ("1.7.0", ("suspend",), {"suspend": True}, True, "is deleted"),
+        ("1.6.2", ("rayClusterConfig", "rayVersion"), {"upgradeStrategy": {"type": _STEPS}}, False, "as it is"),
+        ("1.7.0", ("rayClusterConfig", "rayVersion"), {"upgradeStrategy": {"type": _STEPS}}, True, "in steps"),
+    ],
+)
+def test_what_a_changed_field_of_a_service_does(release: str, path: tuple[str, ...], fields: Object, heeded: bool, words: str) -> None:
+    old, new = (document_of({"apiVersion": "ray.io/v1", "kind": "RayService", "spec": each}, "ray.yaml") for each in ({}, fields))
+    effect = effect_on_ray(("spec", *path), old, new, release)
+    assert (effect.heeded, words in effect.note) == (heeded, True)
+
+
+def test_options_of_an_ingress_change_no_pods() -> None:
+    cluster = _document("RayCluster", _spec({}))
+    assert effect_on_ray(("spec", "headGroupSpec", "ingressOptions", "host"), cluster, cluster, "1.7.0").heeded
