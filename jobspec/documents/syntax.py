@@ -241,7 +241,10 @@ def may_have_flow(text: str) -> bool:
 
 
 def _may_begin_value(text: str, at: int) -> bool:
-    """True at the beginning of a line, and behind an indicator, a tag or an anchor with space between."""
+    """Return True if a value can begin at a place in a text.
+
+    That is the beginning of a line, or behind an indicator, a tag or an anchor with space between.
+    """
     end = at
     while end and text[end - 1] in " \t":
         end -= 1

@@ -117,7 +117,7 @@ class CustomKinds:
         self._with_group: dict[str, Sequence[UnreadFile]] = {}
         """The files among those of the objects that name a group."""
         self._in_pieces: dict[tuple[str, int], list[Document]] = {}
-        """The CRDs in the pieces of files that were parsed, by path and line: many pieces name several kinds."""
+        """The CRDs in each parsed piece of a file, by path and line."""
 
     def with_files(self, files: Sequence[UnreadFile]) -> CustomKinds:
         """Return the same kinds, with those that the CRDs in further files define."""
@@ -239,7 +239,10 @@ class CustomKinds:
         return accepted
 
     def _crds_in(self, piece: Piece) -> list[Document]:
-        """Return the CRDs in a piece of a file, which is parsed once."""
+        """Return the CRDs in a piece of a file.
+
+        The piece is parsed once, though it may name several kinds.
+        """
         place = piece.file, piece.first_line
         if place not in self._in_pieces:
             documents: list[Document] = []

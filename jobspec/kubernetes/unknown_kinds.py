@@ -89,13 +89,13 @@ def _say(component: str, release: str) -> str:
 
 
 class UnknownKind(Record):
-    """What is said of a document of an unknown kind, or without a kind."""
+    """The problem of a document of an unknown kind, or without a kind."""
 
     problem: Problem
     is_near: bool = False
     """Whether a known kind was probably meant."""
     is_preview: bool = False
-    """Whether it is a version of a built-in kind that a cluster serves only if somebody has switched it on."""
+    """Whether it is a version of a built-in kind that servers do not serve by default; no known kind is near then."""
 
 
 def unknown_kind(document: Document, target: Target) -> UnknownKind:

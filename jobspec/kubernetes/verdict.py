@@ -81,9 +81,10 @@ def verdict(
         from jobspec.kubernetes.unknown_kinds import unknown_kind
 
         unknown = unknown_kind(document, target)
-        said = _verdict(document, [unknown.problem], "unknown").diagnostics
-        if skip_unknown and not unknown.is_near:
-            said = [each.changed(severity="info") for each in said] if unknown.is_preview else []
+        is_told = unknown.is_near or unknown.is_preview or not skip_unknown  # else its place is not looked for
+        said = _verdict(document, [unknown.problem], "unknown").diagnostics if is_told else []
+        if skip_unknown and unknown.is_preview:
+            said = [each.changed(severity="info") for each in said]
         return Verdict("unknown", said, near_miss=unknown.is_near)
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
