@@ -91,7 +91,7 @@ _FLUX_VALUES = {
 def _of_hooks(document: Document) -> Iterator[Finding]:
     """Report the annotations for Argo CD of an object that it does not know."""
     notes = mapping(document.data, "metadata", "annotations")
-    words = {key: _words_of(notes[key]) for key in (_HOOK, _POLICY, _WAVE, SYNC_OPTIONS) if isinstance(notes.get(key), str)}
+    words = {key: _words_of(notes[key]) for key in (_HOOK, _POLICY, SYNC_OPTIONS) if isinstance(notes.get(key), str)}
     is_created = "helm.sh/hook" in notes or any(each in _HOOK_TYPES for each in words.get(_HOOK, []))
     for key, what, known in ((_HOOK, "hook", _HOOK_TYPES), (_POLICY, "delete policy", _DELETE_POLICIES)):
         for word in words.get(key, []):
