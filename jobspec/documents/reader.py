@@ -9,6 +9,7 @@ from __future__ import annotations
 from jobspec.apis.kinds import KUSTOMIZATION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
+from jobspec.diagnostics.record import Record
 from jobspec.documents.decoded_texts import keep, known
 from jobspec.documents.decoding import AROUND, MAX_BYTES, SURELY_SMALL
 from jobspec.documents.document import KUSTOMIZATIONS, Document, ParsedMarks
@@ -29,7 +30,7 @@ from jobspec.documents.scalars import TAGS, TEXT_BEGINS_WITH, key_text, resolve,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics.places import Path
@@ -92,18 +93,16 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
             for at, (number, data, has_merges, has_aliases) in enumerate(met)
         ]
         return index + len(met)
-    decoder = _Decoder(piece)
     found: list[Decoded] = []
     is_sound, node = True, None
     try:
-        for number, (data, node) in enumerate(decoder.documents()):
-            taken = decoder.take_problems(index)
-            problems += taken
-            is_sound = is_sound and not taken
+        for number, each in enumerate(_parsed(piece)):
+            data, node = each.data, each.node
+            problems += _diagnostics(each.problems, piece, index)
+            is_sound = is_sound and not each.problems
             if data is not None:
                 marks = _MarksLater(piece, number, node)
-                has_merges, has_aliases = decoder.has_merges, decoder.aliased > 0
-                document = Document(data, marks, file=piece.file, index=index, has_merges=has_merges, has_aliases=has_aliases)
+                document = Document(data, marks, file=piece.file, index=index, has_merges=each.has_merges, has_aliases=each.has_aliases)
                 too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
                 problems += too_large
                 is_sound = is_sound and not too_large
@@ -152,18 +151,28 @@ def _over_limit(document: Document) -> Iterator[Diagnostic]:
             yield document.problem("too-large", message, () if number is None else ("items", number))
 
 
-def _events(piece: Piece) -> Callable[[], Any]:
-    """A function that gives the parser's next event."""
-    text = piece.text
-    differs = any(each in text for each in _READ_DIFFERENTLY)
-    has_tag_before_comma = any("," in tag.split(maxsplit=1)[0] for tag in text.split("!")[1:] if tag[:1].strip())
-    if differs or has_tag_before_comma or any(each in text for each in _DIFFERENT_INSIDE):
-        from jobspec.documents.syntax import Events, may_have_flow
+def _parsed(piece: Piece) -> Iterator[_ParsedDocument]:
+    """Return the documents of a piece, as go-yaml would parse it.
 
-        if differs or may_have_flow(text):
-            return Events(text, is_later=piece.first_line > 0).next
+    Most texts that go-yaml may read differently have no `[...]` or `{...}` with content: what libyaml makes of them is the same.
+    """
+    text = piece.text
+    by_go = any(each in text for each in _READ_DIFFERENTLY)
+    if not by_go and (any(each in text for each in _DIFFERENT_INSIDE) or _has_tag_before_comma(text)):
+        try:
+            return iter(list(_Decoder(piece, CParser(text).get_event, takes_flow=False).documents()))
+        except (_FlowError, _Failure, YAMLError):
+            by_go = True
     next_event: Callable[[], Any] = CParser(text).get_event
-    return next_event
+    if by_go:
+        from jobspec.documents.syntax import Events
+
+        next_event = Events(text, is_later=piece.first_line > 0).next
+    return _Decoder(piece, next_event).documents()
+
+
+def _has_tag_before_comma(text: str) -> bool:
+    return any("," in tag.split(maxsplit=1)[0] for tag in text.split("!")[1:] if tag[:1].strip())
 
 
 class _MarksLater(ParsedMarks):
@@ -190,8 +199,7 @@ class _MarksLater(ParsedMarks):
     def _parsed(self) -> Any:
         """Return the node of the document."""
         if self._node is None:
-            decoded = _Decoder(self._piece).documents()
-            self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
+            self._node = [each.node for _, each in zip(range(self._number + 1), _parsed(self._piece), strict=False)][-1]
         return self._node
 
     def same_marks(self, other: ParsedMarks, name: str, other_name: str) -> SameMarks | None:
@@ -251,27 +259,40 @@ class _Failure(Exception):
         self.hint = hint
 
 
-class _Decoder:
-    """Decodes the parser's events to the data and the node of each document of a piece."""
+class _FlowError(Exception):
+    """The document has a `[...]` or `{...}` with content, which go-yaml may read differently."""
 
-    def __init__(self, piece: Piece) -> None:
-        self.next = _events(piece)
+
+class _ParsedDocument(Record):
+    """A document as it was parsed, with its node and its problems."""
+
+    data: Any
+    node: Any
+    problems: Sequence[Problem]
+    has_merges: bool
+    has_aliases: bool
+
+
+def _diagnostics(problems: Sequence[Problem], piece: Piece, index: int) -> list[Diagnostic]:
+    """Return the diagnostics of problems in the document at *index*."""
+    found = [Diagnostic(rule, message, mark_of(piece, mark), document=index, hint=hint) for rule, message, mark, hint in problems]
+    if not _is_kustomization(piece):
+        return found
+    return [each.changed(severity="warning", stage="render") if each.rule == "duplicate-key" else each for each in found]
+
+
+class _Decoder:
+    """Decodes the parser's events to the documents of a piece."""
+
+    def __init__(self, piece: Piece, next_event: Callable[[], Any], *, takes_flow: bool = True) -> None:
+        """*takes_flow*: raise no _FlowError."""
+        self.next = next_event
         self.piece = piece
-        self.has_merges = False
-        """Whether the latest document has a merge key."""
-        self.problems: list[Problem] = []
+        self.takes_flow = takes_flow
         self.takes_last = _is_kustomization(piece)
         """Whether the last of equal keys counts, as for kustomize; the others are a warning then."""
 
-    def take_problems(self, index: int) -> list[Diagnostic]:
-        """Return the problems found since the last call, of the document at *index*."""
-        taken, self.problems = self.problems, []
-        found = [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
-        if not self.takes_last:
-            return found
-        return [each.changed(severity="warning", stage="render") if each.rule == "duplicate-key" else each for each in found]
-
-    def documents(self) -> Iterator[tuple[Any, Any]]:
+    def documents(self) -> Iterator[_ParsedDocument]:
         while type(event := self.next()) is not StreamEndEvent:
             if type(event) is DocumentStartEvent:
                 _check_version(event)
@@ -279,9 +300,10 @@ class _Decoder:
                 self.decoded = 1
                 self.aliased = 0
                 self.has_merges = False
-                value = self.value(self.next(), 0)
+                self.problems: list[Problem] = []
+                value, node = self.value(self.next(), 0)
                 self.next()  # the end of the document; an error before it makes the document unreadable
-                yield value
+                yield _ParsedDocument(value, node, self.problems, self.has_merges, self.aliased > 0)
 
     def value(self, event: Any, depth: int) -> tuple[Any, Any]:
         self.decoded += 1
@@ -296,6 +318,8 @@ class _Decoder:
         if depth == MAX_DEPTH:
             raise _Failure("too-deep", _TOO_DEEP, event.start_mark)
         _check_tag(event)
+        if event.flow_style and not self.takes_flow:
+            return self.empty_flow(event, kind)
         before = self.decoded
         if event.anchor:
             self.anchors[event.anchor] = None
@@ -303,6 +327,13 @@ class _Decoder:
         if event.anchor:
             self.anchors[event.anchor] = value, node, self.decoded - before + 1
         return value, node
+
+    def empty_flow(self, start: Any, kind: Any) -> tuple[Any, Node]:
+        """Decode `[]` or `{}`. Raises _FlowError if it has content."""
+        if type(self.next()) not in (SequenceEndEvent, MappingEndEvent) or start.anchor:
+            raise _FlowError
+        nodes: Any = {} if kind is MappingStartEvent else []
+        return type(nodes)(), Node(start, nodes)
 
     def sequence(self, start: Any, depth: int) -> tuple[list[Any], Node]:
         values: list[Any] = []

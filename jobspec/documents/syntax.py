@@ -230,34 +230,6 @@ def _only_directives(piece: str) -> bool:
 # at the beginning.
 
 
-_LINE_BREAKS = "\n\r\x85\u2028\u2029"
-
-
-def may_have_flow(text: str) -> bool:
-    """True if `[...]` or `{...}` with content may begin at a place where a value can begin."""
-    import re
-
-    return any(_may_begin_value(text, found.start()) for found in re.finditer(r"[\[{](?!\s*[\]}])", text))
-
-
-def _may_begin_value(text: str, at: int) -> bool:
-    """Return True if a value can begin at a place in a text.
-
-    That is the beginning of a line, or behind an indicator, a tag or an anchor with space between.
-    """
-    end = at
-    while end and text[end - 1] in " \t":
-        end -= 1
-    if not end or text[end - 1] in _LINE_BREAKS:
-        return True
-    if end == at:
-        return False
-    start = end
-    while start and not text[start - 1].isspace():
-        start -= 1
-    return text[end - 1] in ":?-" or not {"!", "&"}.isdisjoint(text[start:end])
-
-
 _BYTE_ORDER_MARK = "\ufeff"
 _MAX_CHANGES = 100  # of a text, each at the cost of reading it again
 

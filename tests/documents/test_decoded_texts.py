@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobspec.documents import decoded_texts
-from jobspec.documents.reader import _Decoder as decoder
+from jobspec.documents.reader import _parsed as parse
 from jobspec.documents.reader import read
 from tests.support.reference import ROOT
 
@@ -52,7 +52,7 @@ def test_another_name_gives_what_a_parser_reads(text: str, name: str) -> None:
 
 def test_a_text_with_another_name_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = _parsed(BLOCK.replace("NAME", "a"))
-    monkeypatch.setattr("jobspec.documents.reader._Decoder", None)
+    monkeypatch.setattr("jobspec.documents.reader._parsed", None)
     assert _data(BLOCK.replace("NAME", "b-2")) == [{**first, "metadata": {"name": "b-2", "labels": {"a": "b"}}}]
 
 
@@ -80,8 +80,7 @@ def test_an_object_that_is_too_large_is_reported_each_time() -> None:
 
 def test_long_texts_are_parsed_again_when_too_many_others_came_between(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    decode = decoder.__init__
-    monkeypatch.setattr(decoder, "__init__", lambda self, piece: (parsed.append(piece.text[:4]), decode(self, piece))[1])
+    monkeypatch.setattr("jobspec.documents.reader._parsed", lambda piece: (parsed.append(piece.text[:4]), parse(piece))[1])
     monkeypatch.setattr(decoded_texts, "_MOST_LONG", 100_000)
     decoded_texts._long.clear()
     texts = [f"{number}: {'x' * 40_000}\n" for number in range(100, 104)]
