@@ -199,7 +199,7 @@ class _RowTable:
     def flattened(self, version: dict[str, Any], *, rules: bool) -> dict[str, Any]:
         """Return the row of a version's objects. *rules*: with CEL rules."""
         from jobspec.kubernetes.compiling import root_table
-        from jobspec.kubernetes.crds.structural import decoded
+        from jobspec.kubernetes.crds.decoding import decoded
 
         schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]), rules=rules)
         schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}

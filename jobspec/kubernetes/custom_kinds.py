@@ -18,7 +18,7 @@ from jobspec.documents.reader import pieces, read, read_piece
 from jobspec.go.values import without_nulls
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
-from jobspec.kubernetes.crds.structural import decoded
+from jobspec.kubernetes.crds.decoding import decoded
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.schemas.shapes import Shape, load_metadata
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.cel.paths import spellings
-from jobspec.kubernetes.crds.structural import SchemaContext, children, has_schemas, invalid
+from jobspec.kubernetes.crds.schema_walk import SchemaContext, children, has_schemas, invalid
 from jobspec.schemas.shapes import VALIDATIONS
 
 TYPE_CHECKING = False

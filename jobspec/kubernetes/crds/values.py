@@ -17,7 +17,8 @@ from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
-from jobspec.kubernetes.crds.structural import META_FIELDS, has_known_type
+from jobspec.kubernetes.crds.keywords import has_known_type
+from jobspec.kubernetes.crds.schema_walk import META_FIELDS
 from jobspec.kubernetes.embedded_objects import resource_problems
 from jobspec.kubernetes.problems import describe, name_of
 from jobspec.kubernetes.rules import broken_rules
