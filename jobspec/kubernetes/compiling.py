@@ -32,7 +32,7 @@ def root_table(schema: Schema, metadata: Shape, *, subresources: Raw) -> list[An
 
     The first shape is that of the objects, the second is *metadata* itself.
     """
-    table: list[Any] = [{}, metadata]
+    table = _Table([{}, metadata])
     raw = _raw(schema, table, is_resource=True)
     raw["required"] = [name for name in raw["required"] if name not in _OWN]
     raw["keeps_status"] = subresources.get("status") is None
@@ -46,20 +46,36 @@ def shape_of(schema: Schema, metadata: Shape, *, is_branch: bool = False) -> Sha
 
     All limits, formats and choices of a branch of `anyOf` are `conditions`.
     """
-    table: list[Any] = [{}, metadata]
+    table = _Table([{}, metadata])
     table[0] = _raw(schema, table, is_branch=is_branch)
     return linked(table)[0]
 
 
-def _add_shape(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
-    """Add the raw shape of a schema to the table, before those inside it; gives its index."""
+class _Table(list[Any]):
+    """Raw shapes, and the schemas that they are of."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        super().__init__(rows)
+        self.known: dict[tuple[int, bool, bool], int] = {}
+        """The indices of shapes by the identities of their schemas, and how they were made. Equal parts of a CRD's schema are one."""
+
+
+def _add_shape(schema: Schema, table: _Table, *, is_open: bool = False, is_branch: bool = False) -> int:
+    """Return the index of the raw shape of a schema. A new one is added to the table before those inside it."""
+    key = id(schema), is_open, is_branch
+    if key not in table.known:
+        table.known[key] = _new_shape(schema, table, is_open=is_open, is_branch=is_branch)
+    return table.known[key]
+
+
+def _new_shape(schema: Schema, table: _Table, *, is_open: bool = False, is_branch: bool = False) -> int:
     table.append({})
     index = len(table) - 1
     table[index] = _raw(schema, table, is_open=is_open, is_branch=is_branch)
     return index
 
 
-def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False, is_resource: bool = False) -> Raw:
+def _raw(schema: Schema, table: _Table, *, is_open: bool = False, is_branch: bool = False, is_resource: bool = False) -> Raw:
     is_open = is_open or is_branch or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
     kind = "int-or-string" if schema.get("x-kubernetes-int-or-string") else schema.get("type") or "any"
@@ -86,7 +102,7 @@ def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: 
     return {**raw, "plain": True} if is_plain(raw) else raw
 
 
-def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, is_resource: bool) -> None:
+def _add_fields(raw: Raw, schema: Schema, table: _Table, *, is_branch: bool, is_resource: bool) -> None:
     others = schema.get("additionalProperties")
     required = list(schema.get("required") or ())
     if schema.get("properties") or is_resource:
@@ -102,19 +118,19 @@ def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, 
     if others is False:
         raw["open"] = False
     if is_resource:
-        own = {name: raw["fields"].get(name) or _add_shape({"type": "string"}, table) for name in _OWN}
+        own = {name: raw["fields"].get(name) or _new_shape({"type": "string"}, table) for name in _OWN}
         raw["fields"] = {**own, **raw["fields"], "metadata": _place_metadata(schema, table)}
         required += [name for name in _OWN if name not in required]
     raw["defaulted"] = [name for name, index in raw.get("fields", {}).items() if index != _META and "default" in table[index]]
     raw["required"] = [name for name in required if is_branch or name not in raw["defaulted"]]
 
 
-def _place_metadata(schema: Schema, table: list[Any]) -> int:
+def _place_metadata(schema: Schema, table: _Table) -> int:
     """The index of the shape of an object's metadata, with the constraints that the schema adds."""
     asked = (schema.get("properties") or {}).get("metadata") or {}
     if not asked.keys() - {"type", "description"}:
         return _META
-    index = _add_shape(asked, table)
+    index = _new_shape(asked, table)
     raw, known = table[index], table[_META].fields
     table += known.values()
     fields = dict(zip(known, range(len(table) - len(known), len(table)), strict=True))
@@ -124,7 +140,7 @@ def _place_metadata(schema: Schema, table: list[Any]) -> int:
     return index
 
 
-def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
+def _add_branches(raw: Raw, schema: Schema, table: _Table) -> None:
     """Set the branches of a schema.
 
     An `anyOf` that repeats `x-kubernetes-int-or-string` is left out.

@@ -19,6 +19,7 @@ from jobspec.go.values import without_nulls
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
 from jobspec.kubernetes.crds.decoding import decoded
+from jobspec.kubernetes.crds.parts import shared
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.schemas.shapes import Shape, load_metadata
 
@@ -80,7 +81,7 @@ class CustomKind:
         self.namespaced = namespaced
         self.file = file
         """The file of the CRD."""
-        schema = checked_by(target["kubernetes"], decoded(version["schema"]["openAPIV3Schema"]))
+        schema = checked_by(target["kubernetes"], decoded(shared(version["schema"]["openAPIV3Schema"])))
         self.shape: Shape = root_shape(schema, load_metadata(target), subresources=version.get("subresources") or {})
         self.covers: Literal["valid"] = "valid"
 

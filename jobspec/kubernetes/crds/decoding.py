@@ -12,6 +12,7 @@ from typing import Any
 
 from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
+from jobspec.kubernetes.crds.parts import once_for_each, shared, unless_sound
 from jobspec.kubernetes.crds.schema_walk import BRANCHES, MAPS, NESTED, UNMARSHALED, has_schemas
 from jobspec.kubernetes.problems import name_of
 from jobspec.kubernetes.structural import typed_problems_at
@@ -38,7 +39,8 @@ _KEYWORDS = frozenset(
 )
 
 
-def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Problems:
+@unless_sound
+def decode_problems(schema: Any, path: Path, shape: Shape, *, loose: bool = False) -> Problems:
     """Yield the problems of decoding a schema and all schemas inside.
 
     *shape*: the shape of a schema; *loose*: ignore unknown fields.
@@ -51,11 +53,11 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
     for keyword in (*MAPS, *BRANCHES):
         wanted = dict if keyword in MAPS else list
         yield from _inner_decode_problems(schema.get(keyword), wanted, shape, (*path, keyword), loose=loose)
-    yield from decode_problems(schema.get("not"), shape, (*path, "not"), loose=loose)
+    yield from decode_problems(schema.get("not"), (*path, "not"), shape, loose=loose)
     for keyword in UNMARSHALED:
         inner = schema.get(keyword)
         if isinstance(inner, dict):
-            yield from decode_problems(inner, shape, (*path, keyword), loose=True)
+            yield from decode_problems(inner, (*path, keyword), shape, loose=True)
         elif keyword == "items" and isinstance(inner, list):
             yield from _inner_decode_problems(inner, list, shape, (*path, keyword), loose=True)
         elif keyword != "items" and inner is not None and not isinstance(inner, bool):
@@ -71,12 +73,13 @@ def _inner_decode_problems(value: Any, wanted: Any, shape: Shape, path: Path, *,
         for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if path[-1] != "dependencies" or isinstance(inner, dict):
                 place = (*path, Key(step) if wanted is dict else step)
-                yield from decode_problems(inner, shape, place, loose=loose)
+                yield from decode_problems(inner, place, shape, loose=loose)
     elif value is not None:
         what = "an object of names to schemas" if wanted is dict else "a list of schemas"
         yield Problem("wrong-type", path, f"{name_of(path)}: expected {what}")
 
 
+@once_for_each
 def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
     """Remove null, unknown and empty keywords from a schema. What is no object, as null, is `{}`.
 
@@ -97,7 +100,7 @@ def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
             made[keyword] = [decoded(inner, kept=kept) for inner in value]
         elif keyword != "items":
             made[keyword] = value
-    return made
+    return shared(made)
 
 
 def are_alike(schemas: Sequence[Schema]) -> bool:

@@ -6,13 +6,12 @@ Follows `ValidateCustomResourceDefinitionOpenAPISchema`, k8s.io/apiextensions-ap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from jobspec.diagnostics.places import Data, Key, Path
 from jobspec.diagnostics.problems import Problems
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
-from jobspec.kubernetes.crds.schema_walk import SchemaContext, invalid
+from jobspec.kubernetes.crds.schema_walk import SchemaContext, invalid, with_inner_schemas
 from jobspec.kubernetes.problems import field_items
 
 Schema = dict[str, Any]
@@ -62,9 +61,9 @@ def has_known_type(schema: Schema) -> bool:
     return schema.get("type") in (None, *_TYPES)
 
 
-def draft_problems(inside: Sequence[tuple[Schema, Path]]) -> Problems:
-    """Each use of `$schema` in the schemas *inside* a schema."""
-    for node, path in inside:
+def draft_problems(schema: Schema) -> Problems:
+    """Each use of `$schema` in a schema."""
+    for node, path in with_inner_schemas(schema):
         if "$schema" in node:
             yield invalid((*path, "$schema"), "`$schema` is not supported")
 

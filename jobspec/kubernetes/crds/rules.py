@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.kubernetes.cel.paths import spellings
-from jobspec.kubernetes.crds.schema_walk import SchemaContext, children, has_schemas, invalid
+from jobspec.kubernetes.crds.parts import once_for_each
+from jobspec.kubernetes.crds.schema_walk import SchemaContext, children, invalid
 from jobspec.schemas.shapes import VALIDATIONS
 
 TYPE_CHECKING = False
@@ -142,13 +143,18 @@ def _ruled(at: _Ruled, types: SchemaTypes | None) -> Iterator[_Ruled]:
 
 
 def _inner_schemas(at: _Ruled) -> Iterator[_Ruled]:
-    """The schemas directly inside a schema that have rules, or may have some inside."""
+    """The schemas directly inside a schema that have rules, or have some inside."""
     schema, kind = at.schema, at.schema.get("type")
     limit = "maxItems" if kind == "array" else "maxProperties" if kind == "object" and "additionalProperties" in schema else ""
     around = (*at.around, _Around(at.path, limit, schema.get(limit))) if limit else at.around
     for child, path, context in children(schema, at.path, at.context):
-        if VALIDATIONS in child or has_schemas(child):
+        if _has_rules(child):
             yield _Ruled(path, child, context, around)
+
+
+@once_for_each
+def _has_rules(schema: Schema) -> bool:
+    return VALIDATIONS in schema or any(_has_rules(child) for child, _, _ in children(schema, (), SchemaContext()))
 
 
 def _problems_of_rules(at: _Ruled, expressions: list[_RuleExpression], *, is_stored: bool) -> Problems:

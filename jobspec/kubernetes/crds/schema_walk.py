@@ -90,6 +90,18 @@ def with_inner_schemas(schema: Schema) -> list[tuple[Schema, Path]]:
     return found
 
 
+def schemas_in(schema: Schema) -> list[Schema]:
+    """Return a schema and all schemas inside it, each value once."""
+    found: dict[int, Schema] = {}
+    left = [schema]
+    while left:
+        node = left.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            left += [*(child for child, _, _ in children(node, (), SchemaContext())), *(branch for branch, _ in branches(node, ()))]
+    return list(found.values())
+
+
 def invalid(path: Path, message: str, hint: str = "") -> Problem:
     """Return a problem `invalid-crd`."""
     return Problem("invalid-crd", path, message, hint)

@@ -14,7 +14,8 @@ from jobspec.go import regex
 from jobspec.kubernetes.compiling import INT_OR_STRING
 from jobspec.kubernetes.crds.decoding import COUNTED
 from jobspec.kubernetes.crds.keywords import NO_ITEMS, draft_problems, is_readable, problems_of_node
-from jobspec.kubernetes.crds.schema_walk import SchemaContext, branches, children, has_schemas, invalid, with_inner_schemas
+from jobspec.kubernetes.crds.parts import unless_sound
+from jobspec.kubernetes.crds.schema_walk import SchemaContext, branches, children, has_schemas, invalid, schemas_in, with_inner_schemas
 
 Schema = dict[str, Any]
 #: Keywords that are forbidden inside `allOf`, `anyOf`, `oneOf` and `not` (`validateNestedValueValidation`).
@@ -32,15 +33,18 @@ def problems_of_structure(schema: Schema) -> tuple[list[Problem], list[Path] | N
     If the schema is not structural, there are no paths, but None. `$schema` is reported only if there is no other problem.
     """
     found = list(_node_problems(schema, (), SchemaContext(is_root=True)))
-    inside = with_inner_schemas(schema)
-    readable = all(is_readable(node) for node, _ in inside)
+    inside = schemas_in(schema)
+    readable = all(map(is_readable, inside))
     structure = list(_structural_problems(schema)) if readable else []
     reported = {(problem.path, problem.message) for problem in found}
     further = [problem for problem in structure if (problem.path, problem.message) not in reported]
-    problems = [*(found or draft_problems(inside)), *_patterns_not_checked(inside), *further]
+    drafts = draft_problems(schema) if not found and any("$schema" in each for each in inside) else ()
+    not_checked = [] if regex.is_available() else _patterns_not_checked(schema)
+    problems = [*found, *drafts, *not_checked, *further]
     return problems, [problem.path for problem in found] if readable and not structure else None
 
 
+@unless_sound
 def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
     yield from problems_of_node(schema, path, context)
     for child, place, inside in children(schema, path, context):
@@ -72,6 +76,7 @@ def _root_problems(schema: Schema) -> Problems:
             yield invalid(("properties", Key("metadata")), message, "leave `type: object` alone")
 
 
+@unless_sound
 def _structure(schema: Schema, path: Path, *, level: str = "root") -> Problems:
     """Check a schema and all schemas inside. *level* is `root`, `field` or `item`.
 
@@ -143,13 +148,10 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Problem
         yield invalid((*path, "pattern"), f"`{schema['pattern']}` is not a regular expression of RE2: {why}")
 
 
-def _patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Problems:
-    """Yield a warning at the first pattern if the CEL library is not installed.
-
-    The library checks patterns. *inside*: the schemas inside a schema.
-    """
-    path = next((path for node, path in inside if node.get("pattern")), None)
-    if path is not None and not regex.is_available():
+def _patterns_not_checked(schema: Schema) -> Problems:
+    """Yield a warning at the first pattern in a schema: the CEL library, which checks patterns, is not installed."""
+    path = next((path for node, path in with_inner_schemas(schema) if node.get("pattern")), None)
+    if path is not None:
         message = "the patterns of the schema are not checked: the CEL library is not installed (cel-expr-python)"
         yield Problem("rule-not-evaluated", (*path, "pattern"), message)
 

@@ -18,6 +18,7 @@ from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
 from jobspec.kubernetes.crds.keywords import has_known_type
+from jobspec.kubernetes.crds.parts import unless_sound
 from jobspec.kubernetes.crds.schema_walk import META_FIELDS
 from jobspec.kubernetes.embedded_objects import resource_problems
 from jobspec.kubernetes.problems import describe, name_of
@@ -31,7 +32,8 @@ _EITHER = "x-kubernetes-int-or-string"
 _LEFT_TO_FORMATS = ("array", "boolean", "object")
 
 
-def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Problems:
+@unless_sound
+def default_problems(schema: Schema, path: Path, meta: Shape, steps: Path | None = None) -> Problems:
     """Yield the problems of the defaults in a structural schema, except those in maps' values.
 
     *meta* is the shape of `metadata`. Inside `apiVersion`, `kind` or `metadata` of an object, *steps* is the path from the object.
@@ -43,9 +45,9 @@ def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path |
     for name, child in (schema.get("properties") or {}).items():
         is_meta = bool(schema.get("x-kubernetes-embedded-resource")) and name in META_FIELDS
         inside = (name,) if is_meta else None if steps is None else (*steps, name)
-        yield from default_problems(child, meta, (*path, "properties", Key(name)), inside)
+        yield from default_problems(child, (*path, "properties", Key(name)), meta, inside)
     if isinstance(schema.get("items"), dict):
-        yield from default_problems(schema["items"], meta, (*path, "items"), None if steps is None else (*steps, 0))
+        yield from default_problems(schema["items"], (*path, "items"), meta, None if steps is None else (*steps, 0))
 
 
 def _at_default(problem: Problem, path: Path) -> Problem:
