@@ -16,6 +16,7 @@ DOORS: tuple[str, ...] = (
     "reader",
     "routes",
     "scalars",
+    "shared_parts",
     "syntax",
     "text_edits",
     "wrapped",

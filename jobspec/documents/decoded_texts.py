@@ -7,13 +7,15 @@ texts only the name of the object differs: they are decoded once, too.
 from __future__ import annotations
 
 from jobspec.documents.scalars import resolve
+from jobspec.documents.shared_parts import is_shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
 
-    K = TypeVar("K", bound=str | tuple[str, str])
+    K = TypeVar("K")
+    V = TypeVar("V")
 
     #: Of each document of a text: the number, the data, and whether there are merge keys and aliases.
     Decoded = tuple[int, Any, bool, bool]
@@ -25,9 +27,10 @@ _kept: dict[str | tuple[str, str], Sequence[Decoded]] = {}
 The key is the text. If the text has one document, the key is its parts before and behind the name of the object.
 """
 _MOST_KEPT, _SHORT = 2048, 1 << 14
-_long: dict[str, Sequence[Decoded]] = {}
-"""The same for longer texts, such as CRDs that several folders have."""
-_MOST_LONG = 1 << 22  # characters of all longer texts
+_long: dict[bytes, tuple[int, Sequence[Decoded]]] = {}
+"""The same for longer texts, such as CRDs that several folders have, with their weights. The key is a digest of the text."""
+_MOST_LONG = 1 << 22  # the weight of all longer texts: their characters, but for those whose parts are shared
+_SHARED = 64  # such a text weighs that part of its characters
 
 
 def known(text: str) -> Sequence[Decoded] | None:
@@ -36,7 +39,8 @@ def known(text: str) -> Sequence[Decoded] | None:
     If neither the text nor one that differs by the name alone was met, return None.
     """
     if len(text) > _SHORT:
-        return _met(_long, text)
+        weighed = _met(_long, _digest_of(text))
+        return weighed[1] if weighed else None
     found = _met(_kept, text)
     if found is not None or not (parts := _around_name(text)):
         return found
@@ -56,9 +60,10 @@ def keep(text: str, found: Sequence[Decoded], node: Any) -> None:
     It takes the place of the text that was met longest ago. *node*: that of the last document.
     """
     if len(text) > _SHORT:
-        if len(text) <= _MOST_LONG:
-            _make_room(_long, lambda: sum(map(len, _long)) + len(text) > _MOST_LONG)
-            _long[text] = found
+        weight = len(text) // _SHARED if all(is_shared(data) for _, data, _, _ in found) else len(text)
+        if weight <= _MOST_LONG:
+            _make_room(_long, lambda: sum(each for each, _ in _long.values()) + weight > _MOST_LONG)
+            _long[_digest_of(text)] = weight, found
         return
     _make_room(_kept, lambda: len(_kept) >= _MOST_KEPT)
     parts = _around_name(text)
@@ -68,14 +73,20 @@ def keep(text: str, found: Sequence[Decoded], node: Any) -> None:
         _kept[text] = found
 
 
-def _met(kept: dict[K, Sequence[Decoded]], key: K) -> Sequence[Decoded] | None:
+def _digest_of(text: str) -> bytes:
+    from _blake2 import blake2b  # without the milliseconds that loading `hashlib` takes
+
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=32).digest()
+
+
+def _met(kept: dict[K, V], key: K) -> V | None:
     found = kept.pop(key, None)
     if found is not None:
         kept[key] = found  # behind the others, as the one that was met last
     return found
 
 
-def _make_room(kept: dict[K, Sequence[Decoded]], is_full: Callable[[], bool]) -> None:
+def _make_room(kept: dict[K, V], is_full: Callable[[], bool]) -> None:
     """Drop what was met longest ago."""
     while kept and is_full():
         try:  # noqa: SIM105 (loads `contextlib`)

@@ -6,7 +6,7 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import KUSTOMIZATION
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, KUSTOMIZATION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.diagnostics.record import Record
@@ -27,6 +27,7 @@ from jobspec.documents.libyaml import (
 )
 from jobspec.documents.node_marks import Piece, mark_of, marks_of, nearest_marks
 from jobspec.documents.scalars import TAGS, TEXT_BEGINS_WITH, key_text, resolve, resolve_tagged
+from jobspec.documents.shared_parts import shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ _READ_DIFFERENTLY = ("\\/", "\\'", "\ufeff")
 
 
 _DIFFERENT_INSIDE = ("?", ":,", ":]", ":}")
+
+
+_LONG = 1 << 14  # characters; to parse a shorter text takes a millisecond
 
 
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
@@ -101,6 +105,8 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
             problems += _diagnostics(each.problems, piece, index)
             is_sound = is_sound and not each.problems
             if data is not None:
+                if _is_definition(data):
+                    data = shared(data)
                 marks = _MarksLater(piece, number, node)
                 document = Document(data, marks, file=piece.file, index=index, has_merges=each.has_merges, has_aliases=each.has_aliases)
                 too_large = list(_over_limit(document)) if len(piece.text) > SURELY_SMALL else []
@@ -124,6 +130,10 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
         problem = Diagnostic(rule, message, mark_of(piece, start), document=index, hint=hint)
     problems.append(problem)
     return index + 1
+
+
+def _is_definition(data: Any) -> bool:
+    return type(data) is dict and data.get("kind") == CUSTOM_RESOURCE_DEFINITION[1]
 
 
 def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
@@ -171,6 +181,20 @@ def _parsed(piece: Piece) -> Iterator[_ParsedDocument]:
     return _Decoder(piece, next_event).documents()
 
 
+def _beginning(piece: Piece, key: str | int) -> Node | None:
+    """Return the first document of a long piece up to a key, which is enough for the place of its value.
+
+    If only parsing all of the text would tell the place, return None.
+    """
+    text = piece.text
+    if len(text) < _LONG or _is_kustomization(piece) or any(each in text for each in _READ_DIFFERENTLY):
+        return None
+    try:
+        return _Decoder(piece, CParser(text).get_event, takes_flow=False).beginning(key)
+    except (_FlowError, _Failure, YAMLError):
+        return None
+
+
 def _has_tag_before_comma(text: str) -> bool:
     return any("," in tag.split(maxsplit=1)[0] for tag in text.split("!")[1:] if tag[:1].strip())
 
@@ -194,7 +218,8 @@ class _MarksLater(ParsedMarks):
 
     def nearest(self, path: Path) -> Marks:
         """Return the marks of the value at *path*, or of the innermost value around it that exists, without those of values beside it."""
-        return nearest_marks(self._piece, self._parsed(), path)
+        node = _beginning(self._piece, path[0]) if path and self._node is None and not self._number else None
+        return nearest_marks(self._piece, node or self._parsed(), path)
 
     def _parsed(self) -> Any:
         """Return the node of the document."""
@@ -295,15 +320,37 @@ class _Decoder:
     def documents(self) -> Iterator[_ParsedDocument]:
         while type(event := self.next()) is not StreamEndEvent:
             if type(event) is DocumentStartEvent:
-                _check_version(event)
-                self.anchors: dict[str, tuple[Any, Any, int] | None] = {}
-                self.decoded = 1
-                self.aliased = 0
-                self.has_merges = False
-                self.problems: list[Problem] = []
+                self.begin(event)
                 value, node = self.value(self.next(), 0)
                 self.next()  # the end of the document; an error before it makes the document unreadable
                 yield _ParsedDocument(value, node, self.problems, self.has_merges, self.aliased > 0)
+
+    def begin(self, start: Any) -> None:
+        """Begin a document."""
+        _check_version(start)
+        self.anchors: dict[str, tuple[Any, Any, int] | None] = {}
+        self.decoded = 1
+        self.aliased = 0
+        self.has_merges = False
+        self.problems: list[Problem] = []
+
+    def beginning(self, wanted: str | int) -> Node | None:
+        """Return the first document up to a key of it. If it is no mapping with that key, or if keys are merged, return None."""
+        while type(event := self.next()) is not DocumentStartEvent:
+            if type(event) is StreamEndEvent:
+                return None
+        self.begin(event)
+        start = self.next()
+        if type(start) is not MappingStartEvent or start.flow_style:
+            return None
+        nodes: Nodes = {}
+        while type(event := self.next()) is ScalarEvent and not _is_merge(event):
+            key = self.key(event, 0)
+            _, node = self.value(self.next(), 1)
+            nodes.setdefault(key, (event, node))
+            if key == wanted:
+                return Node(start, nodes)
+        return None
 
     def value(self, event: Any, depth: int) -> tuple[Any, Any]:
         self.decoded += 1

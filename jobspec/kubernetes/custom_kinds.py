@@ -15,11 +15,11 @@ from jobspec.diagnostics.places import Data, Key
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.documents.document import Document, items_of
 from jobspec.documents.reader import pieces, read, read_piece
+from jobspec.documents.shared_parts import shared
 from jobspec.go.values import without_nulls
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
 from jobspec.kubernetes.crds.decoding import decoded
-from jobspec.kubernetes.crds.parts import shared
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.schemas.shapes import Shape, load_metadata
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from jobspec.diagnostics.places import Key, Path
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.kubernetes.crds.parts import once_for_each, shared, unless_sound
+from jobspec.documents.shared_parts import shared
+from jobspec.kubernetes.crds.parts import once_for_each, unless_sound
 from jobspec.kubernetes.crds.schema_walk import BRANCHES, MAPS, NESTED, UNMARSHALED, has_schemas
 from jobspec.kubernetes.problems import name_of
 from jobspec.kubernetes.structural import typed_problems_at

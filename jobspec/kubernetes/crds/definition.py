@@ -11,12 +11,13 @@ from typing import Any
 
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
+from jobspec.documents.shared_parts import shared
 from jobspec.go.values import mapping
 from jobspec.kubernetes.crds.conversion import bundle_problems
 from jobspec.kubernetes.crds.decoding import are_alike, decode_problems, decoded, keywords_of
 from jobspec.kubernetes.crds.keywords import status_problems
 from jobspec.kubernetes.crds.names import spec_problems, versions_of
-from jobspec.kubernetes.crds.parts import once_for_each, shared
+from jobspec.kubernetes.crds.parts import once_for_each
 from jobspec.kubernetes.crds.structural import problems_of_structure
 from jobspec.kubernetes.crds.updates import update_problems
 from jobspec.schemas.shapes import Shape
