@@ -162,10 +162,16 @@ def unsupported(value: Any, choices: Sequence[Any], path: Path) -> Problem:
     """Report a value that is none of the choices."""
     from jobspec.kubernetes.suggestions import chosen
 
-    listed = ", ".join(f"`{choice}`" if choice != "" else "an empty string" for choice in choices)
+    listed = ", ".join(f"`{_as_json(choice)}`" if choice != "" else "an empty string" for choice in choices)
     hint = closest(value, [choice for choice in choices if isinstance(choice, str)]) if isinstance(value, str) else ""
     message = f"{name_of(path)}: expected one of {listed}, got {describe(value)}"
     return Problem("unsupported-choice", path, message, hint, remedy=chosen(value, choices, path))
+
+
+def _as_json(choice: Any) -> str:
+    from json import dumps
+
+    return choice if isinstance(choice, str) else dumps(choice, ensure_ascii=False)
 
 
 def duplicate_item(index: int, first: int, identity: Sequence[str], keys: Sequence[str], path: Path) -> Problem:

@@ -214,13 +214,22 @@ def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
 
 
 def _scalar_problems(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
-    if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
-        yield from _bytes(value, path) if typed else unknown_fields(value, None, path)
+    if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _takes_lists(shape)):
+        yield from _bytes(value, path) if typed else _list_for_text(value, shape, path)
         return
     if problem := _scalar_problem(value, shape, path, typed=typed):
         yield problem
     elif shape.conditions:
         yield from _conditions(value, shape, path)
+
+
+def _list_for_text(items: list[Any], shape: Shape, path: Path) -> Problems:
+    """The problems of a list in the place of a text, whose format the server checks instead of its type."""
+    yield from unknown_fields(items, None, path)
+    if shape.enum:
+        yield problems.unsupported(items, shape.enum, path)
+    if shape.conditions:
+        yield from _conditions(items, shape, path)
 
 
 def _bytes(items: list[Any], path: Path) -> Problems:
@@ -230,16 +239,12 @@ def _bytes(items: list[Any], path: Path) -> Problems:
             yield problems.no_byte(item, (*path, index))
 
 
-def _leaves_type_to_format(shape: Shape) -> bool:
-    """True if the server checks a known format of strings instead of the type `string`.
+def _takes_lists(shape: Shape) -> bool:
+    if not (shape.format or shape.conditions):
+        return False
+    from jobspec.kubernetes.conditions import takes_lists
 
-    A list then passes.
-    """
-    if shape.format == "date-time" or "format" not in shape.conditions:
-        return shape.format == "date-time"
-    from jobspec.kubernetes.conditions import has_format_of_texts
-
-    return has_format_of_texts(shape.conditions)
+    return takes_lists(shape)
 
 
 def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:

@@ -288,6 +288,7 @@ QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([
 Int32 = Annotated[int, Ge(-(2**31)), Le(2**31 - 1), Format("int32")]
 Int64 = Annotated[int, Ge(-(2**63)), Le(2**63 - 1), Format("int64")]
 Time = Annotated[str, Format("date-time")]
+Bytes = Annotated[str, Format("byte")]
 IntOrString = int | str
 Quantity = Annotated[int | Annotated[str, Field(pattern=QUANTITY)], Quantities()]
 Pointer = Annotated[T | None, GoPointer()]

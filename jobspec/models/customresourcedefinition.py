@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Keyed, Model, Nested, Resource, Time, constant, optional_field
+from jobspec.models.base import AtomicList, Bytes, Int32, Int64, Keyed, Model, Nested, Resource, Time, constant, optional_field
 from jobspec.models.meta import ObjectMeta
 
 
@@ -168,7 +168,7 @@ class WebhookClientConfig(Model):
 
     url: str | None = optional_field("address of the webhook, for one that is no Service; https")
     service: ServiceReference | None = optional_field("the Service that the webhook is")
-    ca_bundle: str | None = optional_field("certificates to trust, PEM in base64")
+    ca_bundle: Bytes | None = optional_field("certificates to trust, PEM in base64")
 
 
 class WebhookConversion(Model):

@@ -6,11 +6,9 @@ Follows `validateCustomResourceConversion`, k8s.io/apiextensions-apiserver pkg/a
 
 from __future__ import annotations
 
-from typing import Any
-
-from jobspec.diagnostics.places import Data, Path, value_at
-from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.go.text_formats import CHECKS, is_uri
+from jobspec.diagnostics.places import Data, Path
+from jobspec.diagnostics.problems import Problems
+from jobspec.go.text_formats import is_uri
 from jobspec.go.values import mapping
 from jobspec.kubernetes.crds.schema_walk import invalid
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
@@ -30,13 +28,6 @@ def conversion_problems(conversion: Data | None, path: Path) -> Problems:
         yield from _webhook(webhook or {}, (*path, "webhook") if webhook is not None else path)
     elif webhook is not None and (webhook.get("clientConfig") is not None or webhook.get("conversionReviewVersions")):
         yield invalid((*path, "webhook"), "a webhook needs `strategy: Webhook`")
-
-
-def bundle_problems(conversion: Any, path: Path) -> Problems:
-    """Yield a `caBundle` that cannot be decoded from base64."""
-    value = value_at(conversion, ("webhook", "clientConfig", "caBundle"))
-    if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
-        yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle`: expected a base64 string")
 
 
 def _webhook(webhook: Data, path: Path) -> Problems:

@@ -13,7 +13,6 @@ from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.documents.shared_parts import shared
 from jobspec.go.values import mapping
-from jobspec.kubernetes.crds.conversion import bundle_problems
 from jobspec.kubernetes.crds.decoding import are_alike, decode_problems, decoded, keywords_of
 from jobspec.kubernetes.crds.keywords import status_problems
 from jobspec.kubernetes.crds.names import spec_problems, versions_of
@@ -39,7 +38,6 @@ def definition_problems(data: Data, found: list[Problem], shape: Shape, old: Any
     for path, schema in schemas:
         known = {problem.path for problem in found}
         found += (problem for problem in decode_problems(schema, path, props) if problem.path not in known)
-    found += bundle_problems(mapping(data, "spec").get("conversion"), (*_SPEC, "conversion"))
     meta = shape.at(("metadata",))
     assert meta
     return found or [
