@@ -255,6 +255,7 @@ ray.io                        RayService                        v1alpha1,v1  Nam
 ray.io                        RayCronJob                        v1        Namespaced  kuberay            subdomain
 leaderworkerset.x-k8s.io      LeaderWorkerSet                   v1        Namespaced  lws                subdomain
 disaggregatedset.x-k8s.io     DisaggregatedSet                  v1        Namespaced  lws                subdomain
+disaggregatedset.x-k8s.io     DisaggregatedSetRoleScaler        v1        Namespaced  lws                subdomain
 """
 
 

@@ -54,6 +54,7 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "0.7.0": {"kubernetes": "0.33.3"},
         "0.8.0": {"kubernetes": "0.34.3"},
         "0.9.0": {"kubernetes": "0.36.2"},
+        "0.10.0": {"kubernetes": "0.36.3"},
     },
     "kubernetes": {
         "1.30": {"kubernetes": "0.30.14"},
