@@ -29,7 +29,7 @@ def leader_waits_for_workers(job: LintedJob) -> Iterator[Finding]:
     Instead: leave `startupPolicy` out, which is LeaderCreated, or probe what the leader serves before that.
     Before: startupPolicy: LeaderReady
     After: startupPolicy: LeaderCreated
-    Evidence: `PodReconciler.Reconcile` of sigs.k8s.io/lws pkg/controllers, 0.7 to 0.9
+    Evidence: `PodReconciler.Reconcile` of sigs.k8s.io/lws pkg/controllers, 0.7 to 0.10
     """
     policy = job.tree.get("spec", "startupPolicy")
     if policy is None or policy.value != "LeaderReady" or not any(each.name == WORKER for each in job.roles):
@@ -63,7 +63,7 @@ def exclusive_topology_on_pods(job: LintedJob) -> Iterator[Finding]:
     Instead: write the annotation into the `metadata` of the LeaderWorkerSet.
     Before: "workerTemplate: {metadata: {annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}}}"
     After: "metadata: {annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}}"
-    Evidence: `PodReconciler.Reconcile` and `PodWebhook.Default` of sigs.k8s.io/lws, 0.7 to 0.9
+    Evidence: `PodReconciler.Reconcile` and `PodWebhook.Default` of sigs.k8s.io/lws, 0.7 to 0.10
     """
     if job.tree.get("metadata", "annotations", EXCLUSIVE) or not any(each.name == WORKER for each in job.roles):
         return
@@ -75,14 +75,15 @@ def exclusive_topology_on_pods(job: LintedJob) -> Iterator[Finding]:
 
 
 def leader_without_tpu_number(job: LintedJob) -> Iterator[Finding]:
-    """A leader with TPUs in a subgroup gets `TPU_WORKER_ID=-1`.
+    """A leader with TPUs in a subgroup gets `TPU_WORKER_ID=-1` from LeaderWorkerSet before 0.10.
 
     Why: of subgroups, the operator numbers the pods by an annotation that says whether the leader has TPUs. Only workers have it, so that
     the leader's own number is one too low, and no process of the subgroup has number 0.
-    Instead: request TPUs in workers alone, with `subGroupPolicyType: LeaderExcluded`, or set the variables yourself.
+    Instead: use LeaderWorkerSet 0.10, request TPUs in workers alone, with `subGroupPolicyType: LeaderExcluded`, or set the variables
+    yourself.
     Before: "subGroupPolicy: {subGroupSize: 2}, with TPUs in the leader's template"
     After: "subGroupPolicy: {subGroupSize: 2, subGroupPolicyType: LeaderExcluded}, with a leader's template without TPUs"
-    Evidence: `addTPUVariablesSubGroup` of sigs.k8s.io/lws pkg/utils/accelerators; LeaderWorkerSet 0.9.0 on a server
+    Evidence: `addTPUVariablesSubGroup` of sigs.k8s.io/lws pkg/utils/accelerators; LeaderWorkerSet 0.9.0 and 0.10.0 on servers
     """
     for container in job.containers:
         number = container.variable("TPU_WORKER_ID")

@@ -1,7 +1,7 @@
 """Names of objects that operators create, and that other objects or other jobs of the files have.
 
 Follows `createHeadlessSvcIfNecessary` and `createJobs`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0;
-`CreateHeadlessServiceIfNotExists`, sigs.k8s.io/lws pkg/utils/controller, 0.9.0; `getRuntimeSnapshot`, github.com/kubeflow/trainer
+`CreateHeadlessServiceIfNotExists`, sigs.k8s.io/lws pkg/utils/controller, 0.10.0; `getRuntimeSnapshot`, github.com/kubeflow/trainer
 pkg/runtime/core, 2.3.0; `CreateNewService` and `createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, 1.7.0 to
 1.9.4; and `getOrCreateService` and its like, github.com/kubeflow/mpi-operator pkg/controller, 0.6.0 to 0.8.0.
 """

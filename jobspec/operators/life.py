@@ -307,7 +307,7 @@ def effect_on_trainjob(path: Path, old: Document, new: Document) -> Effect:
 
 # What LeaderWorkerSet does with a changed field of a LeaderWorkerSet, whose groups serve for good.
 #
-# Follows `getPatch`, sigs.k8s.io/lws pkg/utils/revision, and `rollingUpdateParameters`, pkg/controllers, 0.7.0 to 0.9.0: a revision holds
+# Follows `getPatch`, sigs.k8s.io/lws pkg/utils/revision, and `rollingUpdateParameters`, pkg/controllers, 0.7.0 to 0.10.0: a revision holds
 # the templates, the size and the policies of groups, and the network. A new one is rolled out from the last group to the first.
 
 

@@ -2,7 +2,7 @@
 
 They stand below the room of LeaderWorkerSet because what all webhooks share asks whether an object has them.
 
-Follows `LeaderWorkerSetWebhook.Default`, sigs.k8s.io/lws pkg/webhooks, 0.7.0 to 0.9.0.
+Follows `LeaderWorkerSetWebhook.Default`, sigs.k8s.io/lws pkg/webhooks, 0.7.0 to 0.10.0.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Follows `defaulterForType.Handle`, sigs.k8s.io/controller-runtime pkg/webhook/ad
 2.3.0 use it. From controller-runtime 0.23.3 on, which trainer 2.2.0 and JobSet 0.12.0 have, an object in which the defaulter changes
 nothing stays as it was sent. Which ones these are follows `TrainJobDefaulter.Default`, github.com/kubeflow/trainer pkg/webhooks, 2.2.0
 and 2.3.0, `jobSetWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.12.0, and `LeaderWorkerSetWebhook.Default`, sigs.k8s.io/lws
-pkg/webhooks, 0.9.0.
+pkg/webhooks, 0.9.0 and 0.10.0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The hash of a revision of a pod template, which controllers write into labels of its pods.
 
-Follows `HashControllerRevision`, k8s.io/kubernetes pkg/controller/history, 1.36, `hashRevision`, sigs.k8s.io/lws pkg/utils/revision, 0.9.0,
-and `SafeEncodeString`, k8s.io/apimachinery pkg/util/rand, 0.36. What is hashed is the template as Go writes it in these releases; older
-ones write an empty time of creation, too.
+Follows `HashControllerRevision`, k8s.io/kubernetes pkg/controller/history, 1.36, `hashRevision`, sigs.k8s.io/lws pkg/utils/revision,
+0.9.0 and 0.10.0, and `SafeEncodeString`, k8s.io/apimachinery pkg/util/rand, 0.36. What is hashed is the template as Go writes it in these
+releases; older ones write an empty time of creation, too.
 """
 
 from __future__ import annotations

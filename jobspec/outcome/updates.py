@@ -3,7 +3,7 @@
 Follows `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0: while a job is suspended, and when
 it resumes, its JobSet is applied again, of the live runtime, and from 2.3 on of the runtime as it was at the job's creation.
 And a LeaderWorkerSet, whose StatefulSet of leaders is applied again with each change, by `SSAWithStatefulset`, sigs.k8s.io/lws
-pkg/controllers, 0.7.0 to 0.9.0: the server refuses changes of what a StatefulSet keeps for good.
+pkg/controllers, 0.7.0 to 0.10.0: the server refuses changes of what a StatefulSet keeps for good.
 """
 
 from __future__ import annotations

@@ -28,6 +28,11 @@ _LISTS = {
     "Service": "/api/v1/namespaces/{}/services",
     "StatefulSet": "/apis/apps/v1/namespaces/{}/statefulsets",
 }
+#: Labels and annotations that the operator writes into StatefulSets, too.
+_OVER_THE_OPERATORS_OWN = {
+    "labels": {f"{_PREFIX}/name": "other", f"{_PREFIX}/worker-index": "7"},
+    "annotations": {f"{_PREFIX}/replicas": "9", f"{_PREFIX}/leader-requests-tpus": "true"},
+}
 _MADE_BY_SERVER = ("uid", "creationTimestamp", "generation", "managedFields", "resourceVersion", "finalizers")
 
 Objects = dict[str, Any]
@@ -74,6 +79,8 @@ def _spec(random: Random) -> dict[str, Any]:
     parts = [each for each in range(1, size + 1) if size % each == 0 or (size - 1) % each == 0]
     if random.random() < 0.5:
         template["subGroupPolicy"] = {"subGroupSize": random.choice(parts)}
+        if (size - 1) % template["subGroupPolicy"]["subGroupSize"] == 0 and random.random() < 0.4:
+            template["subGroupPolicy"]["subGroupPolicyType"] = "LeaderExcluded"
     template |= random.choice([{}, {"restartPolicy": "None"}, {"restartPolicy": "Default"}])
     rolling = {"maxUnavailable": random.choice([1, "100%"]), "maxSurge": random.choice([0, 1, "50%"])}
     return {
@@ -84,9 +91,10 @@ def _spec(random: Random) -> dict[str, Any]:
     }
 
 
-def _lws(name: str, spec: dict[str, Any], *, apart: bool = False) -> dict[str, Any]:
-    annotations = {f"{_PREFIX}/subgroup-exclusive-topology": "rack"} if apart else {}
-    metadata = {"name": name, **({"annotations": annotations} if annotations else {})}
+def _lws(name: str, spec: dict[str, Any], *, apart: bool = False, own: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A LeaderWorkerSet; *own*: further metadata."""
+    annotations = {**({f"{_PREFIX}/subgroup-exclusive-topology": "rack"} if apart else {}), **(own or {}).get("annotations", {})}
+    metadata = {"name": name, **(own or {}), **({"annotations": annotations} if annotations else {})}
     return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": metadata, "spec": spec}
 
 
@@ -115,7 +123,8 @@ def test_what_the_operator_makes(server: Server, namespace: str) -> None:
     random, sets = Random(seed()), dict[str, dict[str, Any]]()
     for number in range(_SETS):
         spec = _spec(random)
-        data = _lws(f"l{number}", spec, apart="subGroupPolicy" in spec["leaderWorkerTemplate"] and random.random() < 0.5)
+        own = random.choice([{}, {"labels": {"app": "serve"}}, {"annotations": {"example.com/owner": "team"}}, _OVER_THE_OPERATORS_OWN])
+        data = _lws(f"l{number}", spec, apart="subGroupPolicy" in spec["leaderWorkerTemplate"] and random.random() < 0.5, own=own)
         assert server.call("POST", PLURALS["LeaderWorkerSet"].format(namespace) + "?fieldValidation=Strict", json.dumps(data)).accepted
         sets[data["metadata"]["name"]] = data
     ours = {name: made for data in sets.values() for name, made in _ours(data, namespace, server.target).items()}

@@ -1,4 +1,4 @@
-"""What becomes of a LeaderWorkerSet: records of LeaderWorkerSet 0.9.0 on Kubernetes 1.36.3, and what differs in other releases."""
+"""What becomes of a LeaderWorkerSet: records of LeaderWorkerSet 0.9.0 and 0.10.0 on Kubernetes 1.36.3, and what differs elsewhere."""
 
 from typing import Any
 
@@ -92,6 +92,34 @@ def test_subgroups(size: int, parts: int, kind: str, expected: list[str]) -> Non
     assert [each.get(f"{PREFIX}/subgroup-index", "") for each in pods] == expected
 
 
+def test_a_subgroup_of_one_pod_has_no_second_one_since_0_10() -> None:
+    data = _lws(leaderWorkerTemplate=_template(size=3, subGroupPolicy={"subGroupSize": 1}))
+    for release, expected in (("0.10", ["0", "1", "2"]), ("0.9", ["0", "0", "1"])):
+        pods = [each["metadata"]["labels"] for (kind, _), each in _made(data, f"lws={release}").items() if kind == "Pod"]
+        assert [each[f"{PREFIX}/subgroup-index"] for each in pods] == expected
+
+
+def test_sets_have_labels_and_annotations_of_the_user_since_0_10() -> None:
+    data = _lws(leaderWorkerTemplate=_template(size=2))
+    data["metadata"] |= {"labels": {"app": "a", f"{PREFIX}/name": "b"}, "annotations": {"team": "c", f"{PREFIX}/replicas": "9"}}
+    newest, older = (_made(data, f"lws={release}") for release in ("0.10", "0.9"))
+    for name, own in (("serve", {f"{PREFIX}/replicas": "1"}), ("serve-0", {f"{PREFIX}/replicas": "9"})):
+        found, before = (each["StatefulSet", name]["metadata"] for each in (newest, older))
+        assert found["labels"] == {"app": "a", **before["labels"]} and found["labels"][f"{PREFIX}/name"] == "serve"
+        assert found["annotations"] == {"team": "c", **own}
+    assert "annotations" not in older["StatefulSet", "serve-0"]["metadata"]
+    assert all("app" not in each["metadata"].get("labels", {}) for (kind, _), each in newest.items() if kind in ("Pod", "Service"))
+
+
+def test_workers_know_the_policy_of_subgroups_since_0_10() -> None:
+    data = _lws(leaderWorkerTemplate=_template(size=3, subGroupPolicy={"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"}))
+    newest, older = (_made(data, f"lws={release}") for release in ("0.10", "0.9"))
+    for pod, releases in (("serve-0", (newest, older)), ("serve-0-1", (newest,))):
+        for made in releases:
+            assert made["Pod", pod]["metadata"]["annotations"][f"{PREFIX}/subgroup-policy-type"] == "LeaderExcluded"
+    assert f"{PREFIX}/subgroup-policy-type" not in older["Pod", "serve-0-1"]["metadata"]["annotations"]
+
+
 TPUS = {"limits": {"google.com/tpu": 4}}
 
 
@@ -103,6 +131,31 @@ def test_tpus_are_numbered_in_all_containers_since_0_9() -> None:
     assert _variables(newest, 1)["TPU_PROCESS_PORT"] == "8477"
     assert _variables(older)["TPU_PROCESS_ADDRESSES"] == "serve-0.serve:8476,serve-0-1.serve:8476"
     assert "TPU_NAME" not in _variables(older, 1) and "TPU_PROCESS_PORT" not in _variables(oldest)
+
+
+def _subgroups_with_tpus(release: str, size: int, *, leader: bool) -> dict[str, tuple[str, str]]:
+    """The number and the hosts that each pod with TPUs gets, by its name."""
+    pod = {"containers": [{"name": "a", "image": "a", "resources": TPUS}]}
+    own = {} if leader else {"leaderTemplate": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}
+    data = _lws(leaderWorkerTemplate=_template(worker=pod, size=size, subGroupPolicy={"subGroupSize": 2}, **own))
+    pods = {name: _variables(each) for (kind, name), each in _made(data, f"lws={release}").items() if kind == "Pod"}
+    return {name: (each["TPU_WORKER_ID"], each["TPU_WORKER_HOSTNAMES"]) for name, each in pods.items() if "TPU_NAME" in each}
+
+
+def test_a_leader_with_tpus_in_a_subgroup_is_its_first_since_0_10() -> None:
+    first, second = "serve-0.serve,serve-0-1.serve", "serve-0-2.serve,serve-0-3.serve"
+    workers = {"serve-0-1": ("1", first), "serve-0-2": ("0", second), "serve-0-3": ("1", second)}
+    assert _subgroups_with_tpus("0.10", 4, leader=True) == {"serve-0": ("0", first), **workers}
+    assert _subgroups_with_tpus("0.9", 4, leader=True) == {"serve-0": ("-1", first), **workers}
+
+
+def test_workers_with_tpus_under_a_leader_without_are_divided_alone() -> None:
+    first, second = "serve-0-1.serve,serve-0-2.serve", "serve-0-3.serve,serve-0-4.serve"
+    expected = {"serve-0-1": ("0", first), "serve-0-2": ("1", first), "serve-0-3": ("0", second), "serve-0-4": ("1", second)}
+    assert _subgroups_with_tpus("0.10", 5, leader=False) == _subgroups_with_tpus("0.9", 5, leader=False) == expected
+    fewer = {name: each for name, each in expected.items() if name != "serve-0-4"}  # whose name the others have all the same
+    assert _subgroups_with_tpus("0.10", 4, leader=False) == fewer
+    assert _subgroups_with_tpus("0.9", 4, leader=False) == {**fewer, "serve-0-2": ("1", second)}
 
 
 @pytest.mark.parametrize(("release", "expected"), [("0.9", 3), ("0.8", "50%")])

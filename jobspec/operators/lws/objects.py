@@ -1,7 +1,7 @@
 """What LeaderWorkerSet makes of a stored LeaderWorkerSet: StatefulSets of leaders and workers, and headless Services.
 
 Follows `constructLeaderStatefulSetApplyConfiguration`, `constructWorkerStatefulSetApplyConfiguration` and
-`CreateHeadlessServiceIfNotExists`, sigs.k8s.io/lws pkg/controllers and pkg/utils/controller, 0.7.0 to 0.9.0.
+`CreateHeadlessServiceIfNotExists`, sigs.k8s.io/lws pkg/controllers and pkg/utils/controller, 0.7.0 to 0.10.0.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def leader_set(lws: MarkedTree, target: Target) -> MarkedTree:
     metadata = {
         "name": name,
         "namespace": lws.value["metadata"].value["namespace"],
-        "labels": own,
-        "annotations": {_REPLICAS: str(replicas)},
+        "labels": _with_those_of_user(own, "labels", lws, release),
+        "annotations": _with_those_of_user({_REPLICAS: str(replicas)}, "annotations", lws, release),
         "ownerReferences": owner_references(mark, *LWS, name),
     }
     return set_by(mark, {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec})
@@ -107,13 +107,14 @@ def leader_set(lws: MarkedTree, target: Target) -> MarkedTree:
 
 def worker_set(leader: MarkedTree, lws: MarkedTree, target: Target, *, requests_tpus: bool) -> MarkedTree:
     """The StatefulSet of the workers of a *leader*, a pod; *requests_tpus*: whether that asks for TPUs."""
-    mark, leader_name = operator_mark(COMPONENT, target[COMPONENT]), leader.value["metadata"].value["name"]
+    mark, release, leader_name = operator_mark(COMPONENT, target[COMPONENT]), target[COMPONENT], leader.value["metadata"].value["name"]
     name, labels = lws.value["metadata"].value["name"], leader.value["metadata"].value["labels"]
     selector = {GROUP_INDEX: labels.value[GROUP_INDEX], NAME: name, GROUP_KEY: labels.value[GROUP_KEY]}
     own = {**selector, _REVISION_KEY: labels.value[_REVISION_KEY]}
     annotations = {
         SIZE: str(size_of(lws)),
         LEADER_NAME: leader_name,
+        **(_subgroup_type(lws) if is_at_least(release, "0.10.0") else {}),
         **_placement(lws),
         **({LEADER_REQUESTS_TPUS: "true"} if requests_tpus else {}),
     }
@@ -134,10 +135,16 @@ def worker_set(leader: MarkedTree, lws: MarkedTree, target: Target, *, requests_
     metadata = {
         "name": leader_name,
         "namespace": lws.value["metadata"].value["namespace"],
-        "labels": own,
+        "labels": _with_those_of_user(own, "labels", lws, release),
+        **({"annotations": given} if (given := _with_those_of_user({}, "annotations", lws, release)) else {}),
         "ownerReferences": owner_references(mark, "v1", "Pod", leader_name),
     }
     return set_by(mark, {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec})
+
+
+def _with_those_of_user(own: dict[str, Any], field: str, lws: MarkedTree, release: str) -> dict[str, Any]:
+    """The labels or annotations of a StatefulSet: since 0.10 those of the LeaderWorkerSet, too, which its *own* replace."""
+    return {**dict(lws.entries("metadata", field)), **own} if is_at_least(release, "0.10.0") else own
 
 
 def service_of_all(lws: MarkedTree, target: Target) -> MarkedTree:
@@ -210,10 +217,14 @@ def _without_empty(data: Data | None) -> Data:
 
 def _annotations_of_leader(lws: MarkedTree) -> dict[str, Any]:
     """The annotations of leaders, by which the webhook of pods knows what to set."""
-    subgroups = lws.get(*_TEMPLATE, "subGroupPolicy")
-    kind = {SUBGROUP_TYPE: subgroups.get("subGroupPolicyType") or "LeaderWorker"} if subgroups else {}
     unique = {SUBDOMAIN_POLICY: UNIQUE} if has_unique_subdomains(lws) else {}
-    return {SIZE: str(size_of(lws)), **kind, **_placement(lws), **unique}
+    return {SIZE: str(size_of(lws)), **_subgroup_type(lws), **_placement(lws), **unique}
+
+
+def _subgroup_type(lws: MarkedTree) -> dict[str, Any]:
+    """The annotation that says whether the leader is in a subgroup, of a group with subgroups."""
+    subgroups = lws.get(*_TEMPLATE, "subGroupPolicy")
+    return {SUBGROUP_TYPE: subgroups.get("subGroupPolicyType") or "LeaderWorker"} if subgroups else {}
 
 
 def _placement(lws: MarkedTree) -> dict[str, Any]:

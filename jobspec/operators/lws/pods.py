@@ -1,11 +1,12 @@
 """Expand a LeaderWorkerSet: StatefulSets and Services, and the pods of the StatefulSets as the webhook of pods changes them.
 
 Follows `PodReconciler.Reconcile`, `PodWebhook.Default`, `SetExclusiveAffinities` and `AddLWSVariables`, sigs.k8s.io/lws pkg/controllers,
-pkg/webhooks and pkg/utils/pod, 0.7.0 to 0.9.0. Of a cluster whose operator starts groups by gangs, what that adds is left out.
+pkg/webhooks and pkg/utils/pod, 0.7.0 to 0.10.0. Of a cluster whose operator starts groups by gangs, what that adds is left out.
 """
 
 from __future__ import annotations
 
+from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, of_kind, set_by, text, with_fields
 from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE, UNIQUE
 from jobspec.operators.lws.objects import (
@@ -84,9 +85,10 @@ def admitted(made: MarkedTree, target: Target) -> MarkedTree:
     """A pod of a StatefulSet after the webhook; other objects as they are."""
     if text(made, "kind") != "Pod":
         return made
-    mark = operator_mark(COMPONENT, target[COMPONENT])
-    placed = _leader(made, mark) if text(made, "metadata", "labels", GROUP_MEMBER) == "0" else _worker(made, mark)
-    return _with_variables(with_tpu_variables(placed, mark, target[COMPONENT]), mark)
+    release = target[COMPONENT]
+    mark = operator_mark(COMPONENT, release)
+    placed = _leader(made, mark) if text(made, "metadata", "labels", GROUP_MEMBER) == "0" else _worker(made, mark, release)
+    return _with_variables(with_tpu_variables(placed, mark, release), mark)
 
 
 def _leader(pod: MarkedTree, mark: Mark) -> MarkedTree:
@@ -105,13 +107,19 @@ def _leader(pod: MarkedTree, mark: Mark) -> MarkedTree:
     return _in_subgroup(pod, "0", name, mark)
 
 
-def _worker(pod: MarkedTree, mark: Mark) -> MarkedTree:
+def _worker(pod: MarkedTree, mark: Mark, release: str) -> MarkedTree:
     """A worker with its number in the group, and its subgroup."""
     number = text(pod, "metadata", "name").rpartition("-")[2]
     pod = _labelled(pod, {GROUP_MEMBER: number}, mark)
     size, subgroup_size = (int(text(pod, "metadata", "annotations", each) or 0) for each in (SIZE, SUBGROUP_SIZE))
-    index = (int(number) - 1 if (size - 1) % subgroup_size == 0 else int(number)) // subgroup_size if subgroup_size else 0
+    index = _subgroup_index(int(number), size, subgroup_size, release) if subgroup_size else 0
     return _in_subgroup(pod, str(index), text(pod, "metadata", "annotations", LEADER_NAME), mark)
+
+
+def _subgroup_index(number: int, size: int, subgroup_size: int, release: str) -> int:
+    """The subgroup of a worker. Workers alone are divided if they can be; since 0.10 only if the whole group cannot."""
+    apart = (size - 1) % subgroup_size == 0 and (size % subgroup_size != 0 or not is_at_least(release, "0.10.0"))
+    return (number - 1 if apart else number) // subgroup_size
 
 
 def _in_subgroup(pod: MarkedTree, index: str, leader: str, mark: Mark) -> MarkedTree:

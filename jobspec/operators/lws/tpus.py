@@ -1,6 +1,6 @@
 """The variables by which the processes of TPUs find each other, which LeaderWorkerSet gives to containers that request TPUs.
 
-Follows `AddTPUVariables` and `addTPUVariablesSubGroup`, sigs.k8s.io/lws pkg/utils/accelerators, 0.7.0 to 0.9.0.
+Follows `AddTPUVariables` and `addTPUVariablesSubGroup`, sigs.k8s.io/lws pkg/utils/accelerators, 0.7.0 to 0.10.0.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def with_tpu_variables(pod: MarkedTree, mark: Mark, release: str) -> MarkedTree:
     if not several or {_HOSTS, _ID} & {text(each, "name") for each in items(several[0].get("env"))}:
         return pod
     ports = [_port(each) or str(_FIRST_PORT + number) for number, each in enumerate(several)]
-    names = _hosts_in_subgroup(pod) if in_subgroup else _hosts(pod)
+    names = _hosts_in_subgroup(pod, release) if in_subgroup else _hosts(pod)
     hosts = [(host, port) for host in names for port in ports]
-    number = _number_in_subgroup(pod) if in_subgroup else _number(pod)
+    number = _number_in_subgroup(pod, release) if in_subgroup else _number(pod)
     made = {
         id(each): _variables(hosts, number * len(several) + at, _leader(pod), "" if _port(each) is not None else ports[at], release)
         for at, each in enumerate(several)
@@ -119,18 +119,21 @@ def _hosts(pod: MarkedTree) -> list[str]:
     return [*([f"{leader}.{domain}"] if _has_leader(pod) else []), *(f"{leader}-{number}.{domain}" for number in workers)]
 
 
-def _number_in_subgroup(pod: MarkedTree) -> int:
-    """The number of a pod in its subgroup. The operator does not count a leader by its own request, but by the annotation of workers."""
+def _number_in_subgroup(pod: MarkedTree, release: str) -> int:
+    """The number of a pod in its subgroup. Before 0.10 a leader counts by the annotation of workers, not by its own request."""
     size = int(text(pod, "metadata", "annotations", SUBGROUP_SIZE))
-    shift = 0 if text(pod, "metadata", "annotations", LEADER_REQUESTS_TPUS) == "true" else 1
-    number = _index(pod) - shift
+    annotated = text(pod, "metadata", "annotations", LEADER_REQUESTS_TPUS) == "true"
+    counts = annotated or (_is_leader(pod) and is_at_least(release, "0.10.0"))
+    number = _index(pod) - (not counts)
     return number % size if number >= 0 else -(-number % size)  # as Go's remainder
 
 
-def _hosts_in_subgroup(pod: MarkedTree) -> list[str]:
-    """The names of the pods of a subgroup."""
+def _hosts_in_subgroup(pod: MarkedTree, release: str) -> list[str]:
+    """The names of the pods of a subgroup; since 0.10 of those with TPUs alone, if the leader has none."""
     size = int(text(pod, "metadata", "annotations", SUBGROUP_SIZE))
     index = int(text(pod, "metadata", "labels", f"{PREFIX}/subgroup-index") or 0)
+    if not _has_leader(pod) and is_at_least(release, "0.10.0"):
+        index = (_index(pod) - 1) // size
     leader, domain = _leader(pod), text(pod, "spec", "subdomain")
     first, last, found = size * index + 1, size * (index + 1), []
     if _is_leader(pod) or (_has_leader(pod) and index == 0):

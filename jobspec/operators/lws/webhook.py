@@ -1,6 +1,6 @@
 """The rules of LeaderWorkerSet's webhook for LeaderWorkerSets.
 
-Follows `LeaderWorkerSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/lws pkg/webhooks, 0.7.0 to 0.9.0.
+Follows `LeaderWorkerSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/lws pkg/webhooks, 0.7.0 to 0.10.0.
 """
 
 from __future__ import annotations
