@@ -177,6 +177,14 @@ def test_each_pod_has_a_claim_of_its_own() -> None:
     assert made["Pod", "serve-0-1"]["spec"]["volumes"][0]["persistentVolumeClaim"] == {"claimName": "data-serve-0-1"}
 
 
+def test_a_refused_leader_has_its_claim() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    policy = {"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"}
+    pod = {"containers": [{"name": "a", "image": "a", "resources": TPUS}]}
+    made = _made(_lws(replicas=3, leaderWorkerTemplate=_template(worker=pod, size=3, subGroupPolicy=policy, volumeClaimTemplates=[claim])))
+    assert list(made) == [("StatefulSet", "serve"), ("Service", "serve"), ("PersistentVolumeClaim", "data-serve-0")]
+
+
 def test_roles_and_what_meets() -> None:
     target = choose([])
     job = document_of(_lws(replicas=3, leaderWorkerTemplate=_template(size=4)), "lws.yaml")

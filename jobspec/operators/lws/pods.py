@@ -6,6 +6,8 @@ pkg/webhooks and pkg/utils/pod, 0.7.0 to 0.10.0. Of a cluster whose operator sta
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, of_kind, set_by, text, with_fields
 from jobspec.operators.lws import EXCLUSIVE, PREFIX, SUBGROUP_EXCLUSIVE, UNIQUE
@@ -55,24 +57,30 @@ def expand_lws(lws: Document, target: Target, *, first_and_last_only: bool = Fal
         at_most(replicas * size, f"pods of LeaderWorkerSet `{text(tree, 'metadata', 'name')}`")
     counts = {LEADER: replicas, WORKER: replicas * (size - 1)}
     objects = list(_objects(tree, target, first_and_last_only=first_and_last_only))
-    pods = of_kind(objects, "Pod")
-    if pods and lacks_subgroup(pods[0]):
+    if replicas and not of_kind(objects, "Pod"):
         path = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupPolicyType")
         message = "pods refused: the webhook looks for the subgroup of a leader with TPUs, which `LeaderExcluded` gives none"
         hint = "request no TPUs in the leader, or set `TPU_WORKER_ID` and `TPU_WORKER_HOSTNAMES` there"
-        return Expansion(objects[: 1 if has_unique_subdomains(tree) else 2], [lws.problem("pods-refused", message, path, hint=hint)])
+        return Expansion(objects, [lws.problem("pods-refused", message, path, hint=hint)])
     return Expansion(objects, counts={role: count for role, count in counts.items() if count})
 
 
 def _objects(lws: MarkedTree, target: Target, *, first_and_last_only: bool) -> Iterator[MarkedTree]:
-    """Yield the objects: what leaders share, the leaders, and what each leader brings about."""
+    """Yield the objects: what leaders share, the leaders, and what each leader brings about.
+
+    Of refused leaders, only the claims of the first one come: its StatefulSet waits for that before it tries the others.
+    """
     leaders = leader_set(lws, target)
     yield leaders
     if not has_unique_subdomains(lws):
         yield service_of_all(lws, target)
     of_leaders = [admitted(each, target) for each in pods_of_stateful_set(leaders, target, first_and_last_only=first_and_last_only)]
+    pods = of_kind(of_leaders, "Pod")
+    if pods and lacks_subgroup(pods[0]):
+        yield from takewhile(lambda each: text(each, "kind") != "Pod", of_leaders)
+        return
     yield from of_leaders
-    for leader in of_kind(of_leaders, "Pod"):
+    for leader in pods:
         if has_unique_subdomains(lws):
             yield service_of_group(leader, lws, target)
         if size_of(lws) > 1:
