@@ -10,6 +10,7 @@ from jobspec.lint.pages import summary
 from jobspec.lint.topics import every_rule
 from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
+from jobspec.operators.lws.disaggregated import RULES as DISAGGREGATED_SET_RULES
 from jobspec.operators.lws.webhook import UPDATE_RULES as LWS_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES
 from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
@@ -34,6 +35,7 @@ ADMISSION = (
     CREATE_RULES,
     UPDATE_RULES,
     LWS_RULES,
+    DISAGGREGATED_SET_RULES,
     *(rules for both in KUEUE_RULES.values() for rules in both),
 )
 

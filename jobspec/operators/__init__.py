@@ -31,6 +31,7 @@ DOORS: tuple[str, ...] = (
     "kueue.world",
     "life",
     "lws",
+    "lws.disaggregated",
     "lws.webhook",
     "made",
     "mounted_scripts",

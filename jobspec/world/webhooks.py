@@ -95,6 +95,8 @@ def _of_own_operator(
         from jobspec.operators.lws import webhook as lws
 
         RULES = lws.UPDATE_RULES if old else lws.CREATE_RULES  # noqa: N806
+    elif document.group_kind == kinds.DISAGGREGATED_SET:
+        from jobspec.operators.lws.disaggregated import RULES
     elif sibling_kinds.find(document.api_version, document.kind):
         from jobspec.operators.training_operator.webhook import SIBLING_RULES
 

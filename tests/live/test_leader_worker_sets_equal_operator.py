@@ -191,3 +191,38 @@ def test_what_the_server_takes(server: Server, tmp_path: Path) -> None:
         if answer.accepted == bool(found):
             wrong.append((data, str(answer), [f"{each.field}: {each.message}" for each in found]))
     assert wrong == []
+
+
+def _disaggregated(random: Random, name: str) -> dict[str, Any]:
+    """A DisaggregatedSet that the server may refuse."""
+    amounts = (0, 0, 1, -1, "0%", "10%", "100%", "101%", "x%", "5")
+    annotations = [{}, {}, {}, {f"{_PREFIX}/exclusive-topology": "rack"}, {f"{_PREFIX}/subgroup-exclusive-topology": ""}]
+
+    def role(name: str) -> dict[str, Any]:
+        pod = {"spec": {"containers": [{"name": "a", "image": "a"}]}}
+        template = {each: {**pod, "metadata": {"annotations": random.choice(annotations)}} for each in ("leaderTemplate", "workerTemplate")}
+        rolling = {each: random.choice(amounts) for each in random.sample(("maxUnavailable", "maxSurge"), random.choice((0, 1, 2)))}
+        rolling |= random.choice([{}, {}, {"partition": 0}, {"partition": 1}])
+        spec = {"leaderWorkerTemplate": template, **random.choice([{}, {"replicas": random.choice((0, 1, 4))}])}
+        spec |= random.choice([{}, {"rolloutStrategy": {"rollingUpdateConfiguration": rolling}}])
+        scaling = random.choice([{}, {}, {}, {"scaling": {"mode": random.choice(("Static", "External"))}}])
+        return {"name": name, **scaling, **random.choice([{}, {"metadata": {"annotations": random.choice(annotations)}}]), "spec": spec}
+
+    policy = {"type": random.choice(("None", "ExclusiveSlice")), **random.choice([{}, {"topology": "rack"}])}
+    spec = {"roles": [role(each) for each in ("decode", "prefill" * random.choice((1, 1, 8)))]}
+    spec |= random.choice([{}, {}, {"placementPolicy": policy}])
+    spec |= random.choice([{}, {}, {"slices": random.choice((1, 2))}])
+    return {"apiVersion": "disaggregatedset.x-k8s.io/v1", "kind": "DisaggregatedSet", "metadata": {"name": name}, "spec": spec}
+
+
+def test_which_disaggregated_sets_the_server_takes(server: Server, tmp_path: Path) -> None:
+    random, wrong = Random(seed()), []
+    for number in range(200):
+        data = _disaggregated(random, random.choice((f"d{number}", f"d{number}", "a" * 63 + ".a" * 80)))
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(json.dumps(data))
+        answer = server.judge("DisaggregatedSet", file.read_text())
+        found = [each for each in result(file, Cluster(server.target)).diagnostics if each.severity == "error" and each.stage != "outcome"]
+        if answer.accepted == bool(found):
+            wrong.append((data, str(answer), [f"{each.field}: {each.message}" for each in found]))
+    assert wrong == []

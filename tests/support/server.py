@@ -26,6 +26,7 @@ PLURALS = {
     "TrainJob": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs",
     "TrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainingruntimes",
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
+    "DisaggregatedSet": "/apis/disaggregatedset.x-k8s.io/v1/namespaces/{}/disaggregatedsets",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
     "MPIJob": "/apis/kubeflow.org/v2beta1/namespaces/{}/mpijobs",
     "LeaderWorkerSet": "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets",

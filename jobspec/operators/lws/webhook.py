@@ -64,20 +64,25 @@ def rollout_numbers(workload: Workload, target: Target) -> Iterator[Finding]:
     A percentage of `maxUnavailable` is rounded down: 10% of 4 groups is none.
     """
     spec = _spec(workload.document, target)
-    rolling, replicas = spec["rolloutStrategy"].get("rollingUpdateConfiguration") or {}, spec["replicas"]
-    wrong = False
-    for name in ("maxUnavailable", "maxSurge"):
-        for problem in count_or_percentage(rolling.get(name), (*ROLLING, name)):
-            wrong = True
-            yield Finding(problem.path, problem.message, problem.hint)
+    rolling = spec["rolloutStrategy"].get("rollingUpdateConfiguration") or {}
     if (partition := rolling.get("partition") or 0) < 0:
         yield Finding((*ROLLING, "partition"), f"`partition` cannot be negative, as {partition} is", "write at least 0")
+    yield from replacement_numbers(rolling, spec["replicas"], ROLLING)
+
+
+def replacement_numbers(rolling: Data, replicas: int, path: Path) -> Iterator[Finding]:
+    """Yield why no rollout can replace groups by the numbers at a *path*. *replicas*: the number of groups."""
+    wrong = False
+    for name in ("maxUnavailable", "maxSurge"):
+        for problem in count_or_percentage(rolling.get(name), (*path, name)):
+            wrong = True
+            yield Finding(problem.path, problem.message, problem.hint)
     unavailable = scaled_amount(rolling.get("maxUnavailable"), replicas, up=False)
     if not (wrong or unavailable or scaled_amount(rolling.get("maxSurge"), replicas, up=True)) and replicas:
         given = rolling.get("maxUnavailable")
         why = f"{given} of {replicas} groups is rounded down to 0" if isinstance(given, str) and given.strip("0%") else "both are 0"
         message = f"`maxUnavailable` and `maxSurge` cannot both be 0, or no group could be replaced: {why}"
-        yield Finding((*ROLLING, "maxUnavailable"), message, "write `maxUnavailable: 1`")
+        yield Finding((*path, "maxUnavailable"), message, "write `maxUnavailable: 1`")
 
 
 def subgroup_size(workload: Workload, target: Target) -> Iterator[Finding]:
