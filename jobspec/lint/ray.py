@@ -19,6 +19,7 @@ from jobspec.operators.workloads import QUEUE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics.diagnostic import Severity
+    from jobspec.programs.shells import ShellStep
 
 
 def cluster_outlives_job(job: LintedJob) -> Iterator[Finding]:
@@ -158,7 +159,8 @@ def commands_of_submitter(job: LintedJob) -> Iterator[Finding]:
     """Commands behind the first one of a RayJob's entrypoint run in the pod that submits it, not in the cluster.
 
     Why: KubeRay writes the entrypoint behind `ray job submit ... --` into a script of bash, so that `&&`, `;`, `|` or the end of a line
-    ends what is submitted. The rest runs at once in the submitter, which has no GPU; or bash cannot read the script.
+    ends what is submitted. The rest runs at once in the submitter, which has no GPU. KubeRay writes ` ; fi` behind the last line: bash
+    cannot read the script if that ends with `;`, `&` or a comment, or if a here-document ends there.
     Instead: `bash -c '...'` around all commands, a script of the image, or `submissionMode: HTTPMode`, which submits the whole line.
     Before: "{entrypoint: pip install -r requirements.txt && python train.py}"
     After: "{entrypoint: bash -c 'pip install -r requirements.txt && python train.py'}"
@@ -170,13 +172,38 @@ def commands_of_submitter(job: LintedJob) -> Iterator[Finding]:
         return
     from jobspec.programs.shells import read_script
 
-    script = read_script(text(entrypoint).strip())
-    others = [
-        words for words in map(_without_control, [each.words for each in script.steps[1:]]) if words and words[0] not in _WITHOUT_EFFECT
-    ]
+    line = text(entrypoint).strip()
+    first, *rest = read_script(f"submit -- {line}{_behind(spec)}").steps
+    own = read_script(line).steps
+    if not rest or [*rest[-1].words] != [_END] or (own and own[-1].end in _OPEN_ENDS):
+        message = "bash cannot read the script in which KubeRay writes this: the submitter fails, and the job with it"
+        yield Finding(entrypoint, message, _why_unreadable(own))
+        return
+    others = [words for words in map(_without_control, [each.words for each in rest[:-1]]) if words and words[0] not in _WITHOUT_EFFECT]
     if others:
         message = f"`{_beginning(others[0])}` runs in the pod that submits the job, not in the cluster"
-        yield Finding(entrypoint, message, "write `bash -c '...'` around all commands: only the first one is submitted")
+        submitted = (
+            "only the first one is submitted" if len(first.words) > len(("submit", "--")) else "behind the comment, nothing is submitted"
+        )
+        yield Finding(entrypoint, message, f"write `bash -c '...'` around all commands: {submitted}")
+
+
+#: A command behind the entrypoint in the script, and what may not end a command before `;`.
+_END, _OPEN_ENDS = "end", frozenset((";", "&", "&&", "||", "|"))
+
+
+def _behind(spec: MarkedTree) -> str:
+    """Return what stands behind the entrypoint: more commands on its line, unless the submitter is a sidecar."""
+    return f" ;\n{_END}" if text(spec, "submissionMode") == SIDECAR_MODE else f" ; {_END}"
+
+
+def _why_unreadable(own: Sequence[ShellStep]) -> str:
+    """Return how to write an entrypoint that bash cannot read with ` ; fi` behind it."""
+    if own and own[-1].end in _OPEN_ENDS:
+        return f"remove the last `{own[-1].end}`: KubeRay writes ` ;` behind it"
+    return (
+        "KubeRay writes ` ; fi` behind the last line, so that no comment, quote or here-document may be open there: write `bash -c '...'`"
+    )
 
 
 #: Commands that neither train nor prepare a training, so that nobody misses them in the cluster.
