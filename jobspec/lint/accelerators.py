@@ -145,6 +145,37 @@ def unrequested_gpus(job: LintedJob) -> Iterator[Finding]:
             yield Finding(said, message, "request `nvidia.com/gpu`, and remove the variable")
 
 
+def absent_gpu(job: LintedJob) -> Iterator[Finding]:
+    """`CUDA_VISIBLE_DEVICES` names a GPU by a number that the container does not have.
+
+    Why: the numbers are those of the container, which begin at 0 whatever GPUs of the node it has been given. CUDA takes no GPU from the
+    first number on that it does not know: the program finds fewer GPUs, or none, and ends with "no CUDA-capable device" or trains on CPUs.
+    Instead: leave the variable out; the container sees its own GPUs alone.
+    Before:
+        env: [{name: CUDA_VISIBLE_DEVICES, value: '2,3'}]
+        limits: {nvidia.com/gpu: 2}
+    After:
+        limits: {nvidia.com/gpu: 2}
+    Evidence: NVIDIA/nvidia-docker#907, NVIDIA/k8s-device-plugin#183, OpenNMT/OpenNMT-py#609
+    """
+    for container in job.containers:
+        requested = [name for name in container.resources if is_extended(name)]
+        if not container.gpus or "nvidia.com/gpu" not in requested or _sees_gpus_of_node(container):
+            continue
+        for name, value, place in container.settings:
+            numbers = value.split(",") if name == _VISIBLE else []
+            absent = next((each for each in numbers if int(each) >= container.gpus), None) if all(map(str.isdigit, numbers)) else None
+            if absent is not None:
+                message = f"`{_VISIBLE}={value}`: the container has no GPU {absent}: it counts its {counted(container.gpus, 'GPU')} from 0"
+                yield Finding(place, message, "remove the variable: the container sees its own GPUs alone")
+
+
+def _sees_gpus_of_node(container: LintedContainer) -> bool:
+    """True if a container may see more GPUs than it requests: it is privileged, or names those of the node."""
+    is_privileged = text(container.tree, "securityContext", "privileged") == "True"
+    return is_privileged or container.variable(_SHOWN) is not None or container.role.pod_tree.get("spec", "resourceClaims") is not None
+
+
 def _may_have_devices(container: LintedContainer) -> bool:
     """True if a pod may get devices otherwise: by another resource, a claim, or an annotation of a scheduler that shares GPUs."""
     pod = container.role.pod_tree
@@ -282,6 +313,7 @@ RULES = (
     Rule(process_per_host_cpu, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
     Rule(backend_without_gpus, "warning", sees="any pods", reads=["backend"]),
     Rule(unrequested_gpus, "warning", sees="any pods", reads=[_SHOWN]),
+    Rule(absent_gpu, "warning", sees="any pods", reads=[_VISIBLE]),
     Rule(slow_backend, "warning", sees="any pods", reads=["backend"]),
     Rule(more_gpus_than_a_node, "info", sees="any pods", reads=["gpu"]),
     Rule(uncounted_quota, "warning", sees="document", of=[RESOURCE_QUOTA]),

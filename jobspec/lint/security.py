@@ -159,6 +159,29 @@ def homeless_user(job: LintedJob) -> Iterator[Finding]:
             yield Finding(user, message, "set `USER` to any name")
 
 
+def capability_without_root(job: LintedJob) -> Iterator[Finding]:
+    """A container adds the capability IPC_LOCK, and runs as a user for whom it has no effect.
+
+    Why: Kubernetes gives added capabilities to root alone: the processes of another user have none, unless the image gives them to a file.
+    RDMA then locks no more memory than the node allows, often 8 MiB: `ibv_reg_mr` fails, and NCCL falls back to TCP.
+    Instead: raise the limit of the node's container runtime, `LimitMEMLOCK=infinity`, or run as root.
+    Before: securityContext: {runAsUser: 1000, capabilities: {add: [IPC_LOCK]}}
+    After: securityContext: {runAsUser: 0, capabilities: {add: [IPC_LOCK]}}
+    Evidence: NVIDIA/nvidia-container-toolkit#2037; kubernetes/kubernetes#56374
+    """
+    for container in job.containers:
+        added = next((each for each in items(container.tree.get("securityContext", "capabilities", "add")) if text(each) in _LOCKING), None)
+        contexts = [container.tree.get("securityContext"), container.role.pod_tree.get("spec", "securityContext")]
+        user, not_root = (next((text(each, name) for each in contexts if text(each, name)), "") for name in ("runAsUser", "runAsNonRoot"))
+        if added and ((user and user != "0") or (not user and not_root == "True")):
+            who = f"user {user}" if user else "a user that is not root"
+            yield Finding(added, f"no effect: `IPC_LOCK` is for root, and the container runs as {who}")
+
+
+#: How users write the capability to lock memory.
+_LOCKING = frozenset(("IPC_LOCK", "CAP_IPC_LOCK"))
+
+
 def _may_be_known(container: LintedContainer, user: int) -> bool:
     """Whether /etc/passwd of a container may have a user, or its variables are not known."""
     from jobspec.programs.public_images import may_know_user
@@ -278,6 +301,7 @@ def _is_real(value: str) -> bool:
 
 RULES = (
     Rule(homeless_user, "info", sees="any pods", reads=["runAsUser"]),
+    Rule(capability_without_root, "info", sees="any pods", reads=["IPC_LOCK"]),
     Rule(gated_model, "warning", sees="any pods", reads=["meta-llama", "gemma"]),
     Rule(secret_in_manifest, "warning", sees="any pods", reads=["env", *_TOKENS, *SECRETS, *SECRET_ENDINGS], kinds=[CONFIG_MAP]),
     Rule(privileged_container, "warning", sees="any pods", reads=["privileged"]),

@@ -48,7 +48,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("no-interface-left", "rdma-without-network", "fabric-without-device", "hidden-exit-code", "homeless-user", "gated-model"),
         *("more-processes-than-slots", "idle-hosts", "slots-beside-gpus", "mpi-container-not-first", "worker-without-ssh-server"),
         *("unusable-ssh-key", "ssh-server-of-another-user", "training-without-end", "missing-tf-config", "leader-waits-for-workers"),
-        *("lost-exit-status", "file-not-executable", "commands-of-submitter", "unrequested-gpus", "vault-agent"),
+        *("lost-exit-status", "file-not-executable", "commands-of-submitter", "unrequested-gpus", "vault-agent", "absent-gpu"),
     ),
     _OPERATOR: (
         *("operator-crash", "autoscaler-refused", "no-pods-created", "never-started", "pods-refused", "service-refused"),
@@ -79,5 +79,14 @@ REASONS: dict[str, tuple[str, ...]] = {
     ),
     _DEFAULTS: ("unsuspended-in-queue",),
     _EMPTY: ("empty-quantity",),
-    _ADVICE: (*("needless-pull", "implicit-restart-policy", "sidecar-container", "ored-selector-terms", "foreign-scheduling-gate"),),
+    _ADVICE: (
+        *(
+            "needless-pull",
+            "implicit-restart-policy",
+            "sidecar-container",
+            "ored-selector-terms",
+            "foreign-scheduling-gate",
+            "capability-without-root",
+        ),
+    ),
 }
