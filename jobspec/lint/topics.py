@@ -29,6 +29,7 @@ from jobspec.lint import (
     ssh_keys,
     storage,
     sync_options,
+    sync_order,
     synced_values,
     taken_names,
     topology,
@@ -123,7 +124,7 @@ TOPICS: Mapping[str, tuple[Sequence[Rule] | KindRules, ...]] = {
     "scheduling": (scheduling.RULES,),
     "security": (security.RULES,),
     "storage": (storage.RULES,),
-    "sync": (synced_values.RULES, sync_options.RULES, named_kinds.RULES, applied_again.RULES),
+    "sync": (synced_values.RULES, sync_options.RULES, sync_order.RULES, named_kinds.RULES, applied_again.RULES),
     "topology": (topology.RULES,),
     "training-operator": (_TRAINING_OPERATOR,),
 }

@@ -66,6 +66,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     _FILES: (
         *("captured-change", "renamed-rule", "unused-ignore", "stale-baseline", "unfilled-placeholder", "repeated-object"),
         *("generated-name", "ttl-in-git", "out-of-sync-value", "replace-without-force", "defaults-lost-in-apply"),
+        *("needs-later-object", "claim-before-its-pod", "suspended-hook"),
         *("addition-lost-in-apply", "patches-lost-in-apply", "rewritten-quantity", "kind-of-another-group"),
         "unknown-sync-value",
     ),
