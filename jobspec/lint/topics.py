@@ -23,6 +23,7 @@ from jobspec.lint import (
     metadata,
     named_kinds,
     queues,
+    rendezvous_services,
     restarts,
     scheduling,
     security,
@@ -106,7 +107,7 @@ _TRAINING_OPERATOR = KindRules(frozenset({"training-operator"}), _of_training_op
 #: The rules by topic, in the order of `docs/rules.md`; those of some kinds are loaded where they see a document.
 TOPICS: Mapping[str, tuple[Sequence[Rule] | KindRules, ...]] = {
     "accelerators": (accelerators.RULES,),
-    "communication": (communication.RULES,),
+    "communication": (communication.RULES, rendezvous_services.RULES),
     "data": (data.RULES,),
     "environment": (environment.RULES,),
     "filesystems": (filesystems.RULES,),

@@ -49,6 +49,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("more-processes-than-slots", "idle-hosts", "slots-beside-gpus", "mpi-container-not-first", "worker-without-ssh-server"),
         *("unusable-ssh-key", "ssh-server-of-another-user", "training-without-end", "missing-tf-config", "leader-waits-for-workers"),
         *("lost-exit-status", "file-not-executable", "commands-of-submitter", "unrequested-gpus", "vault-agent", "absent-gpu"),
+        *("endpoint-of-no-pod", "closed-service-port", "ready-after-rendezvous"),
     ),
     _OPERATOR: (
         *("operator-crash", "autoscaler-refused", "no-pods-created", "never-started", "pods-refused", "service-refused"),
