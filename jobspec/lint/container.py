@@ -178,18 +178,7 @@ class LintedContainer:
     @cached_property
     def other_launcher(self) -> tuple[LauncherCommand, Sequence[MarkedTree]] | None:
         """The call of accelerate or DeepSpeed that it surely starts once, with the places of its words; None if there is none."""
-        if not any(name in word for word, _ in self.words for name in (command_lines.ACCELERATE, command_lines.DEEPSPEED)):
-            return None
-        from jobspec.programs.launchers import launcher_command
-
-        words, script = self.program.words, self.program.script
-        commands = [each.words for each in script.commands] if script else [self.program.texts]
-        found = [(command, each) for each in commands if (command := launcher_command(each))]
-        if len(found) != 1 or (script and not script.is_straight):
-            return None
-        command, own = found[0]
-        at = script_at(self.program.texts)
-        return command, words if at is None else [words[at]] * len(own)
+        return self.program.other_launcher
 
     def mount_around(self, path: str) -> MarkedTree | None:
         """The volume mount that a path is in, the innermost; None where it is in none."""

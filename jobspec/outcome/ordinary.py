@@ -424,7 +424,7 @@ def _jobset_trains(job: Document, runtime: Document, template: Data, nodes: int)
 
 
 #: The words of scripts that start processes which may have to meet.
-_IN_SCRIPTS = (*command_lines.NAMES, "python")
+_IN_SCRIPTS = (*command_lines.NAMES, command_lines.DEEPSPEED, "python")
 #: The options that say where the nodes meet.
 _MEETING = ("--standalone", "--rdzv-backend", "--rdzv-endpoint", "--master-addr")
 
@@ -443,6 +443,8 @@ def find_each_other(words: Sequence[str], pods: int, processes: str, *, launcher
     if command_lines.is_plain_python(words):
         return has_ranks
     start = command_lines.length_of_start(words)
+    if not start and words and command_lines.file_name(words[0]) == command_lines.DEEPSPEED:
+        return pods == 1
     if not start:
         return not (words and command_lines.is_shell(words[0]) and any(each in word for word in words for each in _IN_SCRIPTS))
     options = list(command_lines.options_of(words[start:]))

@@ -123,6 +123,34 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
 
 
+def _without_hosts(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """Report DeepSpeed without a file of hosts in several pods: it trains with the GPUs of its own pod, and reads no rank.
+
+    Follows `main` and `fetch_hostfile`, deepspeed/launcher/runner.py, 0.9 to 0.17.
+    """
+    launched = [(role, program, program.other_launcher) for role, program in started]
+    found = [(role, program, each) for role, program, each in launched if each and each[0].name == command_lines.DEEPSPEED]
+    pods = sum(role.meeting for role, _, _ in found)
+    for _, program, (command, words) in found:
+        if pods < 2 or job.job.group_kind not in _FOR_PYTORCH or command_lines.NNODES not in program.variables or _may_have_hosts(program):
+            continue
+        said = command.option("--num-nodes")
+        if said and (said.value or "").isdecimal() and said.value not in ("0", "1"):
+            message = f"deepspeed exits at once: it has no file of hosts, and `--num_nodes` is {said.value}"
+        else:
+            message = f"each of the {pods} pods trains alone: deepspeed has no file of hosts"
+        yield Finding(words[said.value_at] if said else program.words[0], message, _WITHOUT_HOSTS, rule="trains-alone", severity="warning")
+
+
+_WITHOUT_HOSTS = "start the program with `torchrun`, which reads the operator's variables: DeepSpeed needs no launcher of its own"
+
+
+def _may_have_hosts(program: TrainingProgram) -> bool:
+    """Whether deepspeed may find a file of hosts: its command line names one, or one is mounted where it looks for it."""
+    mounts = [text(each, "mountPath").rstrip("/") for each in items(program.container.get("volumeMounts"))]
+    return program.mentions("hostfile") or any(each in ("/job", "/job/hostfile") for each in mounts)
+
+
 def _to_train_together(program: TrainingProgram, what: str, pods: int) -> str:
     """The hint about torchrun that trains with one node: the settings to remove, and to write if the operator gives no number of nodes."""
     is_alone = program.gives("standalone")
@@ -230,4 +258,13 @@ def _pods_of_one_rank(job: ExpandedJob, role: ExpandedRole, started: Sequence[St
     return sum(each.meeting for each in same)
 
 
-RENDEZVOUS_RULES = (no_rendezvous, _too_few_pods, _too_few_at_once, _trains_alone, _ranks_missing, _wrong_count, unknown_address)
+RENDEZVOUS_RULES = (
+    no_rendezvous,
+    _too_few_pods,
+    _too_few_at_once,
+    _trains_alone,
+    _without_hosts,
+    _ranks_missing,
+    _wrong_count,
+    unknown_address,
+)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
+    from jobspec.programs.launchers import LauncherCommand
 
     Started = tuple[ExpandedRole, "TrainingProgram"]
     Words = Sequence[MarkedTree]
@@ -45,6 +46,21 @@ class TrainingProgram:
     def is_torchrun(self) -> bool:
         """Whether the container surely starts torchrun: directly, or by a shell's script without conditions."""
         return self._length_of_start > 0
+
+    @property
+    def other_launcher(self) -> tuple[LauncherCommand, Words] | None:
+        """The call of accelerate or DeepSpeed that it surely starts once, with the places of its words; None if there is none."""
+        if not self.mentions(command_lines.ACCELERATE, command_lines.DEEPSPEED):
+            return None
+        from jobspec.programs.launchers import launcher_command
+
+        commands = [each.words for each in self.script.commands] if self.script else [self.texts]
+        found = [(command, each) for each in commands if (command := launcher_command(each))]
+        if len(found) != 1 or (self.script and not self.script.is_straight):
+            return None
+        command, own = found[0]
+        at = script_at(self.texts)
+        return command, self.words if at is None else [self.words[at]] * len(own)
 
     @property
     def is_plain_python(self) -> bool:
