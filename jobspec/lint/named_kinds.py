@@ -1,7 +1,7 @@
-"""Kinds that Flux and Argo CD are told to look for, in a group that does not have them.
+"""Kinds that Flux, Argo CD, roles and policies name in a group that does not have them.
 
-Follows `ReferenceToObjMetadataSet`, github.com/fluxcd/kustomize-controller internal/inventory, 1.7.3, and `ignoreNormalizer.Normalize`,
-github.com/argoproj/argo-cd util/argo/normalizers, 3.2.
+Follows `ReferenceToObjMetadataSet`, github.com/fluxcd/kustomize-controller internal/inventory, 1.7.3, `ignoreNormalizer.Normalize`,
+github.com/argoproj/argo-cd util/argo/normalizers, 3.2, and `RuleAllows`, k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac, 1.36.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.go.values import mapping, text
 from jobspec.lint.linted import LintedDocument
+from jobspec.operators.workloads import JOBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,4 +114,68 @@ def _right(path: Path, entry: dict[str, Any], field: str, group: str, kind: str)
     return (*path, field if field in entry else "kind"), f"write `{field}: {right}`"
 
 
-RULES = (Rule(kind_of_another_group, "warning", sees="document", of=[FLUX, *_LISTS]),)
+def jobs_of_another_group(document: LintedDocument) -> Iterator[Finding]:
+    """A role or a policy names jobs in an API group that does not have them, or by their kind.
+
+    Why: the server compares group and resource as texts. `jobs` in the core group are no Jobs, and the resource of a PyTorchJob is
+    `pytorchjobs`: the role grants nothing, so that a launcher or a pipeline is forbidden to create jobs, and the policy sees none of them.
+    Instead: the group of the kind, and its plural in small letters.
+    Before: "rules: [{apiGroups: [''], resources: [pods, jobs], verbs: [create]}]"
+    After: "rules: [{apiGroups: [''], resources: [pods], verbs: [create]}, {apiGroups: [batch], resources: [jobs], verbs: [create]}]"
+    Evidence: `RuleAllows` of k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac; flightctl/flightctl#2825
+    """
+    place, does = _OF_RESOURCES[document.given.group_kind]
+    rules = list(_entries(document.given.data, place))
+    reached = {(group, resource) for _, rule in rules for group in _texts(rule, "apiGroups") for resource in _bases(rule)}
+    for path, rule in rules:
+        groups = _texts(rule, "apiGroups")
+        for at, resource in enumerate(_bases(rule)):
+            meant = [each for each in _job_kinds() if resource.lower() in (each.name.lower(), kinds.plural_of(each.name))]
+            if not meant or any(_names(each) & reached for each in meant):
+                continue
+            own = next((each for each in meant if each.group in groups), None)
+            if own or (groups and all(_is_complete(each) for each in groups)):
+                right = own or meant[0]
+                plural = kinds.plural_of(right.name)
+                said = f"the resource of a {right.name} is `{plural}`" if own else f"`{plural}` are in the group `{right.group}`"
+                yield Finding((*path, "resources", at), f"{does} nothing: {said}", f"write `{plural}` in a rule of `{right.group}`")
+
+
+#: Kinds of roles and policies -> where their rules are, and what a rule does.
+_OF_RESOURCES: dict[GroupKind, tuple[Path, str]] = {
+    ("rbac.authorization.k8s.io", "Role"): (("rules",), "grants"),
+    ("rbac.authorization.k8s.io", "ClusterRole"): (("rules",), "grants"),
+    kinds.VALIDATING_POLICY: (("spec", "matchConstraints", "resourceRules"), "matches"),
+    kinds.MUTATING_POLICY: (("spec", "matchConstraints", "resourceRules"), "matches"),
+}
+
+
+def _names(kind: kinds.Kind) -> set[tuple[str, str]]:
+    """Return the groups and resources that a rule names a kind by."""
+    return {(group, resource) for group in (kind.group, "*") for resource in (kinds.plural_of(kind.name), "*")}
+
+
+def _job_kinds() -> list[kinds.Kind]:
+    """Return the kinds of jobs, that of Kubernetes first."""
+    return sorted((each for each in kinds.every() if (each.group, each.name) in JOBS), key=lambda each: not each.is_builtin)
+
+
+def _texts(rule: dict[str, Any], field: str) -> list[str]:
+    found = rule.get(field)
+    return [str(each) for each in found] if isinstance(found, list) else []
+
+
+def _bases(rule: dict[str, Any]) -> list[str]:
+    """Return the resources of a rule without their subresources."""
+    return [each.partition("/")[0] for each in _texts(rule, "resources")]
+
+
+def _is_complete(group: str) -> bool:
+    """True if a group has no kinds but those of Kubernetes."""
+    return "." not in group and group not in (_REMOVED, "*") and bool(kinds.in_group(group))
+
+
+RULES = (
+    Rule(kind_of_another_group, "warning", sees="document", of=[FLUX, *_LISTS]),
+    Rule(jobs_of_another_group, "warning", sees="document", of=[*_OF_RESOURCES]),
+)

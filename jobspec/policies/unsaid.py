@@ -74,6 +74,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     _RELEASE: ("old-trainer-in-queue", "gated-cron-job", "disabled-field", "long-replicated-job-name", "deprecated-kueue-api"),
     _SPELLING: ("misspelt-kueue-key",),
     _OF_CONFIGURATION: (
+        "jobs-of-another-group",
         *("uncounted-quota", "unknown-cluster-queue", "unknown-flavor", "unknown-admission-check", "unknown-topology", "unknown-cohort"),
         *("unknown-check-parameters", "inactive-cluster-queue", "no-namespace-selector", "unreachable-cluster-queue"),
         *("flavor-without-nodes", "quota-without-nodes", "unfit-flavor-labels", "no-trainer-step", "no-framework-label"),
