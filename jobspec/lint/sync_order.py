@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.apis.kinds import JOB, PERSISTENT_VOLUME_CLAIM, QUEUE_KINDS, SERVICE_ACCOUNT, STATEFUL_SET, GroupKind
+from jobspec.apis.kinds import JOB, PERSISTENT_VOLUME_CLAIM, POD, QUEUE_KINDS, SERVICE_ACCOUNT, STATEFUL_SET, GroupKind
 from jobspec.diagnostics.places import value_at
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text, tree_at
@@ -30,7 +30,7 @@ _PHASES = {"PreSync": 0, "Sync": 1, "PostSync": 2}
 _PHASES_OF_HELM = {"pre-install": 0, "post-install": 2}
 _SYNC = _PHASES["Sync"]
 #: The kinds that Argo CD waits for: those whose health it knows, and that are not healthy without their pods.
-_AWAITED = (JOB, STATEFUL_SET, ("", "Pod"), *(("apps", name) for name in ("Deployment", "ReplicaSet", "DaemonSet")))
+_AWAITED = (JOB, STATEFUL_SET, POD, *(("apps", name) for name in ("Deployment", "ReplicaSet", "DaemonSet")))
 _STORAGE_CLASS: GroupKind = ("storage.k8s.io", "StorageClass")
 
 

@@ -24,7 +24,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("taken-service-name", "taken-mpi-name", "shared-subdomain", "shared-job-name", "queue-name-in-template", "time-limit-of-queue"),
         *("ineffective-annotation", "ineffective-label", "istio-sidecar", "ineffective-istio-key", "host-name-without-service"),
         *("tolerations-lost-at-admission", "unknown-topology-level", "implicit-runtime-kind", "gang-without-scheduler"),
-        *("misspelt-priority-class", "shared-pod-name", "bucket-without-sidecar"),
+        *("misspelt-priority-class", "shared-pod-name", "bucket-without-sidecar", "incomplete-pod-group"),
     ),
     _NODES: ("unschedulable", "absent-topology", "queued-without-node", "topology-too-narrow"),
     _RUNTIME: (
