@@ -223,6 +223,28 @@ def read_only_claim(job: LintedJob) -> Iterator[Finding]:
             yield Finding(volume, f"the read-only claim `{claim.name}` is mounted for writing", "set `readOnly: true`", edits=edits)
 
 
+def unfit_volume_mode(job: LintedJob) -> Iterator[Finding]:
+    """A container mounts a claim of a raw block device, or takes a claim with a file system for a device.
+
+    Why: the kubelet mounts no volume whose `volumeMode` is `Block`, and makes no device of another. The pod stays in ContainerCreating.
+    Instead: `volumeDevices` for a claim with `volumeMode: Block`, `volumeMounts` for all others.
+    Before: "claim: {volumeMode: Block}, container: {volumeMounts: [{name: data, mountPath: /data}]}"
+    After: "claim: {}, container: {volumeMounts: [{name: data, mountPath: /data}]}"
+    Evidence: `createVolumeSpec` of k8s.io/kubernetes pkg/kubelet/volumemanager/populator; kubernetes/kubernetes#79794, rook/rook#14483
+    """
+    for container in job.containers:
+        for volume in volumes_of(container.role):
+            name = text(volume, "persistentVolumeClaim", "claimName")
+            claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name) if name else None
+            is_block = claim is not None and value_at(claim.data, ("spec", "volumeMode")) == "Block"
+            used = items(container.tree.get("volumeMounts" if is_block else "volumeDevices"))
+            for each in used if claim else ():
+                if text(each, "name") == text(volume, "name"):
+                    what = "is a block device, which cannot be mounted" if is_block else "has a file system, and is no device"
+                    hint = f"use `{'volumeDevices' if is_block else 'volumeMounts'}`, or change `volumeMode` of the claim"
+                    yield Finding(each, f"the pod never starts: the claim `{name}` {what}", hint)
+
+
 def host_path(job: LintedJob) -> Iterator[Finding]:
     """A pod mounts a path of its node.
 
@@ -290,6 +312,7 @@ RULES = (
     Rule(small_shared_memory, "warning", sees="any pods", reads=["gpu", "workers"]),
     Rule(unlimited_memory_volume, "warning", sees="any pods", reads=["emptyDir", "flux"]),
     Rule(memory_volume_over_limit, "warning", sees="any pods", reads=["sizeLimit"]),
+    Rule(unfit_volume_mode, "warning", sees="any pods in a namespace", reads=["persistentVolumeClaim"]),
     Rule(tiny_memory, "warning", sees="any pods", reads=["memory"]),
     Rule(unsized_container, "info", sees="any pods", by_default=False),
     Rule(claim_of_one_node, "warning", sees="any pods in a namespace", reads=["claim"]),
