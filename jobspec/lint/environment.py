@@ -122,6 +122,26 @@ def _alike_machines(job: LintedJob) -> Iterator[Finding]:
             yield Finding(place, f"all {pods} pods have `--machine_rank={rank}`", hint)
 
 
+def missing_machine_rank(job: LintedJob) -> Iterator[Finding]:
+    """Accelerate is told of several machines, and not which one of them a pod is.
+
+    Why: accelerate reads neither RANK nor the variables of torchrun. Without `--machine_rank` it ends at once, "int() argument must be ...
+    not 'NoneType'"; with a configuration file in the image, all pods get the one rank of that file, and wait for the others.
+    Instead: give each pod its own number; or start the program with torchrun.
+    Before: "command: [accelerate, launch, --multi_gpu, --num_machines=2, train.py]"
+    After: "command: [accelerate, launch, --multi_gpu, --num_machines=2, --machine_rank=$(RANK), train.py]"
+    Evidence: `prepare_multi_gpu_env` of accelerate's utils/launch.py, 1.15; huggingface/accelerate#3206
+    """
+    for container in job.training_containers:
+        launched = container.other_launcher
+        if launched and launched[0].lacks_machine_rank(container.gpus):
+            said = launched[0].option("--num-machines")
+            own = next((name for name in _NUMBERS_OF_PODS if container.variable(name)), "")
+            hint = f"write `--machine_rank=$({own})`" if own else "give each pod its own, such as the index of an Indexed Job"
+            place = launched[1][said.value_at] if said else container.tree
+            yield Finding(place, "several machines without `--machine_rank`: accelerate ends at once, or all pods are one machine", hint)
+
+
 def undefined_variable(job: LintedJob) -> Iterator[Finding]:
     """A command line or a mount uses a variable that neither the manifest nor the operator sets.
 
@@ -292,5 +312,6 @@ RULES = (
     Rule(unexpanded_variable, "warning", sees="any pods", reads=["$"], has_unsafe_fix=True),
     Rule(variable_before_definition, "warning", sees="any pods", reads=["$("]),
     Rule(expanded_here_document, "warning", reads=["<<"]),
+    Rule(missing_machine_rank, "warning", sees="job", reads=["machines"]),
     Rule(hardcoded_rank, "warning", sees="job", reads=[*_RANKS, *_RANKS_OF_PODS, "machine"]),
 )

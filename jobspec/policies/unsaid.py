@@ -24,7 +24,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("taken-service-name", "taken-mpi-name", "shared-subdomain", "shared-job-name", "queue-name-in-template", "time-limit-of-queue"),
         *("ineffective-annotation", "ineffective-label", "istio-sidecar", "ineffective-istio-key", "host-name-without-service"),
         *("tolerations-lost-at-admission", "unknown-topology-level", "implicit-runtime-kind", "gang-without-scheduler"),
-        *("misspelt-priority-class", "shared-pod-name", "bucket-without-sidecar", "incomplete-pod-group"),
+        *("misspelt-priority-class", "shared-pod-name", "bucket-without-sidecar", "incomplete-pod-group", "unfit-volume-mode"),
     ),
     _NODES: ("unschedulable", "absent-topology", "queued-without-node", "topology-too-narrow"),
     _RUNTIME: (
@@ -49,7 +49,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         *("more-processes-than-slots", "idle-hosts", "slots-beside-gpus", "mpi-container-not-first", "worker-without-ssh-server"),
         *("unusable-ssh-key", "ssh-server-of-another-user", "training-without-end", "missing-tf-config", "leader-waits-for-workers"),
         *("lost-exit-status", "file-not-executable", "commands-of-submitter", "unrequested-gpus", "vault-agent", "absent-gpu"),
-        *("endpoint-of-no-pod", "closed-service-port", "ready-after-rendezvous"),
+        *("endpoint-of-no-pod", "closed-service-port", "ready-after-rendezvous", "missing-machine-rank"),
     ),
     _OPERATOR: (
         *("operator-crash", "autoscaler-refused", "no-pods-created", "never-started", "pods-refused", "service-refused"),

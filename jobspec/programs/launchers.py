@@ -77,6 +77,12 @@ class LauncherCommand(Record):
         counts = machines is not None and machines.value != "1" and (backend is None or backend.value == STATIC)
         return self.option("--machine-rank") if counts and self.starts_several(gpus) else None
 
+    def lacks_machine_rank(self, gpus: int) -> bool:
+        """True if accelerate surely counts several machines, and neither an option nor a named file says which one this is."""
+        several = (_number(self.option("--num-machines")) or 0) > 1
+        given = self.option("--machine-rank") or self.option("--config-file")
+        return self.name == ACCELERATE and several and given is None and self.starts_several(gpus)
+
 
 def launcher_command(words: Sequence[str]) -> LauncherCommand | None:
     """Read words as a call of accelerate or DeepSpeed; None for another program."""
