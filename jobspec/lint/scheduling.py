@@ -72,6 +72,25 @@ def foreign_scheduling_gate(document: LintedDocument) -> Iterator[Finding]:
                 yield Finding((*path, "schedulingGates", index, "name"), message, "remove it, if no controller of yours does")
 
 
+def claim_without_scheduler(document: LintedDocument) -> Iterator[Finding]:
+    """Pods name their node, and claim devices by a template, which the scheduler alone allocates.
+
+    Why: a pod with `nodeName` is not scheduled. Its new ResourceClaims are never allocated, so that the kubelet does not start it.
+    Instead: a node selector, `kubernetes.io/hostname`, with which the pod is scheduled to that node.
+    Before: "{nodeName: gpu-1, resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]}"
+    After:
+        nodeSelector: {kubernetes.io/hostname: gpu-1}
+        resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+    Evidence: kubernetes/kubernetes#114005, #118209; "Pre-scheduled Pods" of
+    https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
+    """
+    for path, spec in document.pod_specs:
+        new = [each for each in structs(spec, "resourceClaims") if text(each, "resourceClaimTemplateName")]
+        if text(spec, "nodeName") and new:
+            message = f"pods never start: nothing allocates the claim `{text(new[0], 'name')}` of a pod that is not scheduled"
+            yield Finding((*path, "nodeName"), message, f"write `nodeSelector: {{kubernetes.io/hostname: {text(spec, 'nodeName')}}}`")
+
+
 def misspelt_priority_class(document: LintedDocument) -> Iterator[Finding]:
     """Pods name a PriorityClass that is not among the files, and a class of nearly the same name is.
 
@@ -180,6 +199,7 @@ def pod_resources_below_containers(document: LintedDocument) -> Iterator[Finding
 RULES = (
     Rule(ored_selector_terms, "info", sees="document"),
     Rule(foreign_scheduling_gate, "info", sees="document"),
+    Rule(claim_without_scheduler, "warning", sees="document"),
     Rule(misspelt_priority_class, "warning", sees="document", kinds=[PRIORITY_CLASS]),
     Rule(disabled_field, "warning", sees="document"),
     Rule(empty_quantity, "warning", sees="document"),

@@ -90,6 +90,7 @@ REASONS: dict[str, tuple[str, ...]] = {
             "ored-selector-terms",
             "foreign-scheduling-gate",
             "capability-without-root",
+            "claim-without-scheduler",
         ),
     ),
 }
