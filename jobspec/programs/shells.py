@@ -26,7 +26,10 @@ class ShellCommand(Record):
 
 
 class ShellStep(Record):
-    """A simple command of a script as it is written, with its assignments, the words of control before it, and what ends it."""
+    """A simple command of a script as it is written.
+
+    The command has its assignments, and the words of control before it.
+    """
 
     words: Sequence[str]
     """As those of a `ShellCommand`; the status of the last command, `$?`, is `$(?)`."""
