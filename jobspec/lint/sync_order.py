@@ -31,6 +31,8 @@ _PHASES_OF_HELM = {"pre-install": 0, "post-install": 2}
 _SYNC = _PHASES["Sync"]
 #: The kinds that Argo CD waits for: those whose health it knows, and that are not healthy without their pods.
 _AWAITED = (JOB, STATEFUL_SET, POD, *(("apps", name) for name in ("Deployment", "ReplicaSet", "DaemonSet")))
+#: Those of hooks that Helm waits for, too; it goes on when it has created other ones.
+_AWAITED_BY_HELM = (JOB, POD)
 _STORAGE_CLASS: GroupKind = ("storage.k8s.io", "StorageClass")
 
 
@@ -45,7 +47,9 @@ def needs_later_object(job: LintedJob) -> Iterator[Finding]:
     Evidence: KBVE/kbve#13331, decocms/studio#6223, lsst-sqre/phalanx#7022
     """
     own = _step_of(job.given)
-    if own is None or job.given.group_kind not in _AWAITED:
+    notes = mapping(job.given.data, "metadata", "annotations")
+    awaited = _AWAITED_BY_HELM if _HELM in notes and _HOOK not in notes else _AWAITED
+    if own is None or job.given.group_kind not in awaited:
         return
     for kind, place in _needed(job):
         steps = [_step_of(each) for each in job.documents.met(job.given, kind, text(place))]
