@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "decoding",
     "document",
     "fields",
+    "kustomization_fields",
     "libyaml",
     "manifest",
     "markdown",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from jobspec.apis.kinds import WRAPPING_KINDS
+from jobspec.apis.kinds import KUSTOMIZATION, WRAPPING_KINDS
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks, Path, marks_at, spell
 from jobspec.diagnostics.record import Record
@@ -42,6 +42,9 @@ CHART_VALUES = "values.yaml"
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 #: A word in files with tests of Chainsaw. The tests name files with expected objects.
 CHAINSAW = b"chainsaw.kyverno.io/"
+
+
+_KINDS_OF_KUSTOMIZATIONS = ("", "Kustomization", "Component")
 
 
 def is_of_chart(name: str) -> bool:
@@ -100,6 +103,12 @@ class Document:
         """`kind`, empty where there is none."""
         self.group_kind: GroupKind = self.api_version.rpartition("/")[0], self.kind
         """The group of `apiVersion`, empty for the core group, and `kind`."""
+
+    @property
+    def is_kustomization(self) -> bool:
+        """True if kustomize builds the document: it is in a file of a kustomization, and is no object of another API."""
+        group, is_of_no_api = self.group_kind[0], not self.api_version and self.kind in _KINDS_OF_KUSTOMIZATIONS
+        return (group == KUSTOMIZATION[0] or is_of_no_api) and self.file.rpartition("/")[2] in KUSTOMIZATIONS
 
     @property
     def is_shown(self) -> bool:

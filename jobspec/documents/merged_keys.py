@@ -10,12 +10,14 @@ from jobspec.documents.scalars import STR, native, resolve_tagged
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from typing import Any, Literal
 
     from jobspec.documents.document import Nodes
 
     #: The data of a merged mapping, and its nodes.
     Part = tuple[dict[str, Any], Nodes]
+    #: Which of equal keys counts for kustomize; empty if keys have to differ.
+    CountingKey = Literal["", "first", "last"]
     #: Rule, message, the parser's mark, and hint.
     Problem = tuple[str, str, Any, str]
 
@@ -52,16 +54,18 @@ def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, l
             merged.add(name)
 
 
-def duplicate(name: str, key: Any, first_line: int, *, takes_last: bool = False) -> Problem:
+def duplicate(name: str, key: Any, first_line: int, counts: CountingKey = "") -> Problem:
     """Return the problem of a second key *name*.
 
-    *takes_last*: the second one counts, as for kustomize.
+    *counts*: which one counts for kustomize; empty if keys have to differ.
     """
     written = getattr(key, "value", name)  # an alias has none
     what = f"`{name}`" if written == name else f"`{written}` (read as `{name}`)"
-    if takes_last:
-        message = f"kustomize takes this {what}, and drops the one in line {first_line}"
-        return "duplicate-key", message, key.start_mark, f"write `{name}` once"
+    if counts:
+        taken, dropped = (f"this {what}", f"the one in line {first_line}")
+        if counts == "first":
+            taken, dropped = f"the `{name}` in line {first_line}", "this one"
+        return "duplicate-key", f"kustomize takes {taken}, and drops {dropped}", key.start_mark, f"write `{name}` once"
     return "duplicate-key", f"duplicate key {what}, first set in line {first_line}", key.start_mark, ""
 
 

@@ -6,21 +6,25 @@ from jobspec.diagnostics.places import Mark, Marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     from jobspec.diagnostics.places import Children, Path
+
+    #: How kustomize reads a text. What a file or a patch is, its first document says.
+    Form = Literal["manifest", "file of a kustomization", "kustomization", "patch", "merge patch", "JSON patch"]
 
 
 class Piece:
     """A part of a file that is parsed on its own, and the number of lines before it."""
 
-    __slots__ = ("file", "first_line", "has_other_breaks", "layer", "text")
+    __slots__ = ("file", "first_line", "form", "has_other_breaks", "layer", "text")
 
-    def __init__(self, text: str, first_line: int, file: str, layer: str) -> None:
+    def __init__(self, text: str, first_line: int, file: str, layer: str, form: Form = "manifest") -> None:
         self.text = text
         self.first_line = first_line
         self.file = file
         self.layer = layer
+        self.form = form
         self.has_other_breaks = not text.isascii() and any(each in text for each in "\x85\u2028\u2029")
         """Whether it has line breaks of YAML 1.1 alone (NEL, LS, PS), which editors do not count."""
 

@@ -6,7 +6,7 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION, KUSTOMIZATION
+from jobspec.apis.kinds import CUSTOM_RESOURCE_DEFINITION
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Marks
 from jobspec.diagnostics.record import Record
@@ -31,13 +31,14 @@ from jobspec.documents.shared_parts import shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics.places import Path
     from jobspec.documents.decoded_texts import Decoded
     from jobspec.documents.document import Nodes, SameMarks
-    from jobspec.documents.merged_keys import Problem
+    from jobspec.documents.merged_keys import CountingKey, Problem
+    from jobspec.documents.node_marks import Form
 
 
 #: What go-yaml reads differently than libyaml: anywhere, and, besides tags before commas, in `[...]` and `{...}` alone.
@@ -59,28 +60,32 @@ _BEFORE_JSON = ("{", " ", "\t", "\r", "\n")
 _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 
 
-def read(text: str, *, file: str, layer: str = "", first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+def read(text: str, *, file: str, layer: str = "", first_line: int = 0, form: Form = "manifest") -> tuple[list[Document], list[Diagnostic]]:
     """Return the documents of a file's *text*, and the problems of its YAML.
 
     A document that cannot be decoded is left out. *first_line*: the number of lines before the text, if the text is a part of the file.
+
+    *form*: `patch` for a patch of kustomize, which takes one of equal keys.
     """
     documents: list[Document] = []
     problems: list[Diagnostic] = []
     index = 0
-    for piece in pieces(text.removeprefix("\ufeff"), file=file, layer=layer, first_line=first_line):
+    for piece in pieces(text.removeprefix("\ufeff"), file=file, layer=layer, first_line=first_line, form=form):
         index = read_piece(piece, index, documents, problems)
     return documents, problems
 
 
-def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0) -> Iterator[Piece]:
+def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0, form: Form = "manifest") -> Iterator[Piece]:
     """Cut a text into the parts that are parsed one by one."""
+    if not first_line and file.rpartition("/")[2] in KUSTOMIZATIONS:
+        form = "file of a kustomization"
     if "\n---" not in text and text[:1] not in _BEFORE_JSON:
-        yield Piece(text, first_line, file, layer)
+        yield Piece(text, first_line, file, layer, form)
         return
     from jobspec.documents.syntax import cut
 
     for part, lines in cut(text):
-        yield Piece(part, first_line + lines, file, layer)
+        yield Piece(part, first_line + lines, file, layer, form)
 
 
 def read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
@@ -88,10 +93,45 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
 
     Documents are numbered from *index*. Returns the index of the next document.
     """
+    if piece.form not in ("file of a kustomization", "patch"):
+        return _read_form(piece, index, documents, problems)
+    found: list[Document] = []
+    wrong: list[Diagnostic] = []
+    last = _read_form(piece, index, found, wrong)
+    if form := _other_form(piece, found, wrong):
+        found, wrong = [], []
+        last = _read_form(Piece(piece.text, piece.first_line, piece.file, piece.layer, form), index, found, wrong)
+    documents += found
+    problems += wrong
+    return last
+
+
+def _other_form(piece: Piece, documents: Sequence[Document], problems: Sequence[Diagnostic]) -> Form | None:
+    """Return the form in which kustomize reads something else in a piece than in a manifest. If there is none, return None."""
+    first = documents[0] if documents else None
+    has_equal_keys = any(each.rule == "duplicate-key" for each in problems)
+    if first is None:
+        return None
+    if piece.form == "patch":
+        form: Form = "JSON patch" if isinstance(first.data, list) else "merge patch"
+        return form if has_equal_keys else None
+    if first.index or not first.is_kustomization:
+        return None
+    from jobspec.documents.kustomization_fields import has_other_case
+
+    return "kustomization" if has_equal_keys or has_other_case(first.data) else None
+
+
+#: Which of equal keys counts for kustomize.
+_COUNTING: Mapping[Form, CountingKey] = {"kustomization": "last", "merge patch": "first", "JSON patch": "last"}
+
+
+def _read_form(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
+    """Add the documents and problems of a piece, in the form that it has, to *documents* and *problems*, as `read_piece` does."""
     if len(piece.text) > 2 * MAX_BYTES and (problem := _over_text_limit(piece, index)):
         problems.append(problem)
         return index + 1
-    if (met := known(piece.text)) is not None:
+    if piece.form not in _COUNTING and (met := known(piece.text)) is not None:
         documents += [
             Document(data, _MarksLater(piece, number), file=piece.file, index=index + at, has_merges=has_merges, has_aliases=has_aliases)
             for at, (number, data, has_merges, has_aliases) in enumerate(met)
@@ -115,7 +155,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
                 documents += [document] if not too_large or document.kind.endswith("List") else []
                 found.append((number, data, document.has_merges, document.has_aliases))
                 index += 1
-        if is_sound:
+        if is_sound and piece.form not in _COUNTING:
             keep(piece.text, found, node)
         return index
     except _Failure as failure:
@@ -187,7 +227,7 @@ def _beginning(piece: Piece, key: str | int) -> Node | None:
     If only parsing all of the text would tell the place, return None.
     """
     text = piece.text
-    if len(text) < _LONG or _is_kustomization(piece) or any(each in text for each in _READ_DIFFERENTLY):
+    if len(text) < _LONG or piece.form in _COUNTING or any(each in text for each in _READ_DIFFERENTLY):
         return None
     try:
         return _Decoder(piece, CParser(text).get_event, takes_flow=False).beginning(key)
@@ -264,16 +304,6 @@ class _MarksLater(ParsedMarks):
         return _MarksLater, (self._piece, self._number)
 
 
-def _is_kustomization(piece: Piece) -> bool:
-    """Return True if kustomize reads a text as a kustomization.
-
-    That is the first document of a file, unless it is of another kind.
-    """
-    if piece.first_line or piece.file.rpartition("/")[2] not in KUSTOMIZATIONS:
-        return False
-    return "apiVersion:" not in piece.text or f"{KUSTOMIZATION[0]}/" in piece.text
-
-
 class _Failure(Exception):
     """The document cannot be decoded."""
 
@@ -301,7 +331,7 @@ class _ParsedDocument(Record):
 def _diagnostics(problems: Sequence[Problem], piece: Piece, index: int) -> list[Diagnostic]:
     """Return the diagnostics of problems in the document at *index*."""
     found = [Diagnostic(rule, message, mark_of(piece, mark), document=index, hint=hint) for rule, message, mark, hint in problems]
-    if not _is_kustomization(piece):
+    if piece.form not in _COUNTING:
         return found
     return [each.changed(severity="warning", stage="render") if each.rule == "duplicate-key" else each for each in found]
 
@@ -314,16 +344,21 @@ class _Decoder:
         self.next = next_event
         self.piece = piece
         self.takes_flow = takes_flow
-        self.takes_last = _is_kustomization(piece)
-        """Whether the last of equal keys counts, as for kustomize; the others are a warning then."""
+        self.counting = _COUNTING.get(piece.form, "")
+        """Which of equal keys counts, if kustomize reads them; the others are a warning then."""
 
     def documents(self) -> Iterator[_ParsedDocument]:
         while type(event := self.next()) is not StreamEndEvent:
             if type(event) is DocumentStartEvent:
                 self.begin(event)
-                value, node = self.value(self.next(), 0)
+                data, node = self.value(self.next(), 0)
                 self.next()  # the end of the document; an error before it makes the document unreadable
-                yield _ParsedDocument(value, node, self.problems, self.has_merges, self.aliased > 0)
+                if self.piece.form == "kustomization":
+                    from jobspec.documents.kustomization_fields import name_fields
+
+                    data, node, dropped = name_fields(data, node, self.line)
+                    self.problems += dropped
+                yield _ParsedDocument(data, node, self.problems, self.has_merges, self.aliased > 0)
 
     def begin(self, start: Any) -> None:
         """Begin a document."""
@@ -425,8 +460,8 @@ class _Decoder:
 
         if type(first) is MergedKey and is_same(key, event, first):
             return True
-        self.problems.append(duplicate(key, event, self.line(first), takes_last=self.takes_last))
-        return self.takes_last
+        self.problems.append(duplicate(key, event, self.line(first), self.counting))
+        return self.counting == "last"
 
     def line(self, event: Any) -> int:
         """Return the line in the file where an event begins."""

@@ -255,8 +255,7 @@ def _row_of(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
         return row.stopped_before("admission") if judged.by_server.status == "invalid" else row
     if not skip_unknown or judged.by_server.near_miss:
         return result_of(document, "invalid").stopped_before("schema", "admission")
-    has_name_of_one = not document.api_version and document.file.rpartition("/")[2] in KUSTOMIZATIONS  # else built by it
-    is_kustomization = document.group_kind[0] == kinds.KUSTOMIZATION[0] or has_name_of_one
+    is_kustomization = document.is_kustomization or document.group_kind[0] == kinds.KUSTOMIZATION[0]
     return result_of(document, "skipped", reason="kustomization" if is_kustomization else "")
 
 

@@ -90,7 +90,7 @@ def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
         return Manifests(source.key, (), settled=build.documents, comments=may_ignore(raw))
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents, problems = read_documents(text, file=source.name) if isinstance(text, str) else ([], [text.in_document(0)])
-    documents = [each for each in documents if each.kind in ("", "Kustomization", "Component")]  # kustomize takes no job for one
+    documents = [each for each in documents if each.is_kustomization]
     rows = [DocumentResult(0, "skipped", reason=build.role)]
     comments = (bool(text) or build.role == PATCH) and may_ignore(raw)
     return Manifests(source.key, documents, [*problems, *build.notes], settled=rows, comments=comments)

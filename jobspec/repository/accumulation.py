@@ -16,7 +16,7 @@ from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.documents.reader import read
 from jobspec.go.values import structs, texts
 from jobspec.repository.followed_fields import followed_fields
-from jobspec.repository.kustomizations import KNOWN_FIELDS, PLUGINS
+from jobspec.repository.kustomizations import PLUGINS
 from jobspec.repository.layers import Layer, closure, generator_options, is_known, keeps_identities, patches_in, renamed
 from jobspec.repository.roles import GENERATORS
 
@@ -159,7 +159,7 @@ def _accumulated(
     *given*: the objects that a component changes; none for other kustomizations.
     """
     path, data = layer.references.path, layer.data
-    if not is_known(layer) or not data.keys() <= KNOWN_FIELDS or any(map(data.get, PLUGINS)) or not keeps_identities(layer):
+    if not is_known(layer) or any(map(data.get, PLUGINS)) or not keeps_identities(layer):
         raise _Unclear
     found = list(given)
     for manifest in layer.references.manifests:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from jobspec.apis.kinds import FLUX
 from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.documents.kustomization_fields import FIELDS
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, texts
 from jobspec.repository.roles import GENERATORS, inputs_of, joined, patches_of
@@ -28,12 +29,6 @@ _HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 _CHARTS = "HelmChartInflationGenerator"
 #: The fields of a kustomization that name plugins.
 PLUGINS = ("generators", "transformers", "validators")
-KNOWN_FIELDS = _PLAIN | {
-    *("namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902"),
-    *("patches", "images", "imageTags", "replacements", "replicas", "vars", "crds", "configMapGenerator", "secretGenerator"),
-    *("generatorOptions", "configurations", *_HELM, *PLUGINS),
-}
-_LOWERED = frozenset(map(str.lower, KNOWN_FIELDS))
 _OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
 _REMOTE = re.compile(r"\w+://|^(\w+@|git::|gh:|github\.com[:/])|[?&]ref=")
 
@@ -128,7 +123,7 @@ def references_of(
         has_changes=has_changes,
         obstacles=list(_obstacles(path, data, files)),
         missing=[],
-        unknown_fields=[(str(field), path) for field in data if str(field).lower() not in _LOWERED],  # Go's JSON takes any case
+        unknown_fields=[(str(field), path) for field in data if field not in FIELDS],
         listed=[joined(os.path.dirname(path), name) for name in listed],
         folders=[],
         files=[],

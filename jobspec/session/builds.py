@@ -20,6 +20,7 @@ from jobspec.diagnostics.record import Record
 from jobspec.diagnostics.results import UNBUILT
 from jobspec.documents.decoding import decode
 from jobspec.documents.document import CHAINSAW, CHART, CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
+from jobspec.documents.kustomization_fields import FIELDS
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
@@ -31,7 +32,6 @@ from jobspec.repository.engines import APPLYING_KINDS, agreed_on, applied_folder
 from jobspec.repository.expected_states import TESTS
 from jobspec.repository.in_build import AppliedFolder, InBuild
 from jobspec.repository.kustomizations import (
-    KNOWN_FIELDS,
     PLUGINS,
     UNRESTRICTED,
     References,
@@ -421,7 +421,7 @@ def _not_built(root: RootKustomization, shown: Mapping[str, str], missing_file: 
 
     def unknown_field(name: str, path: str) -> Diagnostic:
         message, mark = f"kustomize cannot build this: unknown field `{name}`", _mark_of(name, path, shown)
-        return Diagnostic("broken-kustomization", message, mark, severity="warning", hint=closest(name, KNOWN_FIELDS))
+        return Diagnostic("broken-kustomization", message, mark, severity="warning", hint=closest(name, FIELDS))
 
     missing = [missing_file(name, path) for name, path in dict.fromkeys(root.missing)]
     unknown = [unknown_field(name, path) for name, path in root.unknown_fields]

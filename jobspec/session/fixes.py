@@ -265,7 +265,7 @@ def _largest(
 def _has_changed_as_planned(piece: Piece, documents: Sequence[Document], problems: int, planned: Sequence[_Planned]) -> bool:
     """Whether the edited text holds the documents as they were, with the changes made in their data, and as many problems of YAML."""
     after, wrong = list[Document](), list[Diagnostic]()
-    read_piece(Piece(_text_of(piece, planned), piece.first_line, piece.file, ""), 0, after, wrong)
+    read_piece(Piece(_text_of(piece, planned), piece.first_line, piece.file, "", piece.form), 0, after, wrong)
     changes: dict[int, list[Change]] = {each.index: [] for each in documents}
     for each in planned:
         changes[each.remedy[0]] += each.changes

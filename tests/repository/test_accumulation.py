@@ -95,6 +95,7 @@ def writing(path: str, value: Any, **target: str) -> dict[str, Any]:
 
 
 CLEAR: dict[str, dict[str, Any]] = {
+    "a field in another case": {**BASE, "top/kustomization.yaml": {"resources": ["../base"], "commonannotations": {"a": "b"}}},
     "a prefix, a suffix, a namespace": {
         **BASE,
         "top/kustomization.yaml": {"resources": ["../base"], "namePrefix": "a-", "nameSuffix": "-z", "namespace": "outer"},
@@ -287,7 +288,6 @@ UNCLEAR: dict[str, dict[str, Any]] = {
             "configurations": ["names.yaml"],
         },
     },
-    "a field in another case": {**BASE, "top/kustomization.yaml": {"resources": ["../base"], "commonannotations": {"a": "b"}}},
     "a list of one kind": {
         "top/b.yaml": config("b"),
         "top/list.yaml": {"apiVersion": "v1", "kind": "ConfigMapList", "items": [config("a")]},
