@@ -24,6 +24,7 @@ from jobspec.repository.source_files import SourceFiles
 LISTS = ("resources", "bases", "components")
 #: The fields that change nothing of what a kustomization lists.
 _PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOptions", "openapi", *LISTS))
+_OF_TYPE = frozenset(("apiVersion", "kind"))
 _KUSTOMIZATIONS = frozenset(KUSTOMIZATIONS)
 _HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 _CHARTS = "HelmChartInflationGenerator"
@@ -92,7 +93,7 @@ class References(NamedTuple):
     is_root: bool
     """Whether it is built by itself where no other one refers to it: it is no component."""
     lists: bool
-    """Whether it names any manifests, or what makes some."""
+    """Whether it names any manifests, or what makes some, or says nothing at all, which kustomize refuses."""
     has_changes: bool
     obstacles: list[str]
     missing: list[tuple[str, str]]
@@ -114,7 +115,7 @@ def references_of(
     *folders* below *top*, real paths, have kustomizations; *real_folder* gives such a path.
     """
     has_changes = any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
-    lists = any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *PLUGINS))
+    lists = any(map(data.get, (*LISTS, *GENERATORS, *_HELM, *PLUGINS))) or not any(map(data.get, data.keys() - _OF_TYPE))
     listed = [name for field in LISTS for name in texts(data, field)]
     found = References(
         path,

@@ -103,3 +103,28 @@ def test_a_text_is_no_kustomization_by_what_it_says_alone(folder: str) -> None:
     assert said(f"kind: PyTorchJob\n{twice}", "kustomization.yaml") == ["error"]
     assert [each.data for each in read("Resources: []\n", file="base.yaml")[0]] == [{"Resources": []}]
     assert [each.data for each in read("Resources: []\n", file="kustomization.yaml")[0]] == [{"resources": []}]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_empty"),
+    [
+        ("", True),
+        ("# nothing yet\n", True),
+        ("resources:\n", True),
+        ("bases: []\n", True),
+        ("namespace: ''\n", True),
+        ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n# - job.yaml\n", True),
+        ("resources: []\n", False),
+        ("resources:\nnamespace: a\n", False),
+        ("generatorOptions: {}\n", False),
+    ],
+)
+@pytest.mark.parametrize("has_overlay", [False, True])
+def test_an_empty_kustomization_is_refused(text: str, is_empty: bool, has_overlay: bool, tmp_path: Path) -> None:
+    """kustomize takes a list without entries, but not a field without a value."""
+    overlay = {"overlay/kustomization.yaml": "resources: [../base]\n"} if has_overlay else {}
+    write(tmp_path, {".git/HEAD": "", "base/kustomization.yaml": text, "base/config.yaml": CONFIG, **overlay})
+    assert ("kustomization.yaml is empty" in _built(tmp_path / "base")[1]) == is_empty
+    said = [(each["file"], each["line"], each["severity"], each["message"]) for each in _found(tmp_path, ".")]
+    expected = ("base/kustomization.yaml", 1, "error", "kustomize cannot build this: kustomization.yaml is empty")
+    assert said == [expected] * is_empty
