@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
@@ -9,7 +10,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import CHART, KUSTOMIZATIONS, PAGES
 from jobspec.journey.journey import one_by_one
 from jobspec.session.disk import DISK
-from jobspec.session.folders import folders_around, with_those_around
+from jobspec.session.folders import folders_around, holds_repository, with_those_around
 from jobspec.session.found import STDIN, Found, disk_of, is_judged_in_build, skipped
 from jobspec.session.mentions import ROLES, may_say_roles
 from jobspec.session.reading import read_stdin
@@ -106,8 +107,9 @@ def find_near(paths: Iterable[str], settings: ReportFilter | None, disk: Disk) -
 def _without_vendored(found: Iterable[Found]) -> tuple[list[Found], list[Found]]:
     """The files that are the repository's own, and copies of other projects, which are skipped."""
     own, vendored = list[Found](), list[Found]()
+    is_vendored = functools.cache(_is_vendored)
     for each in found:
-        if _is_vendored(each):
+        if not each.named and is_vendored(os.path.dirname(each.path)):
             vendored.append(skipped(each.path, "vendored file", each.disk))
         else:
             own.append(each)
@@ -247,10 +249,14 @@ def _walk(folder: str, endings: tuple[str, ...], disk: Disk) -> Iterator[Found]:
                 yield Found(path, named=False, disk=disk)
 
 
-def _is_vendored(found: Found) -> bool:
-    """Whether a file that nobody named is in the `vendor` folder of a Go module, which holds copies of other projects."""
-    module, vendor, _ = found.path.rpartition("vendor" + os.sep)
-    return bool(vendor) and not found.named and os.path.isfile(os.path.join(module, "vendor", "modules.txt"))
+def _is_vendored(folder: str) -> bool:
+    """Whether a folder is in the `vendor` folder of a Go module, which holds copies of other projects, inside of its repository."""
+    here = os.path.abspath(folder)
+    while f"{os.sep}vendor" in here and not holds_repository(here):
+        if os.path.basename(here) == "vendor" and os.path.isfile(os.path.join(here, "modules.txt")):
+            return True
+        here = os.path.dirname(here)
+    return False
 
 
 def _is_encrypted(found: Found) -> bool:

@@ -1456,6 +1456,19 @@ def test_copies_of_other_projects_in_a_go_module_are_counted(tmp_path: Path) -> 
     }
     assert "(2 vendored file" in done.stdout.splitlines()[-1]
     assert run_here("lint", "vendor/example.com/a/wrong.yaml", cwd=tmp_path).returncode == 1
+    for folder, path, copies in (("vendor/example.com", ".", 1), ("charts", "../vendor", 2), ("vendor/example.com/a", "../a", 1)):
+        assert f"({copies} vendored file" in run_here("lint", path, "-o", "concise", cwd=tmp_path / folder).stdout
+
+
+def test_a_repository_in_the_vendor_folder_of_a_module_is_no_copy(tmp_path: Path) -> None:
+    """Nor is one with a folder whose name ends alike."""
+    wrong = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {number: 1}}"
+    inside = tmp_path / "vendor" / "own"
+    files = {"vendor/modules.txt": "", "vendor/own/.git/HEAD": "", "vendor/own/a.yaml": wrong, "vendor/other/a-vendor/a.yaml": wrong}
+    write(tmp_path, files)
+    for words in (["."], [str(inside)]):
+        assert run_here("lint", *words, cwd=inside).returncode == 1
+    assert "1 vendored file" in run_here("lint", "other", "-o", "concise", cwd=tmp_path / "vendor").stdout
 
 
 def test_only_what_is_applied_together_is_the_same_object_twice(tmp_path: Path) -> None:
