@@ -25,7 +25,7 @@ _DECODING = {
     "recursive-alias": "An alias is inside the value that it refers to, so the value would contain itself.",
     "unknown-tag": "A YAML tag (`!!name`) names a type that Kubernetes does not have. Write the plain value.",
     "unsupported-value": "The value cannot be represented in JSON: infinity, NaN, or a key that is null or not a scalar.",
-    "duplicate-key": "An object sets the same key twice. The API server refuses a manifest. In a kustomization, the last key counts.",
+    "duplicate-key": "An object sets a key twice: the API server refuses it. kustomize takes the last, or in a merge patch the first.",
     "ambiguous-merge": "A merge key (`<<`) comes after a key that it also sets: tools disagree about which value wins. Write `<<` first.",
     "unjudged-template": "The file is a template or has placeholders such as `${NAME}`, which cannot be checked; what it renders to can.",
     "not-a-manifest": "A manifest is an object with the strings `apiVersion` and `kind`; this document is something else.",

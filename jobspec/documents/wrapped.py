@@ -12,9 +12,14 @@ from functools import lru_cache, partial
 from typing import Any
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS
+from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.places import Mark, Path, value_at
 from jobspec.documents.document import Document, OnePlace
 from jobspec.documents.reader import read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.documents.node_marks import Form
 
 _ARGO = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
 #: Actions of Argo Workflows whose manifest only names an object, or says what to change in it.
@@ -78,30 +83,43 @@ def documents_in_text(document: Document, path: Path, text: str) -> list[Documen
     *text* is the text of the file. If the value is a literal block, its documents are marked at their own lines; else at the place of the
     value.
     """
+    found, problems = read_inside(document, path, text)
+    return [] if problems else found
+
+
+def read_inside(document: Document, path: Path, text: str, form: Form = "manifest") -> tuple[list[Document], list[Diagnostic]]:
+    """Return what `documents_in_text` does, and the problems of the YAML.
+
+    *form*: `patch` for a patch of kustomize.
+    """
     value = value_at(document.data, path)
     if not isinstance(value, str):
-        return []
+        return [], []
     if not text:
-        found = _data_in(value)
-        return [Document(each, OnePlace(each, partial(_mark_at, document, path)), file=document.file) for each in found]
+        found, problems = _data_in(value, form)
+        mark = document.marks.nearest(path).mark if problems else None
+        made = [Document(each, OnePlace(each, partial(_mark_at, document, path)), file=document.file) for each in found]
+        return made, [each.changed(mark=mark) for each in problems]
     mark = document.marks.nearest(path).mark
     lines = text.split("\n")
     is_literal = mark.line < mark.end_line <= len(lines) + 1 and lines[mark.line - 1][mark.column - 1 :].startswith("|")
     if is_literal:
         inside = ["---" if line.strip() == "---" else line for line in lines[mark.line : mark.end_line - 1]]
-        made, problems = read("\n".join(inside), file=document.file, first_line=mark.line)
-        return [] if problems else made
-    return [Document(each, OnePlace(each, mark), file=document.file) for each in _data_in(value)]
+        return read("\n".join(inside), file=document.file, first_line=mark.line, form=form)
+    found, problems = _data_in(value, form)
+    if problems:
+        problems = read(value, file="", first_line=mark.line - 1, form=form)[1]
+    return [Document(each, OnePlace(each, mark), file=document.file) for each in found], [each.changed(mark=mark) for each in problems]
 
 
 @lru_cache(maxsize=64)
-def _data_in(text: str) -> list[Any]:
-    """Return the data of the documents in a text. If it is not YAML, return none.
+def _data_in(text: str, form: Form) -> tuple[list[Any], list[Diagnostic]]:
+    """Return the data of the documents in a text, and the problems of its YAML.
 
     Several builds often have one text.
     """
-    documents, problems = read(text, file="")
-    return [] if problems else [each.data for each in documents]
+    documents, problems = read(text, file="", form=form)
+    return [each.data for each in documents], problems
 
 
 def _mark_at(document: Document, path: Path) -> Mark:

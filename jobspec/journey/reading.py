@@ -12,6 +12,7 @@ from jobspec.journey.steps import Manifests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from jobspec.apis.releases import Target
@@ -49,12 +50,8 @@ def read(source: Source, target: Target) -> Manifests:
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         rows = [DocumentResult(index, "skipped") for index in sorted(indices)]
         return Manifests(source.key, documents, [each for each in problems if each.severity == "warning"], settled=rows, comments=comments)
-    if source.skip_unknown and problems and not (build and build.build):
-        from jobspec.repository.placeholders import template_in
-
-        note = template_in(text, source.name, problems)
-        if note:
-            return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
+    if source.skip_unknown and not (build and build.build) and (note := _template_in(text, source, problems)):
+        return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     if source.skip_unknown and b"$patch" in raw and any(_says_patch(each.data) for each in documents):
         return Manifests(source.key, (), settled=[result_of(each, "skipped", reason="kustomize patch") for each in documents])
     documents = [item for document in documents for item in items_of(document)]
@@ -78,6 +75,15 @@ def read(source: Source, target: Target) -> Manifests:
     )
 
 
+def _template_in(text: str, source: Source, problems: Sequence[Diagnostic]) -> Diagnostic | None:
+    """Return what is reported of a file that is a template. If its YAML has no errors, or not those of a template, return None."""
+    if not any(each.severity == "error" for each in problems):
+        return None
+    from jobspec.repository.placeholders import template_in
+
+    return template_in(text, source.name, problems)
+
+
 def may_ignore(content: bytes) -> bool:
     """Whether a file may have comments that ignore findings."""
     lowered = content.lower()
@@ -90,6 +96,8 @@ def _skipped(source: Source, build: InBuild, raw: bytes) -> Manifests:
         return Manifests(source.key, (), settled=build.documents, comments=may_ignore(raw))
     text = decode(source.content, source.name) if "kustomization" in build.role and isinstance(source.content, bytes) else ""
     documents, problems = read_documents(text, file=source.name) if isinstance(text, str) else ([], [text.in_document(0)])
+    if source.skip_unknown and isinstance(text, str) and (note := _template_in(text, source, problems)):
+        return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     documents = [each for each in documents if each.is_kustomization]
     rows = [DocumentResult(0, "skipped", reason=build.role)]
     comments = (bool(text) or build.role == PATCH) and may_ignore(raw)

@@ -27,4 +27,5 @@ DOORS: tuple[str, ...] = (
     "substitution",
     "unfilled_values",
     "unfollowed_names",
+    "written_patches",
 )

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jobspec.diagnostics.places import Mark
+from jobspec.documents.reader import read
 from jobspec.go.values import structs, texts
 from jobspec.repository.kustomizations import LISTS
 from jobspec.repository.roles import joined, patches_of
+from jobspec.repository.written_patches import keys_set_twice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from jobspec.repository.source_files import SourceFiles
+    from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.repository.layers import Layer
 
 
 class FailedBuild(NamedTuple):
@@ -35,7 +36,7 @@ class FailedBuild(NamedTuple):
     @property
     def is_in_yaml(self) -> bool:
         """True if the cause is a file that is no YAML."""
-        return "yaml: " in self.why
+        return "yaml: " in self.why or _KEY_SET_TWICE.search(self.why) is not None
 
 
 _LONGEST = 400  # characters of a message
@@ -55,6 +56,10 @@ _SAID: list[tuple[str, str]] = [
     ),
     (r": must build at directory: .*$", ""),
     (r": node contents: .*", ""),
+    (
+        r"^map\[string\]interface \{\}\(nil\): yaml: unmarshal errors:\s+line \d+: mapping key \"([^\"]+)\" already defined at line \d+.*$",
+        r"duplicate key `\1`",
+    ),
     (r"map\[string\]interface \{\}\(nil\): ", ""),
     (r" in object \{.*$", ""),
     (r"trouble configuring builtin (\w+) with config: `.*?`: ", ""),
@@ -105,28 +110,61 @@ def _shortened(text: str) -> str:
 # Where the cause is.
 
 
-def place_of(failure: FailedBuild, path: str, real: str, data: Mapping[str, Any], files: SourceFiles) -> Mark:
+def place_of(failure: FailedBuild, layers: Sequence[Layer], shown: Mapping[str, str]) -> Mark:
     """Return the line of a kustomization that a failure is about, or its first line.
 
-    *path* is the path that users know, *real* where the file is.
+    *layers*: the kustomization that cannot be built, and then those that it is built of. *shown*: the path that users know of a real one.
     """
-    lines = files.text(real).split("\n")
+    first = layers[0]
+    mark = None
+    if key := _KEY_SET_TWICE.search(failure.why):
+        problems = (problem for each in layers for problem in _keys_set_twice(each, shown))
+        mark = next((each.mark for each in problems if f"`{key[1]}`" in each.message), None)
     words = list(_words_of(failure.why))
+    for layer in layers if _AT_THE_END.search(failure.why) else [first]:
+        mark = mark or _place_in(layer, words, _path(layer, shown))
+    lines = first.files.text(first.references.path).split("\n")
+    for said, field in _FIELDS:
+        if not mark and re.search(said, failure.why) and (found := _line_with(field, lines)) is not None:
+            mark = _mark(_path(first, shown), lines, *found)
+    return mark or Mark(_path(first, shown), 1, 1)
+
+
+_KEY_SET_TWICE = re.compile(r"^duplicate key `(.*)`$")
+#: What a message says that is about objects after all kustomizations have changed them, so that it names no folder.
+_AT_THE_END = re.compile(r"\bvar '\{")
+
+
+def _keys_set_twice(layer: Layer, shown: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yield the problem of each key that the patches and manifests of a kustomization set twice."""
+    path = _path(layer, shown)
+    for document in layer.files.documents(path)[:1]:
+        yield from keys_set_twice(document, path, layer.files)
+    for real in layer.references.manifests:
+        problems = read(layer.files.text(real), file=shown.get(real) or os.path.relpath(real))[1]
+        yield from (each for each in problems if each.rule == "duplicate-key")
+
+
+def _path(layer: Layer, shown: Mapping[str, str]) -> str:
+    """Return the path of a kustomization that users know."""
+    return shown.get(layer.references.path) or os.path.relpath(layer.references.path)
+
+
+def _place_in(layer: Layer, words: Sequence[str], path: str) -> Mark | None:
+    """Return the entry of a kustomization that has one of some words, or names a file that does. If there is none, return None."""
+    lines = layer.files.text(layer.references.path).split("\n")
     for word in words:
         if (found := _line_with(word, lines)) is not None:
             return _mark(path, lines, *found)
-    for name in (name for field in LISTS for name in texts(dict(data), field)):
+    for name in (name for field in LISTS for name in texts(layer.data, field)):
         if os.path.basename(name) in words and (found := _line_with(name, lines)) is not None:
             return _mark(path, lines, *found)
-    for name in (*patches_of(dict(data)), *(str(each.get("path") or "") for each in structs(data, "replacements"))):
-        part = joined(os.path.dirname(real), name)
-        content = files.text(part).split("\n") if name and "\n" not in name and os.path.isfile(part) else []
+    for name in (*patches_of(layer.data), *(str(each.get("path") or "") for each in structs(layer.data, "replacements"))):
+        part = joined(layer.folder, name)
+        content = layer.files.text(part).split("\n") if name and "\n" not in name and os.path.isfile(part) else []
         if any(_line_with(word, content) is not None for word in words) and (found := _line_with(name, lines)) is not None:
             return _mark(path, lines, *found)
-    for said, field in _FIELDS:
-        if re.search(said, failure.why) and (found := _line_with(field, lines)) is not None:
-            return _mark(path, lines, *found)
-    return Mark(path, 1, 1)
+    return None
 
 
 #: Words of messages, and the field of a kustomization that they are about.

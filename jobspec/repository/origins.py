@@ -11,10 +11,10 @@ from jobspec.apis.releases import choose
 from jobspec.diagnostics.places import Mark, Marks, Path
 from jobspec.documents.document import Document, ReducibleMarks
 from jobspec.documents.marked_tree import each_inside
-from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping
-from jobspec.repository.setting_entries import BuiltValue, named_path, place_of_setting
+from jobspec.repository.setting_entries import BuiltValue, place_of_setting
 from jobspec.repository.source_files import SourceFiles
+from jobspec.repository.written_patches import written_patches
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -143,19 +143,9 @@ def _is_of(document: Document, data: Any) -> bool:
 def _patches_in(path: str, data: Any, files: SourceFiles) -> Iterator[_Part]:
     """The patches of a kustomization that may have changed an object."""
     for document in files.documents(path)[:1]:
-        for field in ("patches", "patchesStrategicMerge", "patchesJson6902"):
-            entries = document.data.get(field) if isinstance(document.data, dict) else None
-            for number, entry in enumerate(entries if isinstance(entries, list) else ()):
-                each = entry if isinstance(entry, dict) else {}
-                name, inline = (each.get("path"), each.get("patch")) if each else (entry, entry)
-                if not _targets(mapping(each, "target"), data):
-                    continue
-                if isinstance(inline, str) and (each or "\n" in inline.strip()):
-                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), files.text(path))
-                else:
-                    found = list(files.documents(named_path(path, str(name)))) if name else []
-                for one in found:
-                    yield from _parts_of(one, data, targeted="target" in each)
+        for patch in written_patches(document, path, files, lambda entry: _targets(mapping(entry, "target"), data)):
+            for one in patch.documents:
+                yield from _parts_of(one, data, targeted="target" in patch.entry)
 
 
 def _targets(target: dict[str, Any], data: Any) -> bool:

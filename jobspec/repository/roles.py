@@ -27,7 +27,7 @@ Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file",
 
 _OF_CHARTS = ("templates", "files")
 #: The fields of a kustomization with the paths of patches, and those with paths of what is read besides.
-_PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers", "validators")
 #: The fields of a kustomization that generate objects.
 GENERATORS = ("configMapGenerator", "secretGenerator")
@@ -59,7 +59,7 @@ def kustomization_in(text: str, path: str, *, comments: bool) -> Kustomization:
     documents, problems = read(text, file=path)
     data = documents[0].data if documents and isinstance(documents[0].data, dict) else {}
     warnings = [each for each in problems if each.severity == "warning"]
-    return Kustomization(data, list(_commented(text, _PATCHES)), list(_commented(text, ("resources",))), comments, warnings)
+    return Kustomization(data, list(_commented(text, PATCHES)), list(_commented(text, ("resources",))), comments, warnings)
 
 
 class Builds:
@@ -154,7 +154,7 @@ def _completed(
     def of_folder(folder: str) -> tuple[frozenset[str], frozenset[str], list[str]]:
         data = kustomizations[folder]
         components = [joined(folder, name) for name in texts(data, "components")]
-        patching = frozenset(each for each in (folder, *components) if any(map(kustomizations.get(each, {}).get, _PATCHES)))
+        patching = frozenset(each for each in (folder, *components) if any(map(kustomizations.get(each, {}).get, PATCHES)))
         names = (*texts(data, "resources"), *texts(data, "bases"), *commented[folder])
         filled_in = frozenset().union(*(_filled_in_by(each) for each in (data, *(kustomizations.get(name, {}) for name in components))))
         return filled_in, patching, [*(joined(folder, name) for name in names), *components]
@@ -197,12 +197,12 @@ def _labels_in_templates(data: dict[str, Any]) -> Iterator[str]:
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:
     """The paths of the patches of a kustomization."""
-    return _paths_in(data, _PATCHES)
+    return _paths_in(data, PATCHES)
 
 
 def inline_patches_of(data: dict[str, Any]) -> Iterator[str]:
     """The texts of the patches that a kustomization has in itself."""
-    for name in _PATCHES:
+    for name in PATCHES:
         yield from (text for text in texts(data, name) if "\n" in text)
         yield from (str(each.get("patch") or "") for each in structs(data, name))
 

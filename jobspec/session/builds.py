@@ -118,8 +118,9 @@ def in_builds(
         found |= {name: replace(found[name], unbuilt=why) for name, why in unbuilt.items() if name in found and not found[name].role}
         found |= built
         written = ((shown[path], each.warnings) for path, each in kustomizations.items() if each.warnings and path in shown)
+        causes = {str(each.mark) for within in found.values() for each in within.notes if each.rule == "broken-kustomization"}
         for name, notes in chain(written, kustomization_notes(noted, shown, facts)):
-            found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
+            found |= _noted(name, [each for each in notes if each.rule != "duplicate-key" or str(each.mark) not in causes], found)
     patched = patched_by_flux(of_engines)
     if patched:
         found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
@@ -148,6 +149,25 @@ def in_builds(
         found |= {name: replace(found[name], notes=(*found[name].notes, *notes))} if name in found else {}
     by_builds = _applied_with_builds(found.values())
     return {name: replace(each, by_engine=by_builds[real[name]]) if each.is_built else each for name, each in found.items()}
+
+
+def _noted(path: str, notes: Iterable[Diagnostic], found: Mapping[str, InBuild]) -> dict[str, InBuild]:
+    """Return files with the *notes* on a kustomization, which are at files of its patches, too.
+
+    What several kustomizations have is there once.
+    """
+    noted: dict[str, InBuild] = {}
+    for note in notes:
+        name = note.mark.file if note.mark.file in found else path
+        each = noted.get(name) or found.get(name)
+        if each and not _is_among(note, each.notes):
+            noted[name] = replace(each, notes=(*each.notes, note))
+    return noted
+
+
+def _is_among(note: Diagnostic, notes: Iterable[Diagnostic]) -> bool:
+    """True if some notes say the same at the same place."""
+    return any((str(each.mark), each.message) == (str(note.mark), note.message) for each in notes)
 
 
 def _of_encrypted_inputs(
@@ -334,8 +354,11 @@ def _built(
         if output:
             broken = _file_of(output.failure.folder, references) or root.path
             found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: its build fails"))
-            note = _with_replicas(_broken(output.failure, broken, shown[broken], read), broken, layers)
-            is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, root.manifests & given))
+            note = _with_replicas(_broken(output.failure, broken, layers, shown), broken, layers)
+            is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, {broken, *root.manifests} & given))
+            is_told = is_told or any(
+                _is_among(note, each.notes) for name, each in found.items() if name != shown[broken]
+            )  # by another build
             found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
         elif root.missing or root.unknown_fields:
             found |= _not_built(root, shown, missing)
@@ -385,16 +408,15 @@ def _is_built_anywhere(top: str) -> bool:
         return False
 
 
-def _broken(failure: FailedBuild, real: str, path: str, read: Mapping[str, _Read]) -> Diagnostic:
+def _broken(failure: FailedBuild, real: str, layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Diagnostic:
     """What is reported of a kustomization that kustomize cannot build."""
-    kustomization = read[real].kustomization
-    mark = place_of(failure, path, real, kustomization.data if kustomization else {}, _FILES)
+    mark = place_of(failure, [layers[folder] for folder in closure(layers[os.path.dirname(real)], layers)], shown)
     severity: Severity = "error" if failure.is_in_files else "warning"
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: {failure.why}", mark, severity=severity)
 
 
 def _has_wrong_yaml(path: str) -> bool:
-    """True if a manifest has an error in its YAML, or is a template."""
+    """True if a manifest or kustomization has an error in its YAML, or is a template."""
     text = _FILES.text(path)
     return any(each.severity == "error" for each in read(text, file=path)[1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 
 from jobspec.apis.kinds import MANIFEST_ENDINGS, PROJECT_FILE
@@ -107,9 +106,12 @@ def find_near(paths: Iterable[str], settings: ReportFilter | None, disk: Disk) -
 def _without_vendored(found: Iterable[Found]) -> tuple[list[Found], list[Found]]:
     """The files that are the repository's own, and copies of other projects, which are skipped."""
     own, vendored = list[Found](), list[Found]()
-    is_vendored = functools.cache(_is_vendored)
+    known: dict[str, bool] = {}
     for each in found:
-        if not each.named and is_vendored(os.path.dirname(each.path)):
+        folder = os.path.dirname(each.path)
+        if not each.named and folder not in known:
+            known[folder] = _is_vendored(folder)
+        if not each.named and known[folder]:
             vendored.append(skipped(each.path, "vendored file", each.disk))
         else:
             own.append(each)

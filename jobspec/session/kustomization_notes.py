@@ -1,6 +1,6 @@
 """Report what kustomize passes over in a kustomization.
 
-That is an entry that changes nothing, and a name or label that resources do not follow.
+That is an entry that changes nothing, a name or label that resources do not follow, and a key that a patch sets twice.
 
 The warnings are kept by the content of the files that the kustomization, and each one that is built of it, reads.
 """
@@ -12,6 +12,7 @@ from functools import cache
 from jobspec.repository.idle_entries import idle_entries, may_have_idle_entries
 from jobspec.repository.layers import closure, layers_using
 from jobspec.repository.unfollowed_names import may_have_unfollowed_names, unfollowed_names
+from jobspec.repository.written_patches import has_patches, keys_set_twice
 from jobspec.session.cache import digest_of
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ def kustomization_notes(
 
     for layer in layers.values():
         path = shown.get(layer.references.path)
-        if not path or not (may_have_idle_entries(layer) or may_have_unfollowed_names(layer)):
+        if not path or not (may_have_idle_entries(layer) or may_have_unfollowed_names(layer) or has_patches(layer.data)):
             continue
         around = {folder for top in (layer, *using.get(layer.folder, ())) for folder in closure(top, layers)}
         read = [read_by(folder) for folder in (layer.folder, *sorted(around))]
@@ -61,7 +62,7 @@ def _notes_on(
         return []
     idle = idle_entries(layer, layers, using, document, shown) if may_have_idle_entries(layer) else ()
     unfollowed = unfollowed_names(layer, layers, using, document) if may_have_unfollowed_names(layer) else ()
-    return [*idle, *unfollowed]
+    return [*idle, *unfollowed, *keys_set_twice(document, shown[layer.references.path], layer.files)]
 
 
 def _read_by(layer: Layer, shown: Mapping[str, str], digests: Mapping[str, bytes]) -> bytes | None:

@@ -20,6 +20,10 @@ from tests.support.processes import run_here
 pytestmark = pytest.mark.skipif(not shutil.which("kustomize"), reason="kustomize is not installed")
 
 
+_OF_JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\n"
+_JOB = f"{_OF_JOB}spec:\n  runPolicy: {{backoffLimit: 1}}\n  pytorchReplicaSpecs: {{}}\n"
+_OF_WEB = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+_WEB = f"{_OF_WEB}spec: {{template: {{spec: {{containers: [{{name: web, image: 'a:1'}}]}}}}}}\n"
 _AS = dict.fromkeys(("NamePrefix", "nameprefix"), " (read as `namePrefix`)")
 
 
@@ -128,3 +132,81 @@ def test_an_empty_kustomization_is_refused(text: str, is_empty: bool, has_overla
     said = [(each["file"], each["line"], each["severity"], each["message"]) for each in _found(tmp_path, ".")]
     expected = ("base/kustomization.yaml", 1, "error", "kustomize cannot build this: kustomization.yaml is empty")
     assert said == [expected] * is_empty
+
+
+_DROPS = "kustomize takes the `{key}` in line {first}, and drops this one"
+_TAKES = "kustomize takes this `{key}`, and drops the one in line {first}"
+_REFUSES = "kustomize cannot build this: duplicate key `{key}`"
+
+
+@pytest.mark.parametrize(
+    ("patch", "key", "line", "first", "says", "value"),
+    [
+        (f"{_OF_JOB}spec:\n  runPolicy:\n    backoffLimit: 2\n    backoffLimit: 3\n", "backoffLimit", 7, 6, _DROPS, 2),
+        (f"{_OF_JOB}spec:\n  runPolicy: {{backoffLimit: 2}}\n  runPolicy: {{backoffLimit: 3}}\n", "runPolicy", 6, 5, _DROPS, 2),
+        (f"{_OF_JOB}spec: {{runPolicy: {{backoffLimit: 2}}}}\nspec: {{nprocPerNode: auto}}\n", "spec", 5, 4, _DROPS, 2),
+        (f"{_OF_JOB}spec:\n  nprocPerNode: auto\n  nprocPerNode: '2'\n", "nprocPerNode", 6, 5, _DROPS, 1),
+        (f"{_OF_JOB}spec:\n  elasticPolicy:\n    maxReplicas: 2\n    maxReplicas: 3\n", "maxReplicas", 7, 6, _REFUSES, None),
+        (f"{_OF_JOB}spec:\n  runPolicy:\n    $patch: replace\n    a: 2\n    a: 3\n", "a", 8, 7, _REFUSES, None),
+        (f"{_OF_WEB}spec: {{template: {{spec: {{containers: [{{name: web, image: b, image: c}}]}}}}}}\n", "image", 4, 4, _DROPS, 1),
+        (f"{_OF_WEB}spec: {{template: {{spec: {{containers: [{{name: new, image: b, image: c}}]}}}}}}\n", "image", 4, 4, _REFUSES, None),
+        ("- op: replace\n  path: /spec/runPolicy/backoffLimit\n  value: 2\n  value: 3\n", "value", 4, 3, _TAKES, 3),
+        ("- op: replace\n  path: /spec/runPolicy\n  value:\n    backoffLimit: 2\n    backoffLimit: 3\n", "backoffLimit", 5, 4, _TAKES, 3),
+    ],
+)
+@pytest.mark.parametrize("form", ["file", "text", "file in folder", "text in folder", "old file", "old text"])
+def test_a_key_that_a_patch_sets_twice_is_told_with_what_kustomize_makes_of_it(
+    patch: str, key: str, line: int, first: int, says: str, value: int | None, form: str, tmp_path: Path
+) -> None:
+    """It is told once, also if several kustomizations have the patch."""
+    is_json, shift, file, folder = patch.startswith("- op"), 0, "base/patch.yaml", "base"
+    if "text" in form:
+        shift, file = (3 if form == "old text" and not is_json else 4), "base/kustomization.yaml"
+    text = "|\n" + "".join(f"    {each}\n" for each in patch.splitlines())
+    target = "{kind: PyTorchJob, name: train, group: kubeflow.org, version: v1}" if is_json else ""
+    field = ("patchesJson6902" if is_json else "patchesStrategicMerge") if form.startswith("old") else "patches"
+    if field == "patchesStrategicMerge":
+        entry = f"- {text}" if "text" in form else "- patch.yaml\n"
+    else:
+        entry = (f"- target: {target}\n" if target else "- options: {}\n") + (
+            f"  patch: {text}" if "text" in form else "  path: patch.yaml\n"
+        )
+    files = {"base/job.yaml": _JOB, "base/web.yaml": _WEB, "base/kustomization.yaml": f"resources: [job.yaml, web.yaml]\n{field}:\n{entry}"}
+    if "text" not in form:
+        files["base/patch.yaml"] = patch
+    if form.endswith("folder"):
+        files |= {f"{name}/kustomization.yaml": "resources: [../base]\nnamespace: a\n" for name in ("dev", "prod")}
+        folder = "dev"
+    write(tmp_path, {".git/HEAD": "", **files})
+    objects, failure = _built(tmp_path / folder)
+    limits = [each["spec"]["runPolicy"]["backoffLimit"] for each in objects if each["kind"] == "PyTorchJob"]
+    assert limits == ([] if value is None else [value])
+    assert ("already defined" in failure) == (value is None)
+    message = says.format(key=key, first=first + shift)
+    found = [each for each in _found(tmp_path, ".") if each["rule"] in ("duplicate-key", "broken-kustomization")]
+    assert [(each["file"], each["line"], each["message"]) for each in found] == [(file, line + shift, message)]
+
+
+def test_a_value_that_a_json_patch_sets_twice_is_reported_at_the_last_one(tmp_path: Path) -> None:
+    patch = '[{"op": "add", "path": "/data", "value": {"a": "b",\n"a": 1}}]'
+    kustomization = "resources: [config.yaml]\npatches: [{path: patch.json, target: {kind: ConfigMap}}]\n"
+    write(tmp_path, {"kustomization.yaml": kustomization, "config.yaml": CONFIG, "patch.json": patch})
+    found = {(each["rule"], each["file"], each["line"]) for each in _found(tmp_path, ".")}
+    assert found == {("duplicate-key", "patch.json", 2), ("wrong-type", "patch.json", 2)}
+
+
+@pytest.mark.parametrize("has_overlay", [False, True])
+def test_a_kustomization_that_is_a_template_is_not_checked(has_overlay: bool, tmp_path: Path) -> None:
+    text = "resources:\n- config.yaml\n{{- if .Values.more }}\n- more.yaml\n{{- end }}\n"
+    overlay = {"overlay/kustomization.yaml": "resources: [../base]\n"} if has_overlay else {}
+    write(tmp_path, {".git/HEAD": "", "base/kustomization.yaml": text, "base/config.yaml": CONFIG, **overlay})
+    assert _found(tmp_path, ".") == []
+    said = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+    assert [one["rule"] for each in said for one in each["diagnostics"]] == ["unjudged-template"]
+
+
+@pytest.mark.parametrize("has_overlay", [False, True])
+def test_a_kustomization_that_is_no_yaml_is_told_once(has_overlay: bool, tmp_path: Path) -> None:
+    overlay = {"overlay/kustomization.yaml": "resources: [../base]\n"} if has_overlay else {}
+    write(tmp_path, {".git/HEAD": "", "base/kustomization.yaml": "resources: [config.yaml\n", "base/config.yaml": CONFIG, **overlay})
+    assert [(each["rule"], each["file"]) for each in _found(tmp_path, ".")] == [("yaml-syntax", "base/kustomization.yaml")]

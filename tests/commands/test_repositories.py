@@ -1121,7 +1121,7 @@ def test_nothing_is_started_for_what_needs_the_network_a_plugin_or_a_file_elsewh
     ("text", "cause"),
     [
         ("apiVersion: v1\nkind: ConfigMap\n", "`a.yaml`: missing metadata.name"),
-        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nmetadata: {name: a}\n", 'mapping key "metadata" already defined'),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nmetadata: {name: a}\n", "duplicate key `metadata`"),
     ],
 )
 def test_why_a_build_fails_is_said_without_paths_of_this_machine(text: str, cause: str, tmp_path: Path) -> None:
