@@ -9,7 +9,7 @@ from typing import Any
 from jobspec.diagnostics.causes import deduplicated
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.results import DocumentResult, FileResult
-from jobspec.documents.document import result_of
+from jobspec.documents.document import KUSTOMIZATIONS, result_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
         for each in _at_losses(result.diagnostics):
             place = (root, 0) if each.document is None else places.get(each.document, (root, 0))
             is_in_source = each.mark.file == place[0] and place[0] not in built
-            key = (each.rule, str(each.mark), each.message, each.hint, *([*place, each.field] if is_in_source else []))
+            said = () if _is_of_names(each) else (each.message, each.hint)
+            key = (each.rule, str(each.mark), *said, *([*place, each.field] if is_in_source else []))
             found.setdefault(key, []).append((root, place, each))
     for (path, number), by_root in objects.items():
         rows[path][number] = _combined(rows[path][number], [row for several in by_root.values() for row in several])
@@ -47,12 +48,19 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
         with_it = {root for root, *_ in several}
         is_of_some = each.mark.file == path and path not in built and with_it != objects.get((path, number), {}).keys()
         folders = [_folder_of(root) for root in sorted(with_it)]
-        found_in = each.changed(document=rows[path][number].index, builds=folders, is_of_some_builds=is_of_some)
+        others = len({other.message for *_, other in several}) - 1
+        message = f"{each.message} (and {others} more name{'s' * (others > 1)})" if others else each.message
+        found_in = each.changed(message=message, document=rows[path][number].index, builds=folders, is_of_some_builds=is_of_some)
         diagnostics.setdefault(path, []).append(found_in)
     return [
         FileResult(path, each, deduplicated(diagnostics.get(path, ())), ignored=own[path].ignored if path in own else 0)
         for path, each in rows.items()
     ]
+
+
+def _is_of_names(found: Diagnostic) -> bool:
+    """True if a kustomization is the cause, with a prefix or suffix of all its names."""
+    return found.field == "metadata.name" and os.path.basename(found.mark.file) in KUSTOMIZATIONS
 
 
 def _at_losses(diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:

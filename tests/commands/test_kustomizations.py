@@ -210,3 +210,23 @@ def test_a_kustomization_that_is_no_yaml_is_told_once(has_overlay: bool, tmp_pat
     overlay = {"overlay/kustomization.yaml": "resources: [../base]\n"} if has_overlay else {}
     write(tmp_path, {".git/HEAD": "", "base/kustomization.yaml": "resources: [config.yaml\n", "base/config.yaml": CONFIG, **overlay})
     assert [(each["rule"], each["file"]) for each in _found(tmp_path, ".")] == [("yaml-syntax", "base/kustomization.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("affix", "message"),
+    [
+        ("nameSuffix: -A", "`one-A` is not a valid name: "),
+        ("namePrefix: A-", "`A-one` is not a valid name: "),
+        ("nameSuffix: -" + "a" * 250, "254 characters, more than 253"),
+    ],
+)
+def test_an_affix_that_makes_invalid_names_is_told_once(affix: str, message: str, tmp_path: Path) -> None:
+    objects = "---\n".join(CONFIG.replace("settings", name) for name in ("one", "two", "three"))
+    base = {"base/kustomization.yaml": f"resources: [objects.yaml]\n{affix}\n", "base/objects.yaml": objects}
+    overlays = {f"{name}/kustomization.yaml": f"resources: [../base]\nnamespace: {name}\n" for name in ("dev", "prod")}
+    write(tmp_path, {".git/HEAD": "", **base, **overlays})
+    (found,) = _found(tmp_path, ".")
+    assert (found["file"], found["line"], found["builds"]) == ("base/kustomization.yaml", 2, ["dev", "prod"])
+    assert message in found["message"] and found["message"].endswith(" (and 2 more names)")
+    rows = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+    assert [one["status"] for each in rows for one in each["documents"] if one["kind"] == "ConfigMap"] == ["invalid"] * 3
